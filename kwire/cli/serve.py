@@ -40,14 +40,26 @@ def _selects_by_rack(file: str) -> bool:
     return bool(name)
 
 
-def _offsets_retention(files: Sequence[str]) -> int:
-    """Return the offsets.retention.minutes of brokers; raises DumpError for what is no number above 0."""
-    found = Settings().offsets_retention_minutes
+# Numbers of a server.properties that are settings: their field, and how many of their unit that field counts as one.
+_NUMBERS = {
+    "offsets.retention.minutes": ("offsets_retention_minutes", 1),
+    "group.min.session.timeout.ms": ("min_session_timeout", 1000),
+    "group.max.session.timeout.ms": ("max_session_timeout", 1000),
+}
+
+
+def _numbers(files: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that server.properties files have as numbers; raises DumpError for what is no number above
+    0."""
+    found: dict[str, Any] = {}
     for file in files:
-        text = _properties(file).get("offsets.retention.minutes", str(found))
-        if not re.fullmatch(r"[1-9]\d{0,8}", text):
-            raise DumpError(f"offsets.retention.minutes is {excerpt(text)}", file=file, hint="write minutes, 1 or more")
-        found = int(text)
+        properties = _properties(file)
+        for key in properties.keys() & _NUMBERS.keys():
+            text, (name, parts) = properties[key], _NUMBERS[key]
+            if not re.fullmatch(r"[1-9]\d{0,8}", text):
+                unit = key.rpartition(".")[2].replace("ms", "milliseconds")
+                raise DumpError(f"{key} is {excerpt(text)}", file=file, hint=f"write {unit}, 1 or more")
+            found[name] = int(text) if parts == 1 else int(text) / parts
     return found
 
 
@@ -416,10 +428,10 @@ def settings_for(options: argparse.Namespace) -> Settings:
         num_partitions=options.partitions,
         default_replication_factor=options.replication_factor,
         retention_bytes=options.retention_bytes,
-        offsets_retention_minutes=_offsets_retention(options.config or ()),
         replica_assignor=options.assignor or ("multi-level" if options.profile == "KIP-879" else "rack-aware"),
         profile=options.profile,
         release=options.release and named_release(options.release).name,
+        **_numbers(options.config or ()),
         **_security(options),
     )
 

@@ -207,9 +207,12 @@ def test_every_step_is_answered_as_kafka_answers_it() -> None:
     assert found == RECORDED.read_text("utf-8").splitlines()
 
 
+@pytest.mark.parametrize("key", ["offsets.retention.minutes", "group.min.session.timeout.ms"])
 @pytest.mark.parametrize("value", ["0", "-1", "ten"])
-def test_a_retention_that_is_none_is_refused(tmp_path: Path, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_that_is_none_is_refused(
+    tmp_path: Path, key: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "server.properties"
-    file.write_text(f"broker.id=1\noffsets.retention.minutes={value}\n")
+    file.write_text(f"broker.id=1\n{key}={value}\n")
     assert main(["serve", ":0", "--config", str(file)]) == 2
-    assert f"offsets.retention.minutes is '{value}'" in capsys.readouterr().err
+    assert f"{key} is '{value}'" in capsys.readouterr().err
