@@ -81,8 +81,8 @@ def without_kwire(folder: Path) -> Path:
     """Return a Python that has this one's libraries, but not kwire."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "python")], check=True)
     (own,) = (folder / "python/lib").glob("python*/site-packages")
-    for place in site.getsitepackages():
-        for one in Path(place).iterdir():
+    for place in filter(Path.is_dir, map(Path, site.getsitepackages())):  # Debian's Python names one that is not there
+        for one in place.iterdir():
             if "kwire" not in one.name and one.suffix != ".pth" and not (own / one.name).exists():
                 (own / one.name).symlink_to(one)
     python = folder / "python/bin/python"
