@@ -31,7 +31,7 @@ PROGRAM = """
 import gc, json, time
 import kwire
 from kwire.spec.catalog import catalog_for
-from kwire.codecs.generated import compile_decoder, compile_encoder, decoder_source, encoder_source
+from kwire.codecs.generated_python import compile_decoder, compile_encoder, decoder_source, encoder_source
 kwire.codec("MetadataRequest", 0).decode(bytes(4))  # all layers warm
 kwire.codec("MetadataRequest", 0).encode(kwire.messages.MetadataRequest(topics=()))
 names, found, clock = catalog_for().names(), {}, time.process_time

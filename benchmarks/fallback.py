@@ -2,8 +2,7 @@
 
 Each checkout reads the same bodies in a process of its own, in the same rounds; what is printed are ratios of processor
 time, their median over bodies, the least and the greatest; above 1 this checkout is faster. Both must write the bytes
-again before anything is timed. `--straight` leaves out what checkouts up to a4155e9 did beyond straight lines of
-source: functions for bodies of one length, and loops for elements of one shape.
+again before anything is timed.
 """
 
 from __future__ import annotations
@@ -31,13 +30,12 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="bodies whose names hold this text")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--slot", type=float, default=0.006, metavar="SECONDS", help="time of one turn")
-    parser.add_argument("--straight", action="store_true", help="straight lines alone of the other")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         serve(options)
         return
-    here, other = child(options, Path(__file__).parent.parent, False), child(options, options.other, options.straight)
+    here, other = child(options, Path(__file__).parent.parent), child(options, options.other)
     labels = [body.label for body in bodies(options.only, in_turn=True)]
     for operation in ("decode", "encode"):
         found = {label: compared(number, operation, here, other, options) for number, label in enumerate(labels)}
@@ -55,12 +53,12 @@ def compared(number: int, operation: str, here: Any, other: Any, options: argpar
     return statistics.median(ratios(times[other], times[here]))
 
 
-def child(options: argparse.Namespace, root: Path, straight: bool) -> Any:
+def child(options: argparse.Namespace, root: Path) -> Any:
     """Start a process that measures with one checkout."""
     command = [sys.executable, __file__, str(root), "--child", "--only", options.only, "--slot", str(options.slot)]
     env = {**os.environ, "KWIRE_ENGINE": "python", "PYTHONPATH": str(root.resolve())}
     pipe = subprocess.PIPE
-    return subprocess.Popen(command + ["--straight"] * straight, env=env, stdin=pipe, stdout=pipe, text=True)
+    return subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, text=True)
 
 
 def ask(process: Any, number: int, operation: str) -> float:
@@ -71,8 +69,6 @@ def ask(process: Any, number: int, operation: str) -> float:
 
 def serve(options: argparse.Namespace) -> None:
     """Time what is asked for on standard input."""
-    if options.straight:
-        leave_straight_lines()
     functions = [one for body in bodies(options.only, in_turn=True) for one in [pair(body)]]
     for line in sys.stdin:
         number, operation = json.loads(line)
@@ -88,16 +84,6 @@ def pair(body: Any) -> dict[str, tuple[Callable[[Any], Any], Iterable[Any]]]:
     messages = [codec.decode(data) for data in body.datas]
     assert tuple(map(codec.encode, messages)) == body.datas, body.label
     return {"decode": (codec.decode, body.datas), "encode": (codec.encode, messages)}
-
-
-def leave_straight_lines() -> None:
-    """Take from an older compiler what learns from the bodies that it has read."""
-    from kwire.codecs import generated as compiler
-    from kwire.codecs.generated import containers as arrays  # type: ignore[attr-defined]
-    from kwire.codecs.generated import shapes
-
-    compiler.by_length = lambda schema, straight, title: straight  # type: ignore[attr-defined]
-    shapes.OFTEN = arrays.FEW = 1 << 60  # no element is seen so often, no array is so long
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from fromtree import array_like, as_array_like, construct_of
 from values import alike, leaves, our_leaves
 
 import kwire
-from kwire.codecs.fast_path import fast_path
+from kwire.codecs import fast_path
 from kwire.native import ENGINE
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from kwire import codecs, native
-from kwire.codecs.fast_path import FastPath, NoFastPath, fast_path
-from kwire.codecs.generated import Generated, Refused, refuse
+from kwire.codecs import FastPath, NoFastPath, fast_path
+from kwire.codecs.generated_python import Generated, Refused, refuse
 from kwire.codecs.json import to_json
 from kwire.errors import DecodeError, EncodeError
 from kwire.native import ENGINES

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import kwire
-from kwire.codecs.generated import compile_decoder
+from kwire.codecs.generated_python import compile_decoder
 from kwire.codecs.schema_tree import grow
 from kwire.messages.classes import MessageMeta, default_for, message_class
 from kwire.spec import MessageSpec

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..codecs import Codec
+from ..codecs.column_plan import conform, halves
+from ..codecs.column_reader import Columns
 from ..codecs.columns import arrow_schema
-from ..codecs.columns.python_columns import conform, halves
-from ..codecs.columns.reader import Columns
 from ..errors import DecodeError, EncodeError, without_password
 from ..errors.decode import DefaultTag
 from ..protocol import Frame, Undecodable

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from .. import wire
 from ..codecs import Codec, codec_in
-from ..codecs.columns.plan import fields_of, trees_of
+from ..codecs.column_plan import fields_of, trees_of
 from ..errors import DecodeError, KwireError, UnknownField
 from ..errors.decode import BadFrame, Truncated, UnknownVersion
 from ..internal.topic_records import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..codecs import Codec
-from ..codecs.generated import decoder_source, encoder_source
+from ..codecs.generated_python import decoder_source, encoder_source
 from ..render.schema_text import layout_bnf, layout_json, layout_markdown, layout_table
 from ..render.style import escape, json_text
 from .inputs import catalog_of, named_codecs

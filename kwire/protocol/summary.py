@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..codecs import Codec
-from ..codecs.fast_path import table_of
+from ..codecs import Codec, table_of
 from ..codecs.field_plan import Place, found_in, leaves_of, plan_of
 from ..names import snake_case
 from ..native import ENGINE

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ..codecs import Codec
-from ..codecs.fast_path import table_of
+from ..codecs import Codec, table_of
 from ..errors.decode import UnexpectedResponse
 from ..native import ENGINE
 from ..protocol import Frame, FrameDecoder, Request, Response, Result, SaslMessage, Token, Undecodable

@@ -12,9 +12,9 @@ from kwire import wire
 from kwire.arrow.binary_columns import maker
 from kwire.arrow.record_rows import records_in, sets_in
 from kwire.codecs import Codec
-from kwire.codecs.columns.plan import Plan, paths_in
+from kwire.codecs.column_plan import Plan, paths_in
 from kwire.codecs.field_plan import Place, found_in, places_in, plan_of
-from kwire.codecs.generated import NoEmitter, compile_decoder, compile_encoder
+from kwire.codecs.generated_python import NoEmitter, compile_decoder, compile_encoder
 from kwire.codecs.json import to_json
 from kwire.codecs.schema_tree import grow
 from kwire.native.table import NoTable, node_table

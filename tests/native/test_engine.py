@@ -18,8 +18,8 @@ import pytest
 
 import kwire
 from kwire import codecs, native
-from kwire.codecs.columns.plan import Plan
-from kwire.codecs.fast_path import fast_path
+from kwire.codecs import fast_path
+from kwire.codecs.column_plan import Plan
 from kwire.codecs.schema_tree import grow
 from kwire.native import ENGINES, chosen_engine
 from kwire.native.table import NodeRow, node_table
@@ -29,7 +29,7 @@ from tests.messages_of import released_pairs
 from tests.random_values import draw
 
 if native.AVAILABLE:
-    from kwire.codecs.columns.reader import _Layout
+    from kwire.codecs.column_reader import _Layout
 
 pytestmark = pytest.mark.skipif(not native.AVAILABLE, reason="the native engine was not built")
 

@@ -20,7 +20,7 @@ from kwire import native
 from kwire.capture.frame_extractor import Streams
 from kwire.capture.pcap import Packet, PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
-from kwire.codecs.columns.plan import paths_in
+from kwire.codecs.column_plan import paths_in
 from kwire.codecs.json import to_json
 from kwire.native.table import node_table
 from tests.capture.building import enhanced, interface, section
@@ -137,8 +137,8 @@ def golden() -> dict[tuple[str, int], list[bytes]]:
 def repeats(rng: Random) -> None:
     """Call what repeats values with rows that there are not."""
     codec = kwire.codec("MetadataResponse", 12)
-    from kwire.codecs.columns.plan import Plan
-    from kwire.codecs.columns.reader import BufferCollector
+    from kwire.codecs.column_plan import Plan
+    from kwire.codecs.column_reader import BufferCollector
 
     collector = BufferCollector(codec.schema, Plan([codec.schema], "topics[].partitions[]", None))
     bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(5)]

@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 import kwire
-from kwire.codecs.columns import reader as reading
-from kwire.codecs.columns.plan import Plan, paths_in
+from kwire.codecs import column_reader as reading
+from kwire.codecs.column_plan import Plan, paths_in
 from tests.codecs.columns.rows import expected
 from tests.conftest import ROOT, spread
 from tests.messages_of import released_pairs

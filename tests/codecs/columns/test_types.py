@@ -9,7 +9,7 @@ import pytest
 
 import kwire
 from kwire import wire
-from kwire.codecs.columns.plan import fields_of, scalar_type, trees_of
+from kwire.codecs.column_plan import fields_of, scalar_type, trees_of
 from kwire.spec import read_spec
 from kwire.spec.catalog import catalog_for
 
@@ -55,7 +55,7 @@ def test_every_field_has_one_type_at_all_versions() -> None:
 
 
 def test_unsigned_numbers_are_widened() -> None:
-    from kwire.codecs.columns.reader import Columns
+    from kwire.codecs.column_reader import Columns
 
     columns = Columns(read_spec(NUMBERS, "numbers.json"), 0, "", None)
     (batch,) = columns.read([b"\xff" * 6])

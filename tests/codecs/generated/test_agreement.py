@@ -11,9 +11,9 @@ import pytest
 
 import kwire
 from kwire import codecs
-from kwire.codecs import generated as compiler
-from kwire.codecs.fast_path import fast_path
-from kwire.codecs.generated.emitter import Reads, emit_read
+from kwire.codecs import fast_path
+from kwire.codecs import generated_python as compiler
+from kwire.codecs.python_emitter import Reads, emit_read
 from kwire.codecs.schema_tree import grow
 from kwire.errors import DecodeError, EncodeError
 from kwire.native import ENGINES

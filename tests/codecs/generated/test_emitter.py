@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.codecs.generated.emitter import Reads, Source, Writes
+from kwire.codecs.python_emitter import Reads, Source, Writes
 
 
 def test_what_is_read_waits_until_a_line_needs_it() -> None:

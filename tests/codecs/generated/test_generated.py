@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs.generated import decoder_source, encoder_source
+from kwire.codecs.generated_python import decoder_source, encoder_source
 from kwire.codecs.schema_tree import grow
 from kwire.errors import SpecError
 from kwire.spec import MessageSpec, read_spec

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs.fast_path import fast_path
+from kwire.codecs import fast_path
 from kwire.wire.primitives import unsigned_varint
 from tests.codecs.generated.codecs_of import codec_of
 from tests.conftest import spread

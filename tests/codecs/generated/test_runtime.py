@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kwire.codecs.generated import Refused
-from kwire.codecs.generated.runtime import CONSTANTS, SHORT, numbers, packers, refuse, unpackers, wide
+from kwire.codecs.generated_python import Refused
+from kwire.codecs.python_emitter import CONSTANTS, SHORT, numbers, packers, refuse, unpackers, wide
 from kwire.errors import DecodeError
 from kwire.wire import UNSIGNED_VARINT, Reader
 from kwire.wire.primitives import short_varint, unsigned_varint

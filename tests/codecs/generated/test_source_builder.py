@@ -8,8 +8,8 @@ import traceback
 import pytest
 
 import kwire
-from kwire.codecs.generated import NoEmitter, compile_decoder
-from kwire.codecs.generated.emitter import Function, Source, attribute
+from kwire.codecs.generated_python import NoEmitter, compile_decoder
+from kwire.codecs.python_emitter import Function, Source, attribute
 
 
 def test_names_are_our_own_and_told_apart() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 import kwire
 from kwire import wire
-from kwire.codecs.generated import NoEmitter, compile_decoder, compile_encoder
-from kwire.codecs.generated.emitter import emit_read, emit_write
+from kwire.codecs.generated_python import NoEmitter, compile_decoder, compile_encoder
+from kwire.codecs.python_emitter import emit_read, emit_write
 from kwire.codecs.schema_tree import grow
 from tests.messages_of import released_pairs
 

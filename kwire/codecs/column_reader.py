@@ -1,7 +1,7 @@
 """Reads many bodies into record batches of bounded size, without undecodable bodies.
 
 The native interpreter writes bytes to the buffers of Arrow arrays, without a Python object per value; without it,
-`python_columns` does.
+`column_plan` does.
 """
 
 from __future__ import annotations
@@ -14,20 +14,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 import msgspec
 import pyarrow as pa
 
-from ... import wire
-from ...errors import DecodeError
-from ...errors.decode import BadBoolean, BadText, DefaultTag, NoColumns
-from ...native import ENGINE
-from ...native.table import NoTable, node_table
-from ...spec import MessageSpec
-from ...wire import Reader
-from ..fast_path import fast_path
-from ..schema_tree import grow
-from .plan import TAGS, Plan, Wanted, names_of, scalar_type, trees_of
-from .python_columns import Collector, Column, EnclosingColumn, ObjectCollector, batches, halves
+from .. import wire
+from ..errors import DecodeError
+from ..errors.decode import BadBoolean, BadText, DefaultTag, NoColumns
+from ..native import ENGINE
+from ..native.table import NoTable, node_table
+from ..spec import MessageSpec
+from ..wire import Reader
+from . import fast_path
+from .column_plan import (
+    TAGS,
+    Collector,
+    Column,
+    EnclosingColumn,
+    ObjectCollector,
+    Plan,
+    Wanted,
+    batches,
+    halves,
+    names_of,
+    scalar_type,
+    trees_of,
+)
+from .schema_tree import grow
 
 if TYPE_CHECKING or ENGINE == "native":
-    from ...native import ColumnTable, NodeTable, Repeat, pack_bits
+    from ..native import ColumnTable, NodeTable, Repeat, pack_bits
 
 SKIP, DESCEND = -1, -2
 SHAPES = {wire.Integer: "fixed", wire.Float64: "fixed", wire.Boolean: "bits"}

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MissingExtra
-from ...messages.classes import find_spec
-from ...spec.catalog import Catalog
-from ..schema_tree import grow
+from ..errors import MissingExtra
+from ..messages.classes import find_spec
+from ..spec.catalog import Catalog
+from .schema_tree import grow
 
 if TYPE_CHECKING:
-    from .reader import Columns
+    from .column_reader import Columns
 
 __all__ = ["arrow_schema", "columns"]
 
@@ -56,7 +56,7 @@ def columns(
     ([{'controller_id': 7, 'body_index': 0}], 1)
     """
     need_libraries()
-    from .reader import Columns
+    from .column_reader import Columns
 
     spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
     limits = {"max_rows": max_rows, "max_bytes": max_bytes}
@@ -93,7 +93,7 @@ def arrow_schema(
     partition_index: int32
     """
     need_libraries()
-    from .plan import Plan, trees_of
+    from .column_plan import Plan, trees_of
 
     spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
     trees = trees_of(spec) if version is None else [grow(spec, version)]
