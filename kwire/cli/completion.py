@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ..caches import lazy_pattern
 from ..errors import KwireError
+from .help import TOPICS, about_of, commands_of, names_in, shown
 
 if TYPE_CHECKING:
     from ..display_filter import Token
@@ -57,23 +58,14 @@ SAFE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names out of files that a 
 Found = dict[str, str]  # a word that may stand there -> what it is
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What may follow some words of a command line: commands, options with their help, whether files do."""
-
-    path: tuple[str, ...]
-    commands: dict[str, str]
-    options: dict[str, str]
-
-
 def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str]:
     """Return what may stand at the end of a command line, as a script of `SCRIPTS` reads it; nothing for files.
 
-    >>> from kwire.cli.commands import parser_for
+    >>> from kwire.cli.main import parser_for
     >>> complete("bash", "kwire schema leaderandisrre", parser_for(["schema"]))
     ['LeaderAndIsrRequest', 'LeaderAndIsrResponse']
     """
-    (words, quote), inner = _split(line), _commands(parser)
+    (words, quote), inner = _split(line), commands_of(parser)
     if len(words) > 2 and inner is not None and words[1] not in inner.choices and words[1][:1] not in ("-", ""):
         words.insert(1, "decode")  # kwire FILE
     found = _Line(words[1:-1], words[-1], parser).found() if len(words) > 1 else {}
@@ -108,15 +100,19 @@ class _Line:
     parser: argparse.ArgumentParser
     path: tuple[str, ...] = ()
     positionals: list[str] = field(default_factory=list)
+    commands: Found = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.commands = names_in(commands_of(self.parser))
 
     def found(self) -> Found:
         """Return the words that may follow at the cursor."""
         waiting = self._walk()
         if waiting is not None:
             return self._values(waiting)
-        actions = _shown(self.parser)
+        actions = shown(self.parser)
         if self.word.startswith("-"):
-            return _matching(self.word, {name: _about(one) for one in actions for name in one.option_strings})
+            return _matching(self.word, {name: about_of(one) for one in actions for name in one.option_strings})
         places = [action for action in actions if not action.option_strings]
         return self._values(places[min(len(self.positionals), len(places) - 1)]) if places else {}
 
@@ -130,7 +126,7 @@ class _Line:
                 waiting = self.parser._option_string_actions.get(word)
                 nargs = 0 if waiting is None else waiting.nargs
                 left = nargs if isinstance(nargs, int) else 1
-            elif (inner := _commands(self.parser)) is not None and word in inner.choices:
+            elif (inner := commands_of(self.parser)) is not None and word in inner.choices:
                 self.parser, self.path = inner.choices[word], (*self.path, word)
             else:
                 self.positionals.append(word)
@@ -138,7 +134,7 @@ class _Line:
 
     def _values(self, action: argparse.Action) -> Found:
         if isinstance(action, argparse._SubParsersAction):
-            return _matching(self.word, {pseudo.dest: pseudo.help or "" for pseudo in action._choices_actions})
+            return _matching(self.word, names_in(action))
         if action.choices:
             return _matching(self.word, dict.fromkeys(map(str, action.choices), ""))
         names = action.option_strings or [f"{' '.join(self.path)} {action.dest}"]
@@ -156,20 +152,8 @@ class _Line:
         return [word for word in self.before if Path(word).is_file()]
 
 
-def _commands(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
-    return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
-
-
-def _shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    return [action for action in parser._actions if action.help != argparse.SUPPRESS]
-
-
 def _matching(word: str, found: Found) -> Found:
     return {one: about for one, about in found.items() if one.casefold().startswith(word.casefold())}
-
-
-def _about(action: argparse.Action) -> str:
-    return re.sub(r"\s+", " ", action.help or "").replace("%%", "%")
 
 
 def _apis(line: _Line) -> Found:
@@ -217,11 +201,7 @@ def _kinds(line: _Line) -> Found:
 
 
 def _help_topics(line: _Line) -> Found:
-    from .commands import COMMANDS
-    from .help import TOPICS
-
-    topics = {name: about for name, (about, _) in TOPICS.items()}
-    return topics | {name: command.about for name, command in COMMANDS.items()}
+    return {name: about for name, (about, _) in TOPICS.items()} | line.commands
 
 
 def _topics(line: _Line) -> Found:
@@ -422,13 +402,3 @@ VALUES: dict[str, Callable[[_Line], Found]] = {
     "help topic": _help_topics,
 }
 LISTS = (_fields, _columns, _kinds)  # with commas between
-
-
-def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Words]:
-    """Yield the words of a parser, then those of its commands."""
-    inner = _commands(parser)
-    commands = {} if inner is None else {pseudo.dest: pseudo.help or "" for pseudo in inner._choices_actions}
-    options = {name: _about(action) for action in _shown(parser) for name in action.option_strings}
-    yield Words(path, commands, options)
-    for name, child in {} if inner is None else inner.choices.items():
-        yield from words_of(child, (*path, name))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UnknownMessage
-from .completion import words_of
 from .options import add_command
 
 
@@ -14,17 +16,16 @@ def add_parser(commands: Any, about: str) -> None:
     """Add the command and its options."""
     examples = "  kwire help\n  kwire help exit-codes\n  kwire help decode       the same as kwire decode --help\n"
     parser = add_command(commands, "help", about, examples, explain_topic)
+    parser.set_defaults(commands=commands)
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help=f"a command, or one of {', '.join(TOPICS)}")
 
 
 def explain_topic(options: argparse.Namespace) -> int:
     """Print a topic, which may be shortened; or the options of a command, or the list of topics."""
-    from .commands import COMMANDS
-    from .main import main
-
     topic = options.topic
-    if topic in COMMANDS:
-        return main([topic, "--help"])
+    if topic in options.commands.choices:
+        options.commands.choices[topic].print_help()
+        return 0
     found = [name for name in TOPICS if topic is not None and name.startswith(topic.casefold())]
     if topic is not None and len(found) != 1:
         raise UnknownMessage("topic", topic, list(TOPICS))
@@ -132,6 +133,44 @@ def help_lines(topic: str | None) -> list[str]:
         ]
     about, text = TOPICS[topic]
     return [f"{topic}: {about}", "", *text.splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What may follow some words of a command line: commands, options with their help, whether files do."""
+
+    path: tuple[str, ...]
+    commands: dict[str, str]
+    options: dict[str, str]
+
+
+def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Words]:
+    """Yield the words of a parser, then those of its commands."""
+    inner = commands_of(parser)
+    options = {name: about_of(action) for action in shown(parser) for name in action.option_strings}
+    yield Words(path, names_in(inner), options)
+    for name, child in {} if inner is None else inner.choices.items():
+        yield from words_of(child, (*path, name))
+
+
+def commands_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
+    """Return the argument of a parser that is the name of a command, if it has one."""
+    return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
+
+
+def names_in(commands: argparse._SubParsersAction[argparse.ArgumentParser] | None) -> dict[str, str]:
+    """Return commands by name, with what they do."""
+    return {} if commands is None else {pseudo.dest: pseudo.help or "" for pseudo in commands._choices_actions}
+
+
+def shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the arguments that help lists."""
+    return [action for action in parser._actions if action.help != argparse.SUPPRESS]
+
+
+def about_of(action: argparse.Action) -> str:
+    """Return the help of an argument, on one line."""
+    return re.sub(r"\s+", " ", action.help or "").replace("%%", "%")
 
 
 def manual(parser: argparse.ArgumentParser, version: str) -> str:

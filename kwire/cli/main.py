@@ -1,6 +1,7 @@
-"""Reads argv, runs one command, and turns every error into a line and an exit code.
+"""The command line of kwire: the table of commands; runs one, and turns every error into a line and an exit code.
 
-`kwire help exit-codes` lists the exit codes. Modules of commands are imported when they run, so that --help is quick.
+`kwire help exit-codes` lists the exit codes. Modules of commands are imported when their options are needed, so that
+`kwire --help` is quick.
 """
 
 from __future__ import annotations
@@ -10,13 +11,288 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from .. import __version__
 from ..errors import DecodeError, EncodeError, KwireError, suggestion
-from .commands import COMMANDS, START, parser_for
+from .options import Parser
 from .terminal import complain, prepare_streams
+
+DESCRIPTION = """\
+kwire decodes and encodes Apache Kafka's wire protocol.
+
+Examples:
+  kwire decode dump.pcap                   messages, one line each
+  kwire decode dump.pcap --jsonl           one JSON object per line
+  kwire decode reply.bin --as Metadata:12  a response without its request
+  kwire explain dump.bin                   every byte and its field
+  kwire report dump.pcap -o report.html    what a capture contains, one page
+  kwire stats dump.pcap                    which clients request what, how often
+  kwire cluster dump.pcap                  brokers by rack, partitions, replicas
+  kwire cluster :9092                      the same of a live broker
+  kwire place dump.pcap                    how evenly replicas are spread
+  kwire place :9092 --repair               a plan that repairs rack placement
+  kwire encode frames.jsonl -o dump.pcap   JSON back to bytes
+  kwire call :9092 Metadata topics:=null   send a request to a broker
+  kwire serve                              run a small broker, for tests
+  kwire schema Fetch:17                    the fields of Fetch v17
+  kwire demo                               a dump of a real broker, explained
+"""
+START = """\
+kwire decodes and encodes Apache Kafka's wire protocol. Try:
+
+  kwire demo              frames of a real broker, every byte explained
+  kwire dump.pcap         the messages of a capture, one line each
+  kwire browse dump.pcap  the same on the whole screen, with fields and bytes
+  kwire decode -          pasted bytes in any form; Ctrl-D ends them
+  kwire schema Metadata   the fields of a message
+  kwire call :9092 Metadata topics:=null
+
+kwire --help lists all commands, kwire COMMAND --help the options of one, and
+kwire help the topics, such as exit-codes and filters.
+"""
+AddParser = Callable[[Any, str], None]
+
+
+class Command(NamedTuple):
+    """What a command does, in a few words, and what imports the function that adds its parser."""
+
+    about: str
+    load: Callable[[], AddParser]
+
+
+def _decode() -> AddParser:
+    from .decode import add_parser
+
+    return add_parser
+
+
+def _explain() -> AddParser:
+    from .explain import add_parser
+
+    return add_parser
+
+
+def _report() -> AddParser:
+    from .report import add_parser
+
+    return add_parser
+
+
+def _encode() -> AddParser:
+    from .encode import add_parser
+
+    return add_parser
+
+
+def _check() -> AddParser:
+    from .check import add_parser
+
+    return add_parser
+
+
+def _stats() -> AddParser:
+    from .stats import add_parser
+
+    return add_parser
+
+
+def _cluster() -> AddParser:
+    from .cluster import add_parser
+
+    return add_parser
+
+
+def _assign() -> AddParser:
+    from .assign import add_parser
+
+    return add_parser
+
+
+def _simulate() -> AddParser:
+    from .simulate import add_parser
+
+    return add_parser
+
+
+def _place() -> AddParser:
+    from .place import add_parser
+
+    return add_parser
+
+
+def _redact() -> AddParser:
+    from .redact import add_parser
+
+    return add_parser
+
+
+def _slice() -> AddParser:
+    from .slice import add_parser
+
+    return add_parser
+
+
+def _browse() -> AddParser:
+    from .browse import add_parser
+
+    return add_parser
+
+
+def _pipeline() -> AddParser:
+    from .pipeline import add_parser
+
+    return add_parser
+
+
+def _call() -> AddParser:
+    from .call import add_parser
+
+    return add_parser
+
+
+def _proxy() -> AddParser:
+    from .proxy import add_parser
+
+    return add_parser
+
+
+def _serve() -> AddParser:
+    from .serve import add_parser
+
+    return add_parser
+
+
+def _schema() -> AddParser:
+    from .schema import add_parser
+
+    return add_parser
+
+
+def _diff() -> AddParser:
+    from .diff import add_parser
+
+    return add_parser
+
+
+def _apis() -> AddParser:
+    from .apis import add_parser
+
+    return add_parser
+
+
+def _errors() -> AddParser:
+    from .errors import add_parser
+
+    return add_parser
+
+
+def _spec() -> AddParser:
+    from .spec import add_parser
+
+    return add_parser
+
+
+def _mcp() -> AddParser:
+    from .mcp import add_parser
+
+    return add_parser
+
+
+def _demo() -> AddParser:
+    from .demo import add_parser
+
+    return add_parser
+
+
+def _help() -> AddParser:
+    from .help import add_parser
+
+    return add_parser
+
+
+COMMANDS: dict[str, Command] = {
+    "decode": Command("decode the frames of captures and other dumps", _decode),
+    "explain": Command("show every byte of a dump and the field it belongs to", _explain),
+    "browse": Command("browse frames, their fields and bytes in the terminal", _browse),
+    "report": Command("write a report on dumps as one HTML page", _report),
+    "encode": Command("encode JSON to bytes", _encode),
+    "check": Command("check that frames encode to the same bytes", _check),
+    "stats": Command("count frames by client, api, version and more", _stats),
+    "cluster": Command("show brokers by rack and partitions, from dumps or a live broker", _cluster),
+    "assign": Command("compute the assignment of consumer assignors for a group", _assign),
+    "simulate": Command("simulate disk failures in a cluster, and write the capture", _simulate),
+    "place": Command("place replicas over racks", _place),
+    "redact": Command("remove payloads, secrets and names from dumps", _redact),
+    "slice": Command("write selected frames of a capture to a new capture", _slice),
+    "pipeline": Command("convert captures to Parquet on Spark, with the history of clusters", _pipeline),
+    "call": Command("send one request to a broker, and show the response", _call),
+    "proxy": Command("run a proxy between clients and brokers that shows messages", _proxy),
+    "serve": Command("run one or more small brokers for tests", _serve),
+    "schema": Command("show the fields of messages", _schema),
+    "diff": Command("show differences of versions, releases or dumps", _diff),
+    "apis": Command("list apis and their versions", _apis),
+    "errors": Command("explain error codes", _errors),
+    "spec": Command("work on JSON message specs", _spec),
+    "mcp": Command("serve captures to an assistant (Model Context Protocol)", _mcp),
+    "demo": Command("explain a bundled dump of a real broker", _demo),
+    "help": Command("explain a topic, such as exit-codes or filters", _help),
+}
+
+
+def parser_for(names: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Build the parser.
+
+    Args:
+        names: the commands that may be run, with all their options; of the others the parser knows what they do.
+    """
+    parser = Parser(
+        prog="kwire",
+        usage="kwire COMMAND [OPTIONS] [FILE...]",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the engine")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="kwire")
+    for name, command in COMMANDS.items():
+        if name in names:
+            command.load()(commands, command.about)
+        else:
+            commands.add_parser(name, help=command.about)
+    parser.add_argument(
+        "--print-completion", action=_Print, choices=("bash", "zsh", "fish"), help="print a completion script"
+    )
+    parser.add_argument("--print-manual", action=_Print, nargs=0, help="print the man page: | man -l -")
+    return parser
+
+
+class _Version(argparse.Action):
+    """The option --version."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
+        """Print and exit."""
+        try:
+            from ..native import ENGINE
+        except KwireError as error:
+            parser.error(str(error))
+        print(f"kwire {__version__} (engine: {ENGINE})")
+        parser.exit()
+
+
+class _Print(argparse.Action):
+    """An option that prints something and is done, as --version is."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
+        """Print and exit."""
+        from .completion import SCRIPTS
+        from .help import manual
+
+        print(SCRIPTS[values] if values else manual(parser_for(), __version__), end="")
+        parser.exit()
+
 
 WITH_APIS = ("apis", "call", "check", "decode", "diff", "encode", "explain", "report", "schema", "slice")
 
@@ -65,7 +341,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = parser_for(arguments[:1])
+    parser = parser_for(arguments[: 2 if arguments[:1] == ["help"] else 1])  # kwire help COMMAND
     if not arguments:
         is_at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         print(START if is_at_terminal else parser.format_help(), end="")

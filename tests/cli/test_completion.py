@@ -12,8 +12,9 @@ import pytest
 
 import kwire
 from kwire.cli import main
-from kwire.cli.commands import COMMANDS, parser_for
-from kwire.cli.completion import OPERATORS, SCRIPTS, SHELLS, VALUES, complete, words_of
+from kwire.cli.completion import OPERATORS, SCRIPTS, SHELLS, VALUES, complete
+from kwire.cli.help import words_of
+from kwire.cli.main import COMMANDS, parser_for
 from tests.conftest import ROOT
 
 FETCH_FIELD = [f"api == fetch and partition_max_bytes {sign}" for sign in OPERATORS]

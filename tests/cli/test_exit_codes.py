@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kwire.cli import main
-from kwire.cli.commands import COMMANDS
 from kwire.cli.help import TOPICS
+from kwire.cli.main import COMMANDS
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response
 

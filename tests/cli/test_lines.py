@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire.cli import lines as lines_module
-from kwire.cli.commands import parser_for
+from kwire.cli.main import parser_for
 from kwire.protocol.header_reader import Kinds
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from kwire.cli.commands import parser_for
-from kwire.cli.completion import words_of
-from kwire.cli.help import TOPICS, help_lines, manual
+from kwire.cli.help import TOPICS, help_lines, manual, words_of
+from kwire.cli.main import parser_for
 
 PAGE = manual(parser_for(), "1.2")
 
