@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .render.annotate import annotate as annotate
     from .render.html import explain_html as explain_html
     from .render.html import show as show
-    from .render.json_frame import envelope as envelope
+    from .render.json_objects import envelope as envelope
     from .spec.catalog import Catalog as Catalog
     from .spec.releases import release as release
 
@@ -120,7 +120,7 @@ _MODULES = {
     "encode_request": "protocol",
     "encode_response": "protocol",
     "engine": "native",
-    "envelope": "render.json_frame",
+    "envelope": "render.json_objects",
     "explain_html": "render.html",
     "header_version_for": "protocol.headers",
     "messages": "messages",

@@ -39,7 +39,7 @@ from .redaction import mask
 from .render.annotate import SEGMENT, joined, span_text
 from .render.line import fitted, frame_line, link_of
 from .render.style import Style, escape
-from .render.values import Meaning, count_text, with_name
+from .render.value_text import Meaning, count_text, with_name
 from .spec.catalog import Catalog
 
 NOTHING = 0xFFFFFFFF  # no partner; a dump has fewer frames

@@ -154,7 +154,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 
 
 def _value_lines(left: object, right: object) -> list[str] | None:
-    from .render.diff import value_lines
+    from .render.differences import value_lines
 
     try:
         lines = value_lines(left, right)
@@ -179,7 +179,7 @@ def _looks_framed(data: bytes | bytearray) -> bool:
 
 def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
     from .codecs import codec
-    from .render.diff import difference_lines
+    from .render.differences import difference_lines
     from .spec.catalog import catalog_for
 
     if answers is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.errors.decode import DefaultTag
+from kwire.errors import DefaultTag
 from tests.test_golden import without_ours
 
 

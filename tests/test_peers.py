@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.errors.decode import DefaultTag
+from kwire.errors import DefaultTag
 from kwire.protocol.headers import header_version_for
 from kwire.wire import Reader
 

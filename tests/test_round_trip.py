@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.errors.decode import DefaultTag
+from kwire.errors import DefaultTag
 from tests.messages_of import draft_triples, founding_pairs, released_pairs
 from tests.random_values import damaged, draw
 from tests.seeds import TRIES, named, seeded

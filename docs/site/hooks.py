@@ -97,7 +97,6 @@ def help_of(name: str) -> str:
 
 def errors() -> str:
     """Return the page of error classes, as their docstrings describe them."""
-    import kwire.errors.decode
     import kwire.errors.refused
     from kwire.errors import KwireError
 

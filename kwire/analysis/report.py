@@ -20,7 +20,7 @@ from ..protocol.headers import Apis, Call, Header
 from ..protocol.summary import body_facts, error_codes
 from ..render.html import asset, document, text
 from ..render.line import unread_text
-from ..render.values import count_text
+from ..render.value_text import count_text
 from ..values import kind
 
 STEPS = 64  # bins from one duration to its double: each is 1.1 % wide

@@ -15,8 +15,7 @@ from heapq import heappush, heappushpop
 from itertools import product
 from typing import Any, NamedTuple
 
-from ..errors import DecodeError
-from ..errors.decode import UnexpectedResponse
+from ..errors import DecodeError, UnexpectedResponse
 from ..native.states import FrameCount
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
 from ..protocol.framing import (

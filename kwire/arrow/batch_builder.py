@@ -20,8 +20,7 @@ from ..codecs import Codec
 from ..codecs.column_plan import conform, halves
 from ..codecs.column_reader import Columns
 from ..codecs.columns import arrow_schema
-from ..errors import DecodeError, EncodeError, without_password
-from ..errors.decode import DefaultTag
+from ..errors import DecodeError, DefaultTag, EncodeError, without_password
 from ..protocol import Frame, Undecodable
 from ..protocol.frame_codec import FrameReading
 from ..protocol.headers import Api, may_be_downgraded

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 from .. import wire
 from ..codecs import Codec, codec_in
 from ..codecs.column_plan import fields_of, trees_of
-from ..errors import DecodeError, KwireError, UnknownField
-from ..errors.decode import BadFrame, Truncated, UnknownVersion
+from ..errors import BadFrame, DecodeError, KwireError, Truncated, UnknownField, UnknownVersion
 from ..internal.topic_records import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types
 from ..protocol import LEAST, Connection
 from ..protocol.headers import Api, Apis

@@ -12,8 +12,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from ..capture.pcap import Cursor
-from ..errors import DecodeError, DumpError, KwireError
-from ..errors.decode import BadFrame, Truncated, UnexpectedResponse
+from ..errors import BadFrame, DecodeError, DumpError, KwireError, Truncated, UnexpectedResponse
 from ..protocol import LEAST, Connection, Frame, Header, Source, cut_short
 from ..protocol.decoder import unread
 from ..protocol.frame_codec import FrameReading
@@ -76,7 +75,7 @@ class Fault(NamedTuple):
 def fault_of(error: DecodeError) -> Fault | None:
     """Return the `_error` of a fault; None if it is not about a frame.
 
-    >>> from kwire.errors.decode import BadFrame
+    >>> from kwire.errors import BadFrame
     >>> fault_of(BadFrame(found=-5, need=4, have=100)).code
     'BAD_SIZE'
     """

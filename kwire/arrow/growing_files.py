@@ -15,8 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..capture.pcap import FILE_HEADER, PORTION, PcapReader, portions_of
 from ..capture.pcapng import PcapngReader
-from ..errors import DumpError, KwireError
-from ..errors.decode import BadFrame
+from ..errors import BadFrame, DumpError, KwireError
 from ..input.files import open_file, unpacked
 from ..input.open import CAPTURES
 from ..logs.recognition import SHORT, credible_stop

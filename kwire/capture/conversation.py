@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from struct import Struct
 from typing import NamedTuple
 
-from ..errors import DecodeError
-from ..errors.decode import BadFrame
+from ..errors import BadFrame, DecodeError
 from ..native.states import ConversationState, EndsState
 from ..protocol import Frame, FrameReader, cut_short
 from ..protocol.framing import (

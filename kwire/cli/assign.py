@@ -34,7 +34,7 @@ from ..cluster.consumer_groups import ConsumerGroups
 from ..cluster.group_state import Rebalance
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .inputs import UsageError, results
 from .options import add_command, add_inputs
 

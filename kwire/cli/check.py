@@ -28,7 +28,7 @@ from ..records.layouts import BATCH
 from ..render.line import unread_text
 from ..render.style import escape, json_text
 from ..render.tree import title
-from ..render.values import count_text
+from ..render.value_text import count_text
 from ..sensitive_fields import Hidden
 from .filters import log_difference
 from .inputs import Reading, catalog_of, dumps_in, masker

@@ -24,12 +24,11 @@ from ..protocol.framing import CutShort, NoFrame, NotKafka
 from ..protocol.identify import Guess, guesses
 from ..protocol.results import with_response_frames
 from ..protocol.summary import MessageSummary
-from ..render.json_frame import envelope
+from ..render.json_objects import envelope, record_envelope
 from ..render.line import unread_text
-from ..render.record_json import RecordTree, record_envelope
 from ..render.style import Style, escape, json_text, table
-from ..render.tree import title, tree
-from ..render.values import count_text
+from ..render.tree import RecordTree, title, tree
+from ..render.value_text import count_text
 from ..sensitive_fields import HIDDEN, Hidden
 from ..spec.catalog import Catalog
 from ..spec.model import Versions

@@ -11,11 +11,11 @@ from typing import Any
 
 from ..codecs import Codec, codec_in
 from ..protocol import Undecodable
-from ..render.diff import frame_differences
+from ..render.differences import frame_differences
 from ..render.schema_text import NOTHING, difference_lines
 from ..render.style import Style, escape
 from ..render.tree import title
-from ..render.values import count_text
+from ..render.value_text import count_text
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Api, release
 from .apis import found_apis

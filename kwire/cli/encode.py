@@ -15,7 +15,7 @@ from ..input.open import read_text
 from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
 from ..protocol import Frame
 from ..render.schema_text import template
-from ..render.values import count_text
+from ..render.value_text import count_text
 from ..spec.catalog import Catalog
 from .inputs import UsageError, catalog_of, named_codec, named_codecs
 from .options import add_command, add_profile, add_raw

@@ -21,7 +21,7 @@ from ..render.html import explain_page
 from ..render.record_text import RecordLines, batch_text
 from ..render.style import Style, escape
 from ..render.tree import is_note, note, title
-from ..render.values import count_text, error_lines
+from ..render.value_text import count_text, error_lines
 from ..sensitive_fields import Hidden
 from .inputs import UsageError, items, masker, results, title_of
 from .lines import ours

@@ -24,7 +24,7 @@ from ..protocol import Frame, FrameDecoder, Result
 from ..protocol.framing import CapturedBatch, Damaged, NotKafka
 from ..protocol.header_reader import DecodedConnection, Peek
 from ..protocol.headers import Header
-from ..render.values import count_text
+from ..render.value_text import count_text
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Release, release, releases
 from .terminal import remark
@@ -391,12 +391,12 @@ def _inputs(
 
 
 def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
-    from ..input.decryption import decrypted
+    from ..input.packet_text import decrypted
 
     if options.recursive or "-" in options.files or options.hex is not None or getattr(options, "follow", False):
         raise UsageError("--keylog takes captures by name: it does not go with -, -r, --hex and --follow")
     for file in options.files:
-        yield file, nullcontext(decrypted(file, keys)), False
+        yield file, nullcontext(Dump(*decrypted(file, keys), file=file)), False
 
 
 def followed(options: argparse.Namespace) -> Callable[[], bool] | None:

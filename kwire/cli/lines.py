@@ -13,9 +13,8 @@ from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result, Undecodable
 from ..protocol.framing import CapturedBatch, NotKafka, count_frames
 from ..protocol.summary import MessageSummary
-from ..render.json_frame import json_line
+from ..render.json_objects import json_line, record_json_line
 from ..render.line import MOST_TEXT, CapturedLines, FrameLines, JsonLines
-from ..render.record_json import record_json_line
 from ..render.record_text import RecordLines
 from ..render.style import Style
 from ..render.tree import is_note, tree

@@ -16,7 +16,7 @@ from ..capture.writer import CaptureWriter, names_connection
 from ..errors import DumpError
 from ..protocol import Frame, Source
 from ..protocol.framing import BareToken, NoFrame
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .inputs import files_of
 from .terminal import remark
 

@@ -14,9 +14,9 @@ from ..net.limits import Notes
 from ..net.proxy import Proxy, Show
 from ..protocol import Result
 from ..protocol.summary import MessageSummary
-from ..render.json_frame import json_line
+from ..render.json_objects import json_line
 from ..render.line import FrameLines
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .inputs import UsageError, catalog_of, masker
 from .options import add_colour, add_command, add_profile, add_secrets, add_security, security_of
 from .output import output_bytes

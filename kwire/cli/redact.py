@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import suggestion
 from ..redaction import REASONS, Redactor
 from ..render.style import table
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .inputs import UsageError, catalog_of, dumps_in, part_read, timed_frames
 from .options import add_command, add_profile, add_raw
 from .output import FrameOutput, output_bytes

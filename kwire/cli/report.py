@@ -8,7 +8,7 @@ from typing import Any
 
 from ..analysis.report import CapturedTally, Tally, report_html
 from ..protocol.framing import count_frames
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .inputs import Reading, dumps_in, masker, part_read, title_of
 from .options import add_command, add_inputs
 from .output import output_text, refuse_input

@@ -25,7 +25,7 @@ from ..net.control import Control
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, ReadOnlyDisk, locked
 from ..net.server import tls_context
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .inputs import UsageError, named_release
 from .options import add_command
 from .terminal import remark

@@ -18,9 +18,9 @@ from ..cluster.events import partition_errors, partition_states, stopped_partiti
 from ..cluster.zk_controller import JbodCluster
 from ..cluster.zk_controller.scenarios import CLIENT, STEPS, Happened, Played, Scenario, Setting
 from ..protocol import FrameDecoder, Request, Response
-from ..render.json_frame import envelope
+from ..render.json_objects import envelope
 from ..render.style import Style, json_text, table
-from ..render.values import count_text, shorten
+from ..render.value_text import count_text, shorten
 from ..values import kind
 from .inputs import UsageError
 from .options import add_colour, add_command

@@ -13,7 +13,7 @@ from ..protocol import Frame, FrameDecoder
 from ..protocol.headers import Header
 from ..protocol.summary import MessageSummary
 from ..redaction import mask
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .filters import Test, add_filters, filter_for
 from .inputs import UsageError, catalog_of, dumps_in, part_read, timed_frames
 from .options import add_command, add_files, add_profile, add_raw

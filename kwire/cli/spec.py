@@ -11,7 +11,7 @@ from typing import Any
 from ..codecs.schema_tree import grow
 from ..errors import SpecError
 from ..render.style import escape
-from ..render.values import count_text
+from ..render.value_text import count_text
 from ..spec import read_spec
 from .options import add_command
 from .terminal import style_for

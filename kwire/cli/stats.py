@@ -37,7 +37,7 @@ from ..errors import KwireError, suggestion
 from ..native import ENGINE
 from ..protocol.framing import SECOND, BareToken, count_frames
 from ..render.style import escape, json_text, table
-from ..render.values import count_text
+from ..render.value_text import count_text
 from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release, part_read
 from .options import add_colour, add_command, add_files, add_keylog, add_profile
 from .terminal import remark, style_for, with_progress

@@ -220,12 +220,15 @@ class ClusterState:
         return [partition for partition in self.partitions() if not partition.has_leader]
 
     def under_min_isr(self) -> list[Partition]:
-        """Return the partitions with fewer replicas in sync than `min.insync.replicas` of the topic, or of the default
-        for all brokers; 1 where no message has one."""
-        return [one for one in self.partitions() if len(one.isr) < self.min_isr(one.topic)]
+        """Return the partitions with fewer in-sync replicas than `min.insync.replicas` of their topic."""
+        return [one for one in self.partitions() if self.is_under_min_isr(one)]
+
+    def is_under_min_isr(self, partition: Partition) -> bool:
+        """Return whether a partition has fewer in-sync replicas than `min.insync.replicas` of its topic."""
+        return len(partition.isr) < self.min_isr(partition.topic)
 
     def min_isr(self, topic: str) -> int:
-        """Return how many replicas of a topic's partitions have to be in sync (`min.insync.replicas`)."""
+        """Return `min.insync.replicas` of a topic: its own, else the default of all brokers, else 1."""
         for key in (("topic", topic), ("broker", "")):
             value = self.settings.configs.get(key, {}).get(MIN_ISR, "")
             if value.isdecimal():

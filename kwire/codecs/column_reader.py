@@ -15,8 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from .. import wire
-from ..errors import DecodeError
-from ..errors.decode import BadBoolean, BadText, DefaultTag, NoColumns
+from ..errors import BadBoolean, BadText, DecodeError, DefaultTag, NoColumns
 from ..native import ENGINE
 from ..native.table import NoTable, node_table
 from ..spec import MessageSpec

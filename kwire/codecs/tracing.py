@@ -9,8 +9,7 @@ from bisect import bisect_right
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ..errors import DecodeError, path_text
-from ..errors.decode import Tolerated
+from ..errors import DecodeError, Tolerated, path_text
 from ..wire import Reader
 from ..wire.streams import Construct
 

@@ -18,8 +18,7 @@ from ..capture.frame_extractor import Streams
 from ..capture.pcap import MAGICS, PORTION, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.tcp_reassembly import ALL, Share
-from ..errors import DumpError
-from ..errors.decode import BadFrame
+from ..errors import BadFrame, DumpError
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for

@@ -8,16 +8,18 @@ what tshark has decrypted; it names only the end that sent first, or none.
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..caches import lazy_pattern
 from ..capture.link_layers import SYN, Segment, segment_of
 from ..capture.pcap import Packet
 from ..capture.tcp_reassembly import MASK
-from ..errors import DumpError
-from ..errors.decode import BadFrame
+from ..errors import BadFrame, DumpError
 from ..hex_text import HexText
 from ..protocol import Frame, FrameDecoder, FrameReader, Request, Source, cut_short
 
@@ -319,3 +321,61 @@ def _yaml(text: str, start: int, end: int, file: str) -> Iterator[tuple[int, byt
             raise DumpError("this is no base64", file=file, line=line, hint="is the text complete?") from None
         yield int(packet[1]), data, float(packet[2])
         start = packet.end()
+
+
+MOST_DECRYPTED = 1 << 28  # bytes of a capture: tshark writes what it decrypts as text, which is held in memory
+MOST_CONNECTIONS = 10_000  # each is an argument of tshark
+
+
+def decrypted(path: str, keys: str) -> tuple[str, Iterator[Frame]]:
+    """Decrypt the TLS connections of a capture with tshark (Wireshark); no library was found that does.
+
+    The connections follow each other by the times of their first bytes.
+
+    Args:
+        path: a capture that has the beginning of each connection.
+        keys: a file of keys, as SSLKEYLOGFILE names one.
+
+    Returns:
+        What was decrypted, in words, and the frames.
+
+    Raises:
+        DumpError: there is no tshark, no TLS, or no key that fits.
+        OSError: a file cannot be read.
+    """
+    capture, key_file = Path(path).resolve(strict=True), Path(keys).resolve(strict=True)
+    if not any(line and not line.startswith("#") for line in key_file.read_text("utf-8", "replace").splitlines()):
+        raise DumpError("there are no keys in this file", file=keys, hint="clients write them with SSLKEYLOGFILE")
+    if capture.stat().st_size > MOST_DECRYPTED:
+        raise DumpError(
+            f"more than {MOST_DECRYPTED >> 20} MiB to decrypt", file=path, hint="cut the capture with editcap"
+        )
+    found = _tshark(path, ["-r", str(capture), "-Y", "tls", "-T", "fields", "-e", "tcp.stream"])
+    numbers = sorted(set(map(int, found.split())))
+    if not numbers:
+        raise DumpError("there is no TLS in this capture", file=path, hint="leave out --keylog")
+    if len(numbers) > MOST_CONNECTIONS:
+        raise DumpError(f"more than {MOST_CONNECTIONS} TLS connections", file=path, hint="cut the capture with editcap")
+    follow = [word for number in numbers for word in ("-z", f"follow,tls,yaml,{number}")]
+    text = _tshark(path, ["-r", str(capture), "-o", f"tls.keylog_file:{key_file}", "-q", *follow])
+    streams = [stream for stream in followed_streams(text, path) if stream.portions]
+    streams.sort(key=lambda stream: stream.portions[0][2] or 0.0)  # tshark prints them in the order of its release
+    what = f"{len(numbers)} TLS connection{'s' * (len(numbers) != 1)}"
+    if not streams:
+        hint = "the keys must be of these sessions, and the capture must hold their beginning"
+        raise DumpError(f"the keys of {keys} decrypt none of {what}", file=path, hint=hint)
+    part = what if len(streams) == len(numbers) else f"{len(streams)} of {what}"
+    return f"{part}, decrypted by tshark", frames_of(streams, path)
+
+
+def _tshark(path: str, arguments: list[str]) -> str:
+    """Return what tshark prints."""
+    program = shutil.which("tshark")
+    if program is None:
+        hint = "install Wireshark's tshark, or run the command of kwire help tls where it is"
+        raise DumpError("--keylog needs tshark, which is not on the PATH", file=path, hint=hint)
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        raise DumpError(f"tshark fails: {last}", file=path)
+    return done.stdout

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..codecs import Codec, codec_in
-from ..errors.decode import UnknownVersion
+from ..errors import UnknownVersion
 from ..spec.catalog import catalog_for
 from ..spec.model import Versions
 from ..wire import INT16, Reader

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..caches import lazy_pattern
-from ..errors import DecodeError, EncodeError
-from ..errors.decode import BadChecksum, Tolerated, TrailingBytes
+from ..errors import BadChecksum, DecodeError, EncodeError, Tolerated, TrailingBytes
 from ..internal.versioned_body import codec_for, versions_of
 from ..records.checksums import crc32c, hex32
 from ..wire import Reader

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import DecodeError
-from ..errors.decode import BadBatchLength, CutBatch, Tolerated, UnknownMagic
+from ..errors import BadBatchLength, CutBatch, DecodeError, Tolerated, UnknownMagic
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..internal.topic_records import METADATA
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..codecs.tracing import Span, TracingReader
-from ..errors import DecodeError
-from ..errors.decode import BadBatchLength, BadRecordCount, BadRecordSize
+from ..errors import BadBatchLength, BadRecordCount, BadRecordSize, DecodeError
 from ..internal import ControlRecord, FramedRecord
 from ..internal.topic_records import MARKER
 from ..internal.versioned_body import Embedded, codec_of

@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from .. import __version__, messages
 from ..codecs import Codec, codec_in
-from ..errors import CallError, DumpError
-from ..errors.decode import BadFrame
+from ..errors import BadFrame, CallError, DumpError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
 from ..protocol.headers import expects_response
 from ..protocol.results import CodecOf

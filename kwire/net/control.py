@@ -33,7 +33,7 @@ from ..errors import CallError, KwireError, MissingExtra
 from ..input import read_dump
 from ..protocol import Result, decode_frames
 from ..records import Record, RecordHeader, build_batch, parse_records
-from ..render.json_frame import envelope
+from ..render.json_objects import envelope
 from ..values import ErrorCode
 from .client import Address, why
 from .limits import Recorder

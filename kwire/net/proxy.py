@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from ..capture.writer import PcapWriter, TcpWriter
-from ..errors import CallError, EncodeError
-from ..errors.decode import BadFrame
+from ..errors import BadFrame, CallError, EncodeError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.frame_codec import encode_result
 from ..spec.catalog import Catalog, catalog_for

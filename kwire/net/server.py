@@ -23,8 +23,7 @@ from ..broker.cluster_state import RequestContext
 from ..broker.dispatcher import ServedRequest, read_request, write_response
 from ..broker.faults import Treatment, api_of
 from ..broker.settings import LogDir
-from ..errors import CallError, DumpError, KwireError
-from ..errors.decode import BadFrame
+from ..errors import BadFrame, CallError, DumpError, KwireError
 from ..protocol import FrameReader, Source
 from .client import TLS_HANDSHAKE, Address, why
 from .limits import FrameMemory, Recorder, Share

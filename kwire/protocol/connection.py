@@ -18,8 +18,7 @@ from itertools import islice
 from struct import Struct
 from typing import Any
 
-from ..errors import DecodeError
-from ..errors.decode import UnexpectedResponse
+from ..errors import DecodeError, UnexpectedResponse
 from ..native.states import NO_CALLS, PairingState
 from ..spec.catalog import Catalog, catalog_for
 from .frame_codec import FrameReading

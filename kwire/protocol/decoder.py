@@ -15,8 +15,7 @@ from msgspec.structs import force_setattr
 
 from ..codecs import Codec, codec_in
 from ..codecs.tracing import Span, TracingReader
-from ..errors import DecodeError, UnknownMessage
-from ..errors.decode import Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from ..errors import DecodeError, Truncated, UnexpectedResponse, UnknownApi, UnknownMessage, UnknownVersion
 from ..spec.catalog import WIRE_TYPES, Catalog, catalog_for
 from ..wire import INT32, bytes_of
 from .connection import Connection

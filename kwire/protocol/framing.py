@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Protocol
 
-from ..errors import DecodeError
-from ..errors.decode import BadFrame, Truncated, UnexpectedResponse
+from ..errors import BadFrame, DecodeError, Truncated, UnexpectedResponse
 from ..native.states import FrameBatch, FrameBuffer
 
 

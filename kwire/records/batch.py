@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, over
 import msgspec
 
 from .. import native
-from ..errors import DecodeError
-from ..errors.decode import BadBatchLength, BadChecksum, BadLength, CutBatch, UnknownMagic
+from ..errors import BadBatchLength, BadChecksum, BadLength, CutBatch, DecodeError, UnknownMagic
 from ..wire.primitives import int32
 from .batch_reader import PlacedReader, Walk, read_batch
 from .checksums import crc32, crc32c, hex32

@@ -11,8 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
-from ..errors import DecodeError
-from ..errors.decode import BadRecordCount, BadRecordSize, Tolerated, TooManyFaults, TrailingBytes, UnknownCompression
+from ..errors import (
+    BadRecordCount,
+    BadRecordSize,
+    DecodeError,
+    Tolerated,
+    TooManyFaults,
+    TrailingBytes,
+    UnknownCompression,
+)
 from ..wire import VARINT, Reader
 from ..wire.primitives import read_length
 from ..wire.streams import MOST_FAULTS

@@ -13,8 +13,7 @@ from array import array
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
-from ..errors import MissingExtra, WrongType, excerpt
-from ..errors.decode import BadCompression, LimitExceeded
+from ..errors import BadCompression, LimitExceeded, MissingExtra, WrongType, excerpt
 from .checksums import xxh32
 
 LIMIT = 64 * 1024 * 1024  # bytes of records that one batch may hold once inflated

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct as Packed
 
-from ..errors.decode import (
+from ..errors import (
     BadBatchLength,
     BadChecksum,
     BadOuterOffset,

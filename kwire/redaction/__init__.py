@@ -1,7 +1,270 @@
-"""Masks secrets in output, and removes payloads, secrets and names from frames, whose sizes stay the same."""
+"""Rewrites frames without payloads, secrets and names; `mask` hides the secrets of decoded frames for display.
 
-from .masking import mask
-from .rewriter import Redactor
-from .rules import NAMES, REASONS
+Sizes stay the same; checksums are recomputed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from struct import Struct
+
+from ..caches import lazy_pattern
+from ..codecs import Codec
+from ..codecs.field_plan import places_in
+from ..codecs.tracing import Span
+from ..errors import UnknownVersion
+from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
+from ..protocol.framing import NoFrame
+from ..records.checksums import crc32c
+from ..spec.catalog import Catalog
+from .masking import is_doubtful, is_request_header, mask
+from .rules import NAMES, REASONS, SEPARATORS, kind_for
 
 __all__ = ["NAMES", "REASONS", "Redactor", "mask"]
+
+FILL = ord("x")
+HEADER, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 61, 16, 17, 21  # of batches of magic 2
+_INT32, _UINT32, _INT16 = Struct(">i"), Struct(">I"), Struct(">h")
+_CODEC, _CONTROL = 0x07, 0x20
+
+
+def blank_records(data: bytes) -> bytes:
+    """Return batches of the same length without their payload.
+
+    Args:
+        data: the content of a `records` field; the last batch may be truncated.
+
+    >>> blank_records(b"no batch")
+    b'xxxxxxxx'
+    """
+    out = bytearray(data)
+    start = 0
+    while start + MAGIC_AT < len(out):
+        length: int = _INT32.unpack_from(out, start + 8)[0]
+        stop = min(start + 12 + max(length, 0), len(out))
+        whole = start + 12 + length == stop
+        if out[start + MAGIC_AT] == 2:
+            _batch(out, start, stop, whole)
+        elif out[start + MAGIC_AT] < 2:
+            _message(out, start, stop, whole)
+        else:
+            break
+        start = stop
+    _fill(out, start, len(out))
+    return bytes(out)
+
+
+def _batch(out: bytearray, start: int, stop: int, whole: bool) -> None:
+    attributes: int = _INT16.unpack_from(out, start + ATTRIBUTES_AT)[0] if stop - start >= HEADER else 0
+    if attributes & _CONTROL and whole:
+        return  # commit and abort markers: no payload, and readers need them
+    body = start + HEADER
+    if attributes & _CODEC or not whole:
+        _fill(out, body, stop)
+    else:
+        _records(out, body, stop)
+    if whole and stop > body:
+        _UINT32.pack_into(out, start + CRC_AT, crc32c(bytes(out[start + ATTRIBUTES_AT : stop])))
+
+
+def _records(out: bytearray, start: int, stop: int) -> None:
+    """Blank keys, values and headers of the records; all from where they cannot be understood."""
+    position = start
+    try:
+        while position < stop:
+            length, position = _varint(out, position, stop)
+            end = position + length
+            if length < 0 or end > stop:
+                raise ValueError
+            _record(out, position, end)
+            position = end
+    except ValueError:
+        _fill(out, position, stop)
+
+
+def _record(out: bytearray, position: int, end: int) -> None:
+    position += 1  # attributes
+    for _ in ("timestamp", "offset"):
+        _, position = _varint(out, position, end)
+    for _ in ("key", "value"):
+        position = _blank(out, position, end)
+    count, position = _varint(out, position, end)
+    for _ in range(count * 2):
+        position = _blank(out, position, end)
+    _fill(out, position, end)
+
+
+def _blank(out: bytearray, position: int, end: int) -> int:
+    length, position = _varint(out, position, end)
+    if length > end - position:
+        raise ValueError
+    _fill(out, position, position + max(length, 0))
+    return position + max(length, 0)
+
+
+def _message(out: bytearray, start: int, stop: int, whole: bool) -> None:
+    """Blank one message of magic 0 or 1: offset, size, crc, magic, attributes, [time,] key, value."""
+    position = start + 18 + 8 * out[start + MAGIC_AT]
+    for _ in ("key", "value"):
+        if position + 4 > stop:
+            break
+        length: int = _INT32.unpack_from(out, position)[0]
+        position += 4
+        _fill(out, position, min(position + max(length, 0), stop))
+        position = min(position + max(length, 0), stop)
+    _fill(out, position, stop)
+    if whole and stop >= start + MAGIC_AT:
+        _UINT32.pack_into(out, start + 12, zlib.crc32(out[start + MAGIC_AT : stop]))
+
+
+def _varint(data: bytearray, position: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while position < end and shift < 70:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), position
+        shift += 7
+    raise ValueError("no varint")
+
+
+def _fill(out: bytearray, start: int, stop: int) -> None:
+    out[start:stop] = bytes([FILL]) * max(stop - start, 0)
+
+
+SIZE = 4
+REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id
+_INDEX = lazy_pattern(r"\[\d+\]")
+_FILL_TEXT = chr(FILL)
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the one that fills up
+_OPAQUE = ("unknown tag", "left over", "not understood")
+
+
+class Redactor:
+    """Blanks sensitive data in frames, each frame in the order of its connection.
+
+    Args:
+        keep: kinds that are not removed, of `REASONS`.
+        catalog: the specs to use; those of Kafka's releases by default.
+
+    `counts` says how many values of each kind were blanked.
+
+    >>> import kwire
+    >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="billing")
+    >>> Redactor().redact(kwire.Frame(data))[12:21]
+    b'\\x00\\x07xxxxxx0'
+    """
+
+    def __init__(self, keep: Iterable[str] = (), catalog: Catalog | None = None) -> None:
+        self.keep: frozenset[str] = frozenset(keep)
+        self.counts: Counter[str] = Counter()
+        self._decoder = FrameDecoder(catalog, trace=True)
+        self._names: dict[bytes, bytes] = {}
+        self._counts: Counter[int] = Counter()  # names of each length
+        self._kinds: dict[tuple[Codec, str, bool], str | None] = {}
+
+    def redact(self, frame: Frame) -> bytes:
+        """Return the bytes of a frame, as many as before, without sensitive data."""
+        result = self._decoder.decode(frame)
+        out = bytearray(frame.data)
+        if isinstance(result, Token):
+            self._blank(out, "sasl", SIZE, len(out))
+        elif isinstance(result, Undecodable) or is_doubtful(result):
+            self._header_alone(out, result)
+        else:
+            for span in result.spans:
+                self._span(out, span, result.codec)
+        return bytes(out)
+
+    def _header_alone(self, out: bytearray, result: Request | Response | Undecodable) -> None:
+        """Blank all but the header: if the bytes of a body do not match the decoded fields, secrets may be in numbers
+        and in names. With its header the frame still decodes as the same message, as far as it did before.
+        """
+        known, codec = _known(result), result.codec
+        for span in result.spans:
+            if codec is not None and span.path.startswith("header.") and span.type not in _OPAQUE:
+                self._span(out, span, codec)
+                known = max(known, span.stop)
+        self._blank(out, "unknown", known, len(out))
+
+    def _span(self, out: bytearray, span: Span, codec: Codec) -> None:
+        if span.type in _OPAQUE:
+            self._blank(out, "unknown", span.stop - len(span.value), span.stop)
+            return
+        if not isinstance(span.value, str | bytes) or span.type == "uuid":
+            return
+        kind = self._kind(codec, span.path, isinstance(span.value, str))
+        if kind is None or kind in self.keep:
+            return
+        start = span.start + _prefix(span, out)
+        if kind == "records":
+            self.counts[kind] += start < span.stop
+            out[start : span.stop] = blank_records(bytes(out[start : span.stop]))
+        elif kind in NAMES:
+            self._name(out, kind, start, span.stop)
+        else:
+            self._blank(out, kind, start, span.stop)
+
+    def _name(self, out: bytearray, kind: str, start: int, stop: int) -> None:
+        """Replace a name by a pseudonym of the same length, always the same for the same name; Kafka's own names
+        stay.
+        """
+        name = bytes(out[start:stop])
+        if not name or name == b"*" or name.startswith(b"__"):
+            return
+        self.counts[kind] += 1
+        separator, prefix = SEPARATORS.get(kind), b""
+        if kind == "user" and b":" in name:  # User:alice
+            prefix, name = name[: name.index(b":") + 1], name[name.index(b":") + 1 :]
+        parts = [name] if separator is None else name.split(separator)
+        out[start:stop] = prefix + (separator or b"").join(map(self._stand_in, parts))
+
+    def _stand_in(self, name: bytes) -> bytes:
+        """Return the pseudonym of a name; different names of one length have different ones, as long as there are
+        enough.
+        """
+        if name in (b"", b"*") or name in self._names:
+            return self._names.get(name, name)
+        number, digits = self._counts[len(name)], ""
+        self._counts[len(name)] += 1
+        while number or not digits:
+            number, digit = divmod(number, len(_DIGITS))
+            digits = _DIGITS[digit] + digits
+        self._names[name] = digits.rjust(len(name), _FILL_TEXT)[-len(name) :].encode()
+        return self._names[name]
+
+    def _blank(self, out: bytearray, kind: str, start: int, stop: int) -> None:
+        if kind not in self.keep and stop > start:
+            self.counts[kind] += 1
+            out[start:stop] = bytes([FILL]) * (stop - start)
+
+    def _kind(self, codec: Codec, path: str, is_text: bool) -> str | None:
+        plain = _INDEX.sub("", path)
+        key = codec, plain, is_text
+        if key not in self._kinds:
+            place, (owner, _, name) = places_in(codec).get(plain), plain.rpartition(".")
+            self._kinds[key] = kind_for(place.owner if place else owner, name, is_text)
+        return self._kinds[key]
+
+
+def _known(result: Request | Response | Undecodable) -> int:
+    """Return how many bytes of a frame are its size, api and correlation id, and no secret: with these it is decoded
+    again as the same."""
+    frame = result.frame
+    if frame.bare or isinstance(frame.fault, NoFrame):
+        return 0
+    if result.codec is not None:
+        return REQUEST_IDS if result.codec.spec.type == "request" else RESPONSE_IDS
+    if isinstance(result.error, UnknownVersion) and is_request_header(result.header):
+        return REQUEST_IDS
+    return RESPONSE_IDS if frame.source.direction == "response" and not result.is_private else SIZE
+
+
+def _prefix(span: Span, data: bytearray) -> int:
+    """Return how many bytes of a span are its length."""
+    if "compact" not in span.type:
+        return 2 if isinstance(span.value, str) else 4
+    return next(index for index in range(1, 11) if data[span.start + index - 1] < 0x80)

@@ -19,8 +19,7 @@ from ..caches import lazy_pattern
 from ..codecs import Codec
 from ..codecs.field_plan import Place, Step, plan_of
 from ..codecs.tracing import Span
-from ..errors import DecodeError, path_text
-from ..errors.decode import Truncated, UnknownVersion
+from ..errors import DecodeError, Truncated, UnknownVersion, path_text
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
 from ..protocol.framing import LIMIT, NotKafka
 from ..protocol.sasl import seems_token
@@ -404,7 +403,7 @@ def _anonymous(header: Any) -> Any:
 def mask_error(error: DecodeError) -> DecodeError:
     """Return an error without bytes of the message: its place stays, with sizes, offsets and counts.
 
-    >>> from kwire.errors.decode import BadLength
+    >>> from kwire.errors import BadLength
     >>> str(mask_error(BadLength(found=1, need=6, have=0, raw=b"wonder")))
     'length 1 needs 6 bytes, 0 left (offset 0)'
     """

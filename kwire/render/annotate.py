@@ -13,7 +13,7 @@ from ..fixtures import Fixture, check_writer, parse_fixture
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..spec.catalog import catalog_for
 from .style import PLAIN, Style, escape
-from .values import Meaning, count_text, hex_text, hidden_from, list_text, shorten, value_text, with_name
+from .value_text import Meaning, count_text, hex_text, hidden_from, list_text, shorten, value_text, with_name
 
 ROW = 8
 _MARGIN = 8 + 2 + 3 * ROW + 1

@@ -23,7 +23,7 @@ from .line import frame_line
 from .schema_text import heading
 from .style import Style, escape
 from .tree import is_note, note, title
-from .values import Meaning, count_text, error_lines, hidden_from, with_name
+from .value_text import Meaning, count_text, error_lines, hidden_from, with_name
 
 
 def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ..codecs import Codec, table_of
-from ..errors.decode import UnexpectedResponse
+from ..errors import UnexpectedResponse
 from ..native import ENGINE
 from ..protocol import Frame, FrameDecoder, Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, CutShort, Endpoints, frame_of
@@ -22,9 +22,9 @@ from ..protocol.results import client_of, seconds_between
 from ..protocol.summary import Facts, MessageSummary, body_facts
 from ..redaction.masking import mask_message
 from ..redaction.rules import MESSAGES, METADATA_LOG, may_carry, may_hold_secrets
-from .json_frame import token_text
+from .json_objects import token_text
 from .style import PLAIN, Style, escape
-from .values import count_text, duration_text, shorten
+from .value_text import count_text, duration_text, shorten
 
 ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
 

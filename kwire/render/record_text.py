@@ -21,7 +21,7 @@ from ..records.checksums import hex32
 from ..values import kind
 from ..wire import Struct, content_of
 from .style import PLAIN, Style, escape
-from .values import count_text, shorten, value_text
+from .value_text import count_text, shorten, value_text
 
 MOST = 200  # characters of one value
 _LAST_TIME = 253402300799999  # the year 9999

@@ -13,7 +13,7 @@ from ..protocol.headers import header_version_for
 from ..spec.catalog import WIRE_TYPES
 from ..wire import Field, Node, Struct, content_of
 from .style import PLAIN, Style
-from .values import value_text
+from .value_text import value_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,18 @@ import re
 import struct
 from typing import Any
 
-from ..errors import NullNotWritable, TooLong, WrongType
-from ..errors.decode import (
+from ..errors import (
     BadBoolean,
     BadLength,
     BadText,
     BadVarint,
     NegativeLength,
     NullNotAllowed,
+    NullNotWritable,
     OverlongVarint,
     StringTooLong,
+    TooLong,
+    WrongType,
 )
 from .streams import Node, Reader, Writer
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..errors import DecodeError, EncodeError, WrongType, excerpt
-from ..errors.decode import Tolerated, TooManyFaults, TrailingBytes, Truncated
+from ..errors import DecodeError, EncodeError, Tolerated, TooManyFaults, TrailingBytes, Truncated, WrongType, excerpt
 
 if TYPE_CHECKING:
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
-from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
-from ..errors.decode import BadMarker
+from ..errors import BadMarker, BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
 from .primitives import (
     COMPACT_LENGTH,
     INT8,

@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ..errors import BadUnknownTags, DecodeError
-from ..errors.decode import (
+from ..errors import (
     BadLength,
     BadTag,
+    BadUnknownTags,
+    DecodeError,
     DefaultTag,
     TagOfOtherVersion,
     TagOrder,

@@ -26,8 +26,7 @@ from kwire.arrow.binary_columns import (
 )
 from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.read_options import BadOption
-from kwire.errors import NotInVersion, UnknownField, UnknownMessage, WrongType
-from kwire.errors.decode import BadFrame, Truncated, UnknownVersion
+from kwire.errors import BadFrame, NotInVersion, Truncated, UnknownField, UnknownMessage, UnknownVersion, WrongType
 from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
 from kwire.protocol.headers import Apis
 from kwire.spec.catalog import catalog_for

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kwire import errors as faults
 from kwire.arrow.frame_rows import fault_of
 from kwire.errors import DecodeError
-from kwire.errors import decode as faults
 from kwire.protocol.framing import BareToken, Encrypted, Gap, NotKafka
 
 

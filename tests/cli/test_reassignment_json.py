@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire.cli.placement_input import read_brokers, read_plan
+from kwire.cli.cluster_input import read_brokers, read_plan
 from kwire.cluster import Broker
 from kwire.errors import DumpError
 from kwire.errors.refused import InvalidReplicaAssignment

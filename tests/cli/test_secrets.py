@@ -18,7 +18,7 @@ from kwire.cli import main
 from kwire.input.open import packets_of
 from kwire.protocol import SaslMessage
 from kwire.redaction import mask
-from kwire.render.json_frame import json_line
+from kwire.render.json_objects import json_line
 from kwire.render.tree import tree
 from tests.conftest import SHARED, each_of
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 import kwire
-from kwire.errors.decode import BadText, DefaultTag, NullNotAllowed, OverlongVarint, TrailingBytes
+from kwire.errors import BadText, DefaultTag, NullNotAllowed, OverlongVarint, TrailingBytes
 
 METADATA_REQUEST = bytes.fromhex("00000001 0006 6f7264657273 01")  # v4: one topic "orders", auto creation on
 

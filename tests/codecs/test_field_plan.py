@@ -20,13 +20,13 @@ from kwire.codecs.schema_tree import grow
 from kwire.native.table import NoTable, node_table
 from kwire.protocol.identify import _Judge
 from kwire.protocol.summary import MessageSummary, error_codes
+from kwire.redaction import Redactor
 from kwire.redaction.masking import mask_message
-from kwire.redaction.rewriter import Redactor
 from kwire.redaction.rules import always_carries, may_carry
 from kwire.render.record_text import _fields_text
 from kwire.render.schema_text import layout_bnf, layout_json, rows, template
 from kwire.render.tree import fields
-from kwire.render.values import Meaning
+from kwire.render.value_text import Meaning
 from kwire.wire import UnknownNode, content_of
 
 M: Any = kwire.messages

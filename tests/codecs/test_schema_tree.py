@@ -8,8 +8,7 @@ import pytest
 
 from kwire import wire
 from kwire.codecs.schema_tree import grow
-from kwire.errors import NotInVersion, NullNotWritable
-from kwire.errors.decode import NullNotAllowed, TagOfOtherVersion
+from kwire.errors import NotInVersion, NullNotAllowed, NullNotWritable, TagOfOtherVersion
 from kwire.spec import MessageSpec
 from kwire.spec.catalog import catalog_for
 from tests.messages_of import draft_triples, released_pairs

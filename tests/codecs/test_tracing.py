@@ -11,7 +11,7 @@ import pytest
 import kwire
 from kwire.codecs.schema_tree import grow
 from kwire.codecs.tracing import Span, TracingReader
-from kwire.errors.decode import (
+from kwire.errors import (
     BadBoolean,
     BadLength,
     BadMarker,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from kwire import errors as faults
 from kwire.errors import DecodeError
-from kwire.errors import decode as faults
 from kwire.wire import Reader
 
 # kind -> (facts, text); refused in strict and in salvage
@@ -131,7 +132,7 @@ def test_codes_are_stable_names() -> None:
 
 
 def test_the_docstring_of_the_module_names_every_kin() -> None:
-    drawn = (faults.__doc__ or "").replace(",", " ").split()
+    drawn = re.findall(r"\w+", faults.__doc__ or "")
     assert {kind.__name__ for kind in kin(DecodeError)} <= set(drawn)
 
 

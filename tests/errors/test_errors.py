@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kwire import errors as faults
 from kwire.errors import (
     BadUnknownTags,
     DecodeError,
@@ -29,7 +30,6 @@ from kwire.errors import (
     path_text,
     suggestion,
 )
-from kwire.errors import decode as faults
 
 PLACE: dict[str, Any] = {"segments": ["topics", 2, "name"], "message": "MetadataRequest", "version": 4}
 

@@ -11,7 +11,7 @@ import kwire
 from kwire import Frame, Source
 from kwire.input.request_log import envelope_frame, need, source_of
 from kwire.protocol.framing import BegunBefore, Gap, PassedOver
-from kwire.render.json_frame import json_line
+from kwire.render.json_objects import json_line
 from kwire.spec.catalog import catalog_for
 from tests.protocol.test_decoder import request, response
 

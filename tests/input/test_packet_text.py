@@ -13,8 +13,7 @@ from kwire.cli import main
 from kwire.cli.help import TOPICS
 from kwire.errors import DumpError
 from kwire.input import open_dump, open_hex, read_dump
-from kwire.input.decryption import decrypted
-from kwire.input.packet_text import PacketReader, followed_streams, tcp_segment
+from kwire.input.packet_text import PacketReader, decrypted, followed_streams, tcp_segment
 from tests.capture import building
 from tests.capture.building import Talk, packet_of
 from tests.conftest import ROOT
@@ -368,9 +367,9 @@ KEYLOG = ["--keylog", str(SAMPLES / "tls.keys")]
 def test_tshark_is_run_with_the_keys(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     if shutil.which("tshark") is None:
         pytest.skip("needs tshark")
-    dump = decrypted(str(SAMPLES / "tls.pcap"), KEYLOG[1])
-    assert dump.kind == "2 TLS connections, decrypted by tshark"
-    assert [frame.data for frame in dump.frames] == of_tls()
+    kind, frames = decrypted(str(SAMPLES / "tls.pcap"), KEYLOG[1])
+    assert kind == "2 TLS connections, decrypted by tshark"
+    assert [frame.data for frame in frames] == of_tls()
     assert main(["decode", str(SAMPLES / "tls.pcap"), *KEYLOG, "--fields", "frame,api,latency"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(of_tls()) + 1
     other = tmp_path / "other.keys"

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kwire import messages
-from kwire.errors import DecodeError, EncodeError, UnsupportedVersion
-from kwire.errors.decode import Truncated, UnknownVersion
+from kwire.errors import DecodeError, EncodeError, Truncated, UnknownVersion, UnsupportedVersion
 from kwire.internal import (
     Embedded,
     assignment_of,

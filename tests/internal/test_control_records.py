@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors.decode import TrailingBytes, Truncated, UnknownVersion
+from kwire.errors import TrailingBytes, Truncated, UnknownVersion
 from kwire.internal import Embedded, decode_control_record, encode_control_record
 from kwire.values import kind
 from tests.conftest import SHARED, needs_shared

@@ -12,8 +12,7 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.errors import EncodeError
-from kwire.errors.decode import TrailingBytes, Truncated
+from kwire.errors import EncodeError, TrailingBytes, Truncated
 from kwire.internal import (
     CoordinatorRecord,
     Embedded,

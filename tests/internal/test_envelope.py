@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.errors.decode import TrailingBytes, Truncated, UnknownApi, UnknownVersion
+from kwire.errors import TrailingBytes, Truncated, UnknownApi, UnknownVersion
 from kwire.internal import (
     Embedded,
     decode_enveloped_request,

@@ -11,8 +11,7 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.errors import EncodeError
-from kwire.errors.decode import OverlongVarint, TrailingBytes, Truncated
+from kwire.errors import EncodeError, OverlongVarint, TrailingBytes, Truncated
 from kwire.internal import (
     Embedded,
     FramedRecord,

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kwire import messages
-from kwire.errors import DecodeError, EncodeError
-from kwire.errors.decode import BadLength, Truncated
+from kwire.errors import BadLength, DecodeError, EncodeError, Truncated
 from kwire.internal import (
     CooperativeUserData,
     StickyUserData,

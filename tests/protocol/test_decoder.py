@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
-from kwire.errors.decode import BadFrame, TrailingBytes, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from kwire.errors import BadFrame, TrailingBytes, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
 from kwire.protocol.framing import CutShort
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT

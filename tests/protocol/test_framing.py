@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.errors.decode import BadFrame
+from kwire.errors import BadFrame
 from kwire.protocol import cut_frames
 from kwire.protocol.framing import cut_short
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors.decode import BadText, UnexpectedResponse, UnknownApi, UnknownVersion
+from kwire.errors import BadText, UnexpectedResponse, UnknownApi, UnknownVersion
 from tests.conftest import ROOT
 
 M = kwire.messages

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from kwire import errors as faults
 from kwire.errors import DecodeError
-from kwire.errors import decode as faults
 from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.records.batch_reader import PlacedReader, Walk
 from kwire.records.compression import deflate

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kwire import errors as faults
 from kwire.errors import DecodeError
-from kwire.errors import decode as faults
 from kwire.records import Record, UndecodableRecords, build_batch, parse_records
 from kwire.records.compression import deflate
 

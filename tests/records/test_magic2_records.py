@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kwire import errors as faults
 from kwire.errors import DecodeError
-from kwire.errors import decode as faults
 from kwire.native import AVAILABLE
 from kwire.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
 from kwire.records import batch_reader as magic2

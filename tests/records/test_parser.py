@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from kwire import errors as faults
 from kwire.errors import DecodeError
-from kwire.errors import decode as faults
 from kwire.records import Batches, Record, RecordBatch, UndecodableRecords, build_batch, parse_records
 
 from .cases import with_right_crcs

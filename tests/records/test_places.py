@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.errors.decode import BadChecksum, Truncated
+from kwire.errors import BadChecksum, Truncated
 from kwire.records.batch_reader import PlacedReader
 from kwire.wire import INT32
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.errors import decode as faults
+from kwire import errors as faults
 from kwire.records import Record, Records, UndecodableRecords, build_batch, parse_records
 from kwire.records.compression import deflate
 

@@ -10,8 +10,7 @@ from msgspec.structs import replace as replaced
 
 import kwire
 from kwire import Frame, Request, Undecodable
-from kwire.errors import DecodeError
-from kwire.errors.decode import BadLength, Truncated, UnexpectedResponse, UnknownVersion
+from kwire.errors import BadLength, DecodeError, Truncated, UnexpectedResponse, UnknownVersion
 from kwire.protocol import Source, Token
 from kwire.protocol.framing import NotKafka
 from kwire.redaction import mask

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kwire.cli.cluster import cluster_json, cluster_lines
 from kwire.cluster import Broker, ClusterState, Partition
-from kwire.render.cluster import cluster_json, cluster_lines
 
 STATE = ClusterState("id", 1, {1: Broker(1, "::1", 9092), 2: Broker(2, "h", 1, "r\x1b", True)})
 STATE.put(Partition("t", 0, 2, (1, 2), (2,), (1,)))

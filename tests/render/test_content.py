@@ -9,7 +9,7 @@ import kwire
 from kwire.protocol.sasl import read_token
 from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
-from kwire.render.json_frame import envelope, json_line, sender_of, token_json, token_text
+from kwire.render.json_objects import envelope, json_line, sender_of, token_json, token_text
 from kwire.render.line import frame_line
 from kwire.render.style import Style
 from kwire.render.tree import tree

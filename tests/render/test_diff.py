@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.render.diff import difference_lines, field_differences
+from kwire.render.differences import difference_lines, field_differences
 from tests.effort import at_most
 from tests.protocol.test_decoder import request, response
 

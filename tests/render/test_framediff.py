@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire import Frame, FrameDecoder
 from kwire.protocol import Result
-from kwire.render.diff import frame_differences
+from kwire.render.differences import frame_differences
 from tests.protocol.test_decoder import request
 
 

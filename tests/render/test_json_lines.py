@@ -20,7 +20,7 @@ from kwire.protocol import Result
 from kwire.protocol.framing import SECOND, CapturedFrame, Endpoints, NamedEnds, frame_of, numbers_of
 from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
-from kwire.render.json_frame import json_line
+from kwire.render.json_objects import json_line
 from kwire.render.line import CapturedLines, FrameLines, JsonLines
 from tests.capture.captured import CAPTURES
 from tests.conftest import ROOT, each_of, needs_shared

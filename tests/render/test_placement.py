@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.cluster import Broker
-from kwire.cluster.rack_tree import RackTree
-from kwire.cluster.replica_plan import ReplicaPlan
-from kwire.render.placement import (
+from kwire.cli.place import (
     assignment_lines,
     comparison_json,
     comparison_lines,
@@ -14,6 +11,9 @@ from kwire.render.placement import (
     report_json,
     report_lines,
 )
+from kwire.cluster import Broker
+from kwire.cluster.rack_tree import RackTree
+from kwire.cluster.replica_plan import ReplicaPlan
 from kwire.render.style import Style
 
 TREE = RackTree([Broker(id, rack=f"/{'ab'[id // 3]}/{id % 2}") for id in range(4)])

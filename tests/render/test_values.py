@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwire.render.values import count_text, shorten, value_text
+from kwire.render.value_text import count_text, shorten, value_text
 
 
 @pytest.mark.parametrize(

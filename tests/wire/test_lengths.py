@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import NullNotWritable, TooLong
-from kwire.errors.decode import BadLength, BadVarint, NegativeLength, NullNotAllowed, OverlongVarint, Truncated
+from kwire.errors import (
+    BadLength,
+    BadVarint,
+    NegativeLength,
+    NullNotAllowed,
+    NullNotWritable,
+    OverlongVarint,
+    TooLong,
+    Truncated,
+)
 from kwire.wire import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Node, Reader, Writer
 from kwire.wire.primitives import int32, read_length, write_length
 from tests.wire.walks import refused, salvage, unwritable, written

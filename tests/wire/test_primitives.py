@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import WrongType
-from kwire.errors.decode import BadBoolean, Truncated
+from kwire.errors import BadBoolean, Truncated, WrongType
 from kwire.wire import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Integer, Node
 from tests.wire.walks import read, refused, salvage, unwritable, written
 

@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 from construct import Int16ub
 
-from kwire.errors import BadUnknownTags, TooLong, WrongType
-from kwire.errors.decode import BadBoolean, BadText, DefaultTag, TooManyFaults, TrailingBytes, Truncated
+from kwire.errors import (
+    BadBoolean,
+    BadText,
+    BadUnknownTags,
+    DefaultTag,
+    TooLong,
+    TooManyFaults,
+    TrailingBytes,
+    Truncated,
+    WrongType,
+)
 from kwire.wire import INT8, INT16, INT32, Node, Reader, Writer
 from kwire.wire.streams import MOST_FAULTS
 from tests.wire.walks import unwritable

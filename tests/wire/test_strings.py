@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import NullNotWritable, TooLong, WrongType
-from kwire.errors.decode import BadLength, BadText, NegativeLength, NullNotAllowed, StringTooLong
+from kwire.errors import (
+    BadLength,
+    BadText,
+    NegativeLength,
+    NullNotAllowed,
+    NullNotWritable,
+    StringTooLong,
+    TooLong,
+    WrongType,
+)
 from kwire.wire import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Bytes, Node, Records, String
 from kwire.wire.primitives import malformed_text
 from tests.wire.walks import read, refused, salvage, unwritable, written

@@ -8,15 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwire.errors import BadUnknownTags, NotInVersion, NullNotWritable, TooLong, WrongType
-from kwire.errors.decode import (
+from kwire.errors import (
     BadBoolean,
     BadLength,
     BadMarker,
+    BadUnknownTags,
     NegativeLength,
+    NotInVersion,
     NullNotAllowed,
+    NullNotWritable,
     OverlongVarint,
+    TooLong,
     Truncated,
+    WrongType,
 )
 from kwire.wire import (
     BOOLEAN,

@@ -8,11 +8,12 @@ import msgspec
 import pytest
 
 from kwire.codecs.tracing import TracingReader
-from kwire.errors import BadUnknownTags, DecodeError, WrongType
-from kwire.errors.decode import (
+from kwire.errors import (
     BadLength,
     BadTag,
+    BadUnknownTags,
     BadVarint,
+    DecodeError,
     DefaultTag,
     OverlongVarint,
     TagOfOtherVersion,
@@ -21,6 +22,7 @@ from kwire.errors.decode import (
     TagTwice,
     Truncated,
     UnknownTagOrder,
+    WrongType,
 )
 from kwire.wire import COMPACT_LENGTH, INT16, Array, Field, Reader, String, Struct, TaggedFields, join_tags, split_tags
 from kwire.wire.tagged_fields import is_default

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import WrongType
-from kwire.errors.decode import BadVarint, OverlongVarint, Truncated
+from kwire.errors import BadVarint, OverlongVarint, Truncated, WrongType
 from kwire.wire import UNSIGNED_VARINT, VARINT, VARLONG, Node, UnsignedVarint
 from kwire.wire.primitives import unsigned_varint
 from tests.wire.walks import read, refused, salvage, unwritable, written

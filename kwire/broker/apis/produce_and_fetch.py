@@ -12,8 +12,7 @@ import msgspec
 
 from ... import messages
 from ...cluster.replica_selector import ReplicaView, select_replica
-from ...errors import DecodeError, KwireError, MissingExtra
-from ...errors.decode import BadChecksum
+from ...errors import BadChecksum, DecodeError, KwireError, MissingExtra
 from ...records import RecordBatch, parse_records
 from ...values import ErrorCode
 from ..cluster_state import READ_ONLY, RequestContext

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.codecs.generated_python import compile_decoder
-from kwire.errors.decode import BadLength, NegativeLength, NullNotAllowed, OverlongVarint
+from kwire.errors import BadLength, NegativeLength, NullNotAllowed, OverlongVarint
 from tests.codecs.generated.codecs_of import codec_of, comes_back, refused, unread
 from tests.small_specs import field
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors.decode import BadBoolean, Truncated
+from kwire.errors import BadBoolean, Truncated
 from tests.codecs.generated.codecs_of import codec_of, comes_back, refused, unread
 from tests.small_specs import field
 

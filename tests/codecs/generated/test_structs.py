@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.codecs.generated_python import NoEmitter, compile_decoder
-from kwire.errors.decode import BadMarker
+from kwire.errors import BadMarker
 from tests.codecs.generated.codecs_of import codec_of, comes_back, refused, unread
 from tests.small_specs import field
 

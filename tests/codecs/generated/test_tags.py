@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.errors.decode import (
+from kwire.errors import (
     BadLength,
     BadTag,
     DefaultTag,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors.decode import (
+from kwire.errors import (
     BadLength,
     BadText,
     BadVarint,

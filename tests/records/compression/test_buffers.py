@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from kwire.errors import KwireError, MissingExtra
-from kwire.errors.decode import BadCompression, LimitExceeded
+from kwire.errors import BadCompression, KwireError, LimitExceeded, MissingExtra
 from kwire.records import compression
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.errors import EncodeError, MissingExtra
-from kwire.errors.decode import BadCompression, LimitExceeded
+from kwire.errors import BadCompression, EncodeError, LimitExceeded, MissingExtra
 from kwire.records import compression
 from kwire.records.compression import deflate, inflate
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kwire.errors.decode import BadCompression, LimitExceeded
+from kwire.errors import BadCompression, LimitExceeded
 from kwire.records import compression
 from kwire.records.compression import SNAPPY_HEADER as HEADER
 from kwire.records.compression import library

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kwire.errors.decode import BadCompression, LimitExceeded
+from kwire.errors import BadCompression, LimitExceeded
 from kwire.records import compression
 
 DATA = random.Random(3).randbytes(300_000) + bytes(1_000_000)

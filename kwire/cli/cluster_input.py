@@ -1,7 +1,6 @@
-"""What `kwire place` reads, and what it places replicas by.
+"""Reads what `kwire cluster` and `kwire place` work on: dumps, a live broker, brokers and plans as JSON.
 
-Brokers, replicas and sizes of partitions are read from JSON, dumps, logs or a live broker. Assignors place the replicas
-of new partitions, plans those of existing ones.
+The arguments of `kwire place` that name brokers, racks and assignors are read here too.
 """
 
 from __future__ import annotations
@@ -10,35 +9,165 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from ..cluster import (
     Broker,
+    ClusterModel,
     ClusterState,
+    LoggedRecord,
+    Observation,
     RackAwareMode,
     add_partitions,
     assign_multi_level,
     broker_metadatas,
     generate_assignment,
+    observed,
 )
 from ..cluster.java_compat import Random
+from ..cluster.metadata_log import message_in
+from ..cluster.model import Seen, judged
 from ..cluster.multi_level_placement import Rings, increase_replication_factor
 from ..cluster.rack_tree import RackTree
 from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
 from ..cluster.replica_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicaAssignment, InvalidReplicationFactor
+from ..input.open import read_znodes
+from ..logs import LogRecord
 from ..net.admin import LiveCluster, ask_sizes, under_way
 from ..net.client import Address, address
-from ..render.values import count_text
-from .cluster import is_address, state_of
-from .inputs import UsageError
+from ..protocol import Result
+from ..protocol.framing import NotKafka
+from ..render.value_text import count_text
+from ..zookeeper import ZooKeeperConnection, ZooKeeperSessions
+from .filters import Entry, Span, entries
+from .inputs import Reading, UsageError, dumps_in, files_of, part_read, title_of
 from .options import security_of
-from .terminal import remark
+from .terminal import remark, with_progress
+
+
+def is_address(name: str) -> bool:
+    """Whether it is HOST:PORT, and no file is called so."""
+    return re.fullmatch(r"[^\s/]*:\d+", name) is not None and not Path(name).exists()
+
+
+def state_of(options: argparse.Namespace) -> ClusterState:
+    """Return what the dumps say of a cluster at their end; raises DumpError if nothing in them does."""
+    return model_of(options).state()
+
+
+def model_of(options: argparse.Namespace, at: str | None = None) -> ClusterModel:
+    """Return what the dumps say of a cluster.
+
+    Args:
+        options: with the dumps.
+        at: until when: a time, or a frame or an offset of a log.
+
+    Raises:
+        DumpError: nothing in them says something of a cluster.
+        UsageError: `at` is none of these.
+    """
+    return model_from(in_order_of_time(found_in(options)), at, title_of(options))
+
+
+def model_from(found: Iterable[Found], at: str | None, title: str) -> ClusterModel:
+    """Build a model of what was seen until a moment; raises as `model_of`."""
+    is_before = limit_of(at)
+    model = ClusterModel()
+    seen = (one.seen for one in found if is_before(one))
+    taken = [model.take(one, is_refused) for one, is_refused in judged(seen)]
+    if not any(taken):
+        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeTopicPartitions and other messages, a log or "
+        hint += "snapshot of __cluster_metadata, znodes as JSON, and captures of ZooKeeper"
+        when = "" if at is None else f" before {at}"
+        raise DumpError(f"no message tells of a cluster{when}", file=title, hint=hint)
+    return model
+
+
+def events_in(options: argparse.Namespace) -> Iterator[Seen]:
+    """Yield what the dumps contain about a cluster, in order."""
+    return (one.seen for one in in_order_of_time(found_in(options)))
+
+
+class Found(NamedTuple):
+    """What was seen, and the number of its frame, or its offset in a log."""
+
+    seen: Seen
+    number: int | None
+    time: float | None  # of its frame: a znode that is read may have been written long before
+
+
+def limit_of(at: str | None) -> Callable[[Found], bool]:
+    """Return what says whether something was seen before a moment, or at it."""
+    if at is None:
+        return lambda one: True
+    if at.isdigit():
+        last = int(at)
+        return lambda one: one.number is None or one.number <= last
+    try:
+        span = Span(None, at)
+    except UsageError as error:
+        raise UsageError(str(error).replace("--to", "--at, --from, --to", 1)) from None
+    return lambda one: span.covers(one.seen.time, one.number or 0)
+
+
+def in_order_of_time(found: Iterable[Found]) -> Iterator[Found]:
+    """Sort by time where all have one: files lie beside each other, and records of a log have times of their own."""
+    held = list(found)
+    if any(one.time is None for one in held):
+        return iter(held)
+    return iter(sorted(held, key=lambda one: one.time or 0.0))
+
+
+def found_in(options: argparse.Namespace) -> Iterator[Found]:
+    """Yield what the dumps hold that a model takes, file by file."""
+    given = [file for file, _ in files_of(options.files, options.recursive)]
+    of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
+    for file, znodes in of_znodes.items():
+        remark(f"{file}: read as znodes")
+        yield from (Found(one, None, one.time) for one in znodes)
+    others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
+    if of_znodes and not others.files and options.hex is None:
+        return
+    reading = Reading(others, sealed=False)  # a model keeps no secrets, and masked records could not be read
+    sessions = ZooKeeperSessions()
+    for dump in dumps_in(others, logs=True, zookeeper=True):
+        connections: dict[int | None, ZooKeeperConnection] = {}
+        read: Iterator[Result | Entry] = entries(reading.items(dump), sealed=False)
+        for item in with_progress(read, partial(part_read, others)):
+            yield from _items(item, connections, sessions)
+
+
+def _items(
+    item: Result | Entry, connections: dict[int | None, ZooKeeperConnection], sessions: ZooKeeperSessions
+) -> Iterator[Found]:
+    if isinstance(item, LogRecord):
+        message = message_in(item.message)
+        if message is not None:
+            record, header = item.record, item.batch.header
+            time = record.timestamp / 1000 if record.timestamp >= 0 else None
+            epoch = header.partition_leader_epoch or 0
+            yield Found(LoggedRecord(record.offset, epoch, time, message, item.batch.file), record.offset, time)
+        return
+    frame = getattr(item, "frame", None)
+    if frame is None:
+        return
+    source = frame.source
+    if isinstance(frame.fault, NotKafka):
+        connection = connections.setdefault(source.connection, ZooKeeperConnection(sessions))
+        for one in connection.packet(source.direction == "request", frame.data, source.time):
+            yield Found(one._replace(file=source.file or ""), source.frame, source.time)
+    else:
+        seen: Observation | None = observed(item)  # type: ignore[arg-type]
+        if seen is not None:
+            yield Found(seen, source.frame, source.time)
+
 
 Plan = dict[tuple[str, int], list[int]]
 Sizes = dict[tuple[str, int], int]

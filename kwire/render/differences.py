@@ -15,7 +15,7 @@ from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, i
 from .annotate import joined, span_text
 from .style import PLAIN, Style, escape
 from .tree import title
-from .values import Meaning, count_text, hex_text, hidden_from, value_text, with_name
+from .value_text import Meaning, count_text, hex_text, hidden_from, value_text, with_name
 
 LISTED_VALUES = 10  # fields that differ
 VALUE_WIDTH = 60  # of a value
