@@ -15,6 +15,7 @@ from struct import unpack
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+from msgspec.msgpack import decode
 
 from ..capture.conversation import note
 from ..capture.frame_extractor import Streams
@@ -26,8 +27,9 @@ from ..errors import DecodeError, DumpError
 from ..protocol.framing import BrokenDump, CutRecord, Damaged, LostPackets
 from .batch_reader import Reading
 from .frame_rows import Pairing
+from .frame_scan import Entry, fragments_of, read_frames
 from .input_splits import Unit
-from .packet_scan import BROKEN, DAMAGE, FILE, LOST, PACKETS, SEGMENTS, VOID
+from .packet_scan import BROKEN, DAMAGE, ENTRY, FILE, LOST, PACKETS, SEGMENTS, VOID
 
 CAPTURE = "capture"  # the column that names the capture
 SHORT, MOST_SHORT = 1 << 20, 1 << 12  # bytes of a short connection, and how many are read together
@@ -127,6 +129,8 @@ class ConnectionDecoder:
                 voids.update((chunk.path, chunk.head, place) for place in chunk.places)
             elif chunk.kind == PACKETS:
                 yield from _Feeder(reading, pairing, voids).feed(_Ahead(chain([chunk], rows)))
+            elif chunk.kind == ENTRY:
+                yield from self._frames(chain([chunk], rows))
             elif chunk.kind == LOST:
                 path = chunk.path
                 lost[chunk.problem] += chunk.place
@@ -137,6 +141,29 @@ class ConnectionDecoder:
             reading.builder.begin(path)
             pairing.add_batch([note(fault) for fault in faults])
         yield
+
+    def _frames(self, rows: Iterator[Chunk]) -> Iterator[None]:
+        """Read a range of raw frames."""
+        reading, options = self._reading, self._reading.options
+        following = _Ahead(rows)
+        entries = list[Entry]()
+        while (chunk := following.following) is not None and chunk.kind == ENTRY:
+            entries.append(decode(chunk.head, type=Entry))
+            path = chunk.path
+            following.take()
+        entry = min(entries)
+        reading.builder.begin(path)
+        pairing = Pairing(reading.apis, reading.builder.rows.append)
+        broken = entry.broken
+        if broken is None:
+            pieces = ((chunk.place, chunk.packets) for chunk in iter(following.take, None))
+            broken = yield from read_frames(entry, pieces, pairing, options)
+            entry = entry._replace(place=broken or 0)
+        if broken is not None:
+            start, stop = fragments_of(entry, broken, options.max_corrupt_bytes)
+            yield from reading.rows_of(Unit(path, start, stop, entry.state, broken=broken))
+        for _ in rows:
+            pass  # of a range that is behind the last frame
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
         """Read a file that is no capture, or say what is wrong with one."""

@@ -194,12 +194,14 @@ class State(NamedTuple):
         waiting: for each request in flight the correlation id, api key and version as one number, and client id.
         bare: whether tokens without a header may follow, and `tokens` how many have come.
         least: the smallest valid size of a frame.
+        authenticating: whether the newest request belongs to SASL authentication.
     """
 
     waiting: tuple[tuple[int, int, str | None], ...] = ()
     bare: bool = False
     tokens: int = 0
-    least: int = 4
+    least: int = LEAST
+    authenticating: bool = False
 
 
 # offset, bytes, nanoseconds, endpoints, whether it is a request, api, correlation id, client id, fault
@@ -235,6 +237,11 @@ class Pairing:
         """Estimate the memory of all state, in bytes."""
         return sum(CONNECTION_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
 
+    @property
+    def waiting(self) -> int:
+        """How many requests of raw frames are in flight."""
+        return len(self._connection(None).in_flight)
+
     def state(self, least: int) -> State:
         """Return the state after the raw frames so far, to continue elsewhere."""
         connection = self._connection(None)
@@ -243,13 +250,13 @@ class Pairing:
             for request in connection.in_flight
             if request.call is not None
         )
-        return State(waiting, connection.expects_tokens, connection.tokens, least)
+        return State(waiting, connection.expects_tokens, connection.tokens, least, connection.authenticating)
 
     def resume(self, state: State) -> None:
         """Continue from a state."""
         connection = self._connection(None)
         connection.expects_tokens, connection.tokens = state.bare, state.tokens
-        connection.authenticating = state.bare
+        connection.authenticating = state.authenticating
         for number, api_number, client in state.waiting:
             api = self.apis.get(api_number)
             if api is not None:

@@ -22,19 +22,36 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
+from msgspec.msgpack import encode
 
 from ..capture.link_layers import Segment, segment_of
-from ..capture.pcap import DAY, FILE_HEADER, PORTION, RECORD_HEADER, SECOND, Damage, Packet, PcapReader, portions_of
+from ..capture.pcap import (
+    DAY,
+    FILE_HEADER,
+    PORTION,
+    RECORD_HEADER,
+    SECOND,
+    WINDOW,
+    Damage,
+    Packet,
+    PcapReader,
+    portions_from,
+    portions_of,
+)
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
 from ..input.files import COMPRESSIONS, entries_in, open_file, unpacked
 from ..input.open import CAPTURES
+from ..protocol.headers import Apis
+from ..spec.catalog import catalog_for
+from .frame_scan import FrameRanges, Part
+from .input_splits import RAW, kind_of
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
-from .read_options import PCAP
+from .read_options import PCAP, Options
 
 MOST_SORTED = 512  # pieces that are put in order by their times; more are by their names
 # The kinds of rows, in the order in which they are to be read.
-VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE = range(6)
+VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE, ENTRY, FRAMES = range(8)
 SCHEMA = pa.schema(
     [
         ("capture", pa.string()),
@@ -50,7 +67,7 @@ SCHEMA = pa.schema(
         ("problem", pa.string()),
     ]
 )
-WINDOW = 4 << 20  # bytes that are read at once
+PLAIN = Options()
 SEGMENTS = "TCP segments"  # are counted, too: a file without any has to be named
 LITTLE = 1 << 16  # bytes in memory of which more are read at once
 ENDLESS = 1 << 62
@@ -313,6 +330,12 @@ class Rows:
         """Add notes about the file."""
         self._add(self._own, kind, 0, 0, b"", _packed(offset), b"", problem)
 
+    def add_frames(self, part: Part) -> None:
+        """Add bytes of raw frames, or what a range of them begins with."""
+        key = b"frames %s %020d" % (self.split.path.encode(), part.range)
+        kind, head = (FRAMES, b"") if part.entry is None else (ENTRY, encode(part.entry))
+        self._add(key, kind, 0, 0, head, _packed(part.place), part.data)
+
     def add_lost(self) -> None:
         """Add the counts of packets that could not be read."""
         for reason, count in sorted(self.lost.items()):
@@ -437,22 +460,27 @@ def _record(reader: Reader, packet: Packet, segment: Segment) -> Record:
     return Record(reader.cursor.offset - size, reader.header, packet.nanoseconds, key, data[stop - size : stop])
 
 
-def scan(split: Split) -> Iterator[Any]:
+def scan(split: Split, options: Options = PLAIN) -> Iterator[Any]:
     """Read a split.
+
+    Args:
+        split: the range; all ranges of a file, but for its last one, have one size.
+        options: of the read; only raw frames depend on them.
 
     Yields:
         Record batches of `SCHEMA`: packets of a connection; VOID, packets that others give out and should not; DAMAGE,
         bytes that are no packet; LOST, counts of packets that are no segments, by the reason, and of those that are;
-        BROKEN, where a file cannot be read further; FILE, that a file is no capture, and to be read as a whole.
+        BROKEN, where a file cannot be read further; FILE, that a file is no capture, and to be read as a whole; ENTRY
+        and FRAMES, what ranges of raw frames begin with, and their bytes.
 
     Raises:
         OSError: the file cannot be read.
     """
     if found := _pieces(split):
         pieces, split = found
-        yield from _scanned(Pieces(pieces), split)
+        yield from _scanned(Pieces(pieces), split, options)
     else:
-        yield from _scanned(open_file(split.path, PORTION), split)
+        yield from _scanned(open_file(split.path, PORTION), split, options)
 
 
 def _pieces(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
@@ -468,13 +496,15 @@ def _pieces(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
     return pieces, split._replace(path=pieces[0].path, start=base + split.start, stop=base + split.stop)
 
 
-def _scanned(file: Any, split: Split) -> Iterator[Any]:
+def _scanned(file: Any, split: Split, options: Options) -> Iterator[Any]:
     rows = Rows(split)
     with file as stream:
         kind = capture_kind(stream.read(4))
         try:
             if kind:
                 yield from _range(stream, kind, split, rows)
+            elif split.weight < stream.seek(0, SEEK_END) and kind_of(split.path, options) == RAW:
+                yield from _frames(stream, split, rows, options)
             elif split.start == 0:
                 yield from _whole(stream, rows)
         except DumpError as error:
@@ -498,6 +528,13 @@ def _whole(stream: BinaryIO, rows: Rows) -> Iterator[Any]:
     walk = Walk(CAPTURES[kind][1](_joined(opened.portions()), path, looks_ahead=True), rows)
     walk.begin()
     yield from walk.read_to(ENDLESS)
+
+
+def _frames(stream: BinaryIO, split: Split, rows: Rows, options: Options) -> Iterator[Any]:
+    apis = Apis(catalog_for(options.profile or None, options.release or None))
+    for part in FrameRanges(stream, split.weight, options, apis).parts(split.start):
+        rows.add_frames(part)
+        yield from rows.taken()
 
 
 def _range(stream: BinaryIO, kind: str, split: Split, rows: Rows) -> Iterator[Any]:
@@ -528,23 +565,12 @@ def _corrected(own: Walk, following: Walk) -> Iterator[Any]:
 def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Reader:
     """Return a reader at the first record from a place on."""
     if start == 0:
-        return CAPTURES[kind][1](_portions(stream, 0, stop), path, looks_ahead=True)
+        return CAPTURES[kind][1](portions_from(stream, 0, stop), path, looks_ahead=True)
     stream.seek(0)
     base = max(start, FILE_HEADER) if kind == PCAP else start
-    reader = placed(stream.read(PORTION), _portions(stream, base, stop), path, base)
+    reader = placed(stream.read(PORTION), portions_from(stream, base, stop), path, base)
     reader.synchronise()
     return reader
-
-
-def _portions(stream: BinaryIO, place: int, stop: int) -> Iterator[bytes]:
-    """Yield a file from a place on, in large portions up to another one; others may move in it meanwhile."""
-    while True:
-        stream.seek(place)
-        portion = stream.read(max(PORTION, min(WINDOW, stop - place)))
-        if not portion:
-            return
-        place += len(portion)
-        yield portion
 
 
 def _joined(portions: Iterator[bytes]) -> Iterator[bytes]:

@@ -90,6 +90,28 @@ def portions_of(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:
         left = None if left is None else left - len(portion)
 
 
+WINDOW = 4 << 20  # bytes per read of a range
+
+
+def portions_from(stream: BinaryIO, place: int, stop: int, end: int | None = None) -> Iterator[bytes]:
+    """Yield a file from a place on; others may move in it meanwhile.
+
+    Args:
+        stream: the file.
+        place: where to begin, in bytes from its start.
+        stop: up to where portions are large.
+        end: where to end; None for the end of the file.
+    """
+    while True:
+        stream.seek(place)
+        count = max(PORTION, min(WINDOW, stop - place))
+        portion = stream.read(count if end is None else min(count, end - place))
+        if not portion:
+            return
+        place += len(portion)
+        yield portion
+
+
 PIECE = 1 << 20  # bytes per fragment
 
 

@@ -453,7 +453,7 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
         """Yield record batches. Where there is nothing to divide, Spark asks for one part of its own."""
         if isinstance(partition, Ranges):
             for split in partition.splits:
-                yield from scan(split)
+                yield from scan(split, self.options)
 
 
 def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[Split]:

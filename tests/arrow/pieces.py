@@ -64,10 +64,11 @@ def staged(files: Sequence[Path], most: int, **options: Any) -> list[dict[str, A
     """Read files as one capture: byte ranges of a size, then connections."""
     batches = list[Any]()
     near = neighbours(sorted(map(str, files)))
+    parsed = Options.parse(options)
     for file in files:
         size = file.stat().st_size
         for start in range(0, size, most):
-            batches += scan(Split(str(file), start, min(size, start + most), "it", near[str(file)]))
+            batches += scan(Split(str(file), start, min(size, start + most), "it", near[str(file)]), parsed)
     return decoded(batches, **options)
 
 

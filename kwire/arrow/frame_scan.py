@@ -1,0 +1,294 @@
+"""Reads a byte range of raw frames: frames behind each other, each with its size, wherever the range was cut.
+
+Frames have no marks at which a reader could begin, and which request a response answers depends on what came before. A
+reader in the middle of a file begins where frames follow each other, without requests in flight, which may be wrong. So
+each range also gives an `Entry` for the ranges that follow: where their first frame begins, and the state there. It
+does so until its frames and its state are those of the reader that began at the next range; that is soon, for a
+response ends the wait for all older requests. Of several entries, that of the earliest range counts. All ranges
+together are then exactly what a reader has who begins at the start of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
+from operator import itemgetter
+from typing import BinaryIO, NamedTuple
+
+from ..capture.pcap import Cursor, portions_from
+from ..errors.decode import BadFrame
+from ..protocol import LEAST, Connection
+from ..protocol.framing import CutShort, int32
+from ..protocol.headers import Apis
+from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker
+from .read_options import Options
+
+LOOK = 1 << 20  # bytes in which a frame is looked for, in their first half, and frames that follow it
+ENOUGH = 16  # frames that follow each other are no chance
+HEADER = 1 << 15  # bytes that a header may need
+_SIZES = re.compile(rb"[\0-\x7f](?=...)", re.DOTALL)
+
+
+class Entry(NamedTuple):
+    """What a range begins with.
+
+    Attributes:
+        origin: the range whose reader has found it, by its start: of several entries, that of the earliest counts.
+        place: the first frame that begins in the range, or behind it, in bytes from the start of the file.
+        stop: the end of the range.
+        state: the requests in flight there.
+        broken: the position of an impossible size, which has ended the frames; None without one.
+    """
+
+    origin: int
+    place: int
+    stop: int
+    state: State = State()
+    broken: int | None = None
+
+
+class Part(NamedTuple):
+    """Something for a range, which its start names: an entry, or bytes of the file from a place on."""
+
+    range: int
+    place: int
+    entry: Entry | None
+    data: bytes = b""
+
+
+class Chain:
+    """Frames that follow each other, from a place on.
+
+    Args:
+        portions: the bytes from there on.
+        place: the position of the first frame.
+        options: the options of the read.
+        apis: what is known of frames.
+        size: of the file, in bytes.
+
+    Attributes:
+        place: the position of the next frame.
+        broken: the position of an impossible size; None without one.
+    """
+
+    def __init__(self, portions: Iterator[bytes], place: int, options: Options, apis: Apis, size: int) -> None:
+        self.place: int = place
+        self.broken: int | None = None
+        self._size, self._least = size, LEAST
+        self._pairing = Pairing(apis, lambda row: None)
+        self._cuts = Walker(portions, place, options.max_frame_bytes, options.max_corrupt_bytes).cuts()
+        self._found: list[Cut] = []
+        self._next = 0
+
+    @property
+    def state(self) -> State:
+        """The state before the next frame."""
+        return self._pairing.state(self._least)
+
+    def read_to(self, stop: int) -> Iterator[None]:
+        """Read all frames that begin before a place; yields now and then."""
+        while self.place < stop and self.broken is None:
+            self._read_more()
+            self._take(bisect_left(self._found, stop, self._next, key=itemgetter(0)))
+            yield
+
+    def step(self) -> None:
+        """Read the next frame."""
+        self._read_more()
+        self._take(self._next + 1)
+
+    def _read_more(self) -> None:
+        if self._next == len(self._found):
+            end: list[Cut] = [(self._size, b"", CutShort(cause="the dump ended"))]
+            self._found, self._next = next(self._cuts, end), 0
+
+    def _take(self, stop: int) -> None:
+        """Take frames that were found. One that the end of the file cuts is the last."""
+        cuts, self._next = self._found[self._next : stop], stop
+        offset, data, fault = cuts[-1]
+        if fault is not None:
+            self.place, self.broken = (offset, offset) if isinstance(fault, BadFrame) else (self._size, None)
+            return
+        self._pairing.raw(cuts)
+        self.place = offset + len(data)
+        if self._least and any(cut[1].startswith(SASL_HANDSHAKE_0, 4) for cut in cuts):
+            self._least = 0
+
+    def is_same(self, other: Chain) -> bool:
+        """Whether two chains give the same from here on."""
+        if (self.place, self.broken) != (other.place, other.broken):
+            return False
+        return self._pairing.waiting == other._pairing.waiting and self.state == other.state
+
+
+class FrameRanges:
+    """The ranges of a file of raw frames.
+
+    Args:
+        stream: the file.
+        step: bytes of a range.
+        options: the options of the read.
+        apis: what is known of frames.
+    """
+
+    def __init__(self, stream: BinaryIO, step: int, options: Options, apis: Apis) -> None:
+        self._stream, self._step, self._options, self._apis = stream, step, options, apis
+        self._size = stream.seek(0, 2)
+        self._read_request = Connection(apis=apis).read_request
+
+    def parts(self, start: int) -> Iterator[Part]:
+        """Read a range; yield its bytes, and for the ranges that follow what they begin with."""
+        stop = min(self._size, start + self._step)
+        if not start:
+            yield Part(0, 0, Entry(-1, 0, stop))
+        portions = _Noted(portions_from(self._stream, start, stop), start, stop)
+        own = self._begun(start, portions)
+        for _ in () if own is None else own.read_to(stop):
+            yield from portions.taken(start)
+        while portions.place < stop and next(portions, b""):  # without frames
+            yield from portions.taken(start)
+        yield from portions.taken(start)
+        if own is not None:
+            yield from self._following(own, start, stop)
+
+    def _begun(self, start: int, portions: Iterator[bytes]) -> Chain | None:
+        """Return the frames from the first place in a range where some follow each other; None without one."""
+        cursor = Cursor(portions, start)
+        if start and not self._synchronise(cursor, min(self._size, start + self._step)):
+            return None
+        rest = chain([cursor.data[cursor.pos :]], portions)
+        return Chain(rest, cursor.offset, self._options, self._apis, self._size)
+
+    def _synchronise(self, cursor: Cursor, stop: int) -> bool:
+        """Move to the first frame before a place."""
+        while cursor.offset < stop:
+            cursor.fill(LOOK)
+            data = cursor.data[cursor.pos : cursor.pos + LOOK]
+            is_end = cursor.offset + len(data) == self._size
+            last = min(stop - cursor.offset, len(data) if is_end else LOOK // 2)
+            for match in _SIZES.finditer(data, 0, min(last + 3, len(data))):
+                if self._follow(data, match.start(), is_end):
+                    cursor.pos += match.start()
+                    return True
+            cursor.pos += last
+        return False
+
+    def _follow(self, data: bytes, pos: int, is_end: bool) -> bool:
+        """Whether frames follow each other from a position on, as far as they are there."""
+        place, count = pos, 0
+        while count < ENOUGH and place + 4 <= len(data):
+            size = int32(data, place)
+            if not LEAST <= size <= self._options.max_frame_bytes:
+                return False
+            place, count = place + 4 + size, count + 1
+        if is_end and place > len(data):
+            return False
+        if count == ENOUGH or (is_end and place == len(data) and count > 1):
+            return True
+        return count > 0 and self._read_request(data[pos : pos + HEADER]) is not None
+
+    def _following(self, own: Chain, start: int, stop: int) -> Iterator[Part]:
+        """Yield what the following ranges begin with, up to where their own readers have found the same."""
+        other: Chain | None = None
+        place = start  # where the first frame of the range begins
+        for begin in range(stop, self._size, self._step):
+            end = min(self._size, begin + self._step)
+            entry = Entry(start, max(own.place, begin), end, own.state, own.broken)
+            if place < begin < entry.place:  # the last frame is partly behind the range
+                data = b"".join(portions_from(self._stream, begin, entry.place, entry.place))
+                yield Part(begin - self._step, begin, None, data)
+            yield Part(begin, begin, entry)
+            place = entry.place
+            if other is None and own.broken is None:
+                other = self._begun(begin, portions_from(self._stream, begin, begin))
+            if other is None:
+                for _ in own.read_to(end):
+                    pass
+            elif _join(own, other, end):
+                return
+
+
+def _join(own: Chain, other: Chain, stop: int) -> bool:
+    """Read two chains until they are the same; False if they are not before a place."""
+    while not own.is_same(other):
+        behind = own if own.place <= other.place or other.broken is not None else other
+        if own.broken is not None or behind.place >= stop:
+            return False
+        if own.place == other.place and other.broken is None:
+            other.step()
+        behind.step()
+    return True
+
+
+class _Noted:
+    """Bytes from a place on, of which those before another one are given out too."""
+
+    def __init__(self, portions: Iterator[bytes], place: int, stop: int) -> None:
+        self._portions, self.place, self._stop = portions, place, stop
+        self._kept: list[tuple[int, bytes]] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        portion = next(self._portions)
+        if self.place < self._stop:
+            self._kept.append((self.place, portion[: self._stop - self.place]))
+        self.place += len(portion)
+        return portion
+
+    def taken(self, start: int) -> Iterator[Part]:
+        """Yield what was read, as parts of a range."""
+        kept, self._kept = self._kept, []
+        return (Part(start, place, None, data) for place, data in kept)
+
+
+def read_frames(
+    entry: Entry, pieces: Iterable[tuple[int, bytes]], pairing: Pairing, options: Options
+) -> Generator[None, None, int | None]:
+    """Read the frames of a range; yields now and then.
+
+    Args:
+        entry: what the range begins with.
+        pieces: its bytes, with their positions; then the end of its last frame, perhaps several times and too long.
+        pairing: takes the frames.
+        options: the options of the read.
+
+    Returns:
+        The position of an impossible size, which has ended the frames; None without one.
+    """
+    pairing.resume(entry.state)
+    portions, least = _from(entry, iter(pieces)), entry.state.least
+    walker = Walker(portions, entry.place, options.max_frame_bytes, options.max_corrupt_bytes, least)
+    is_tail = False
+    for cuts in walker.cuts():
+        if isinstance(cuts[0][2], BadFrame):
+            return cuts[0][0] if cuts[0][0] < entry.stop else None
+        if cuts[0][0] >= entry.stop and not is_tail:
+            break
+        is_tail = cuts[0][2] is not None
+        pairing.raw(cuts if is_tail else cuts[: bisect_left(cuts, entry.stop, key=itemgetter(0))])
+        yield
+    return None
+
+
+def _from(entry: Entry, pieces: Iterator[tuple[int, bytes]]) -> Iterator[bytes]:
+    behind = b""
+    for place, data in pieces:
+        if place >= entry.stop:
+            behind = max(behind, data, key=len)
+        elif place + len(data) > entry.place:
+            yield data[max(0, entry.place - place) :]
+    yield behind
+
+
+def fragments_of(entry: Entry, broken: int, piece: int) -> tuple[int, int]:
+    """Return where the fragments that begin in a range begin and end, if an impossible size has ended frames.
+
+    >>> fragments_of(Entry(0, 100, 200), 90, 40), fragments_of(Entry(0, 120, 200), 120, 40)
+    ((130, 210), (120, 200))
+    """
+    start, stop = (max(broken, place + (broken - place) % piece) for place in (entry.place, entry.stop))
+    return start, stop
