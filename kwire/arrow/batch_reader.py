@@ -332,7 +332,7 @@ class Reading:
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
         """Find files and divide them; see `find_files` and `divide`."""
-        return divide(find_files(paths, self.options), self.options, self.apis)
+        return divide(find_files(paths, self.options), self.options)
 
     def read(self, units: Iterable[Unit]) -> Iterator[Any]:
         """Read input splits; only one read at a time.

@@ -130,16 +130,16 @@ class Unit(NamedTuple):
     broken: int | None = None
 
 
-def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Unit]]:
+def divide(files: Sequence[File], options: Options) -> list[list[Unit]]:
     """Distribute files to processes, according to the options.
 
     Files are divided only if there are too few of them, without a look at their bytes otherwise. Every process reads a
-    capture as a whole then, for its share of the connections; `packet_scan` divides captures by their bytes.
+    capture as a whole then, for its share of the connections; `packet_scan` divides captures by their bytes, and raw
+    frames, which are read by one process here.
 
     Args:
         files: the files to read.
         options: the options of the read.
-        apis: what is known of frames.
 
     Returns:
         For each process its input splits.
@@ -147,7 +147,7 @@ def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Uni
     most, least = share_of(files, options), least_parts(options)
     total = sum(file.size + options.open_cost_in_bytes for file in files)
     parts = [-(-least * file.size // max(total, 1)) for file in files]
-    units = [unit for file, few in zip(files, parts, strict=True) for unit in units_of(file, most, few, options, apis)]
+    units = [unit for file, few in zip(files, parts, strict=True) for unit in units_of(file, most, few, options)]
     return packed(units, most, options.open_cost_in_bytes)
 
 
@@ -186,14 +186,11 @@ def packed(units: list[W], most: int, cost: int) -> list[list[W]]:
     return packs
 
 
-def units_of(file: File, most: int, parts: int, options: Options, apis: Apis) -> Iterator[Unit]:
+def units_of(file: File, most: int, parts: int, options: Options) -> Iterator[Unit]:
     """Yield the input splits of a file: for several `parts`, none much larger than `most` if possible."""
     if not file.size:
         return
-    kind = kind_of(file.path, options) if file.size > most and parts > 1 else ""
-    if kind == RAW:
-        yield from parts_of(file, most, options, apis)
-    elif kind in CAPTURES:
+    if file.size > most and parts > 1 and kind_of(file.path, options) in CAPTURES:
         yield from shared(Unit(file.path, weight=file.size), min(MOST_SHARES, parts, -(-file.size // most)))
     else:
         yield Unit(file.path, weight=file.size)

@@ -64,7 +64,8 @@ class Options:
         max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; opening a file counts
             as `open_cost_in_bytes`, less than in Spark's own readers. By default there are at least twice as many
             partitions as this machine has cores, if possible. Files are divided only to reach that number;
-            of a capture, each partition then reads the whole file. `kwire.spark.read_captures` divides by bytes.
+            of a capture, each partition then reads the whole file; raw frames are not divided.
+            `kwire.spark.read_captures` divides both by bytes.
         max_records_per_batch, max_bytes_per_batch: limits of a record batch.
         max_frame_bytes: the largest valid size of a frame.
         max_corrupt_bytes: the largest row of bytes outside frames.

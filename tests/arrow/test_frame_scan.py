@@ -65,7 +65,7 @@ def test_any_cut_of_any_bytes(tmp_path: Path) -> None:
         for _ in range(rng.randrange(3)):
             data[rng.randrange(len(data))] = rng.randrange(256)
         path, most = write(tmp_path, bytes(data)), rng.randrange(40, len(data) + 99)
-        options = {"body": "raw", "dumpFormat": "frames", "maxFrameBytes": 20_000}
+        options: dict[str, Any] = {"body": "raw", "dumpFormat": "frames", "maxFrameBytes": 20_000}
         assert content(staged([path], most, **options)) == content(rows_of(path, **options)), (most, data.hex())
 
 
@@ -80,7 +80,7 @@ def test_frames_of_real_captures(path: Path, tmp_path: Path) -> None:
         data = b"".join(frame.data for frame in dump.frames if frame.fault is None)
     file = write(tmp_path, data)
     for most in (3000, 20_000):
-        options = {"body": "raw", "dumpFormat": "frames"}
+        options: dict[str, Any] = {"body": "raw", "dumpFormat": "frames"}
         assert content(staged([file], most, **options)) == content(rows_of(file, **options))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.input_splits import Unit, find_files
+from kwire.arrow.input_splits import File, Unit, find_files, parts_of
 from kwire.arrow.read_options import BadOption, Options
 from tests.arrow.captures import FRAMES, PCAP, conversation, write
 
@@ -22,15 +22,19 @@ def divided(*paths: Path, **options: Any) -> list[list[Unit]]:
     return Reading(Options.parse(values)).divide([str(path) for path in paths])
 
 
+def raw_parts(path: Path, most: int) -> list[Unit]:
+    reading = Reading(Options())
+    return list(parts_of(File(str(path), path.stat().st_size, 0), most, reading.options, reading.apis))
+
+
 def test_parts_begin_where_frames_do_and_know_who_waits(tmp_path: Path) -> None:
     frames = conversation(20)
     path = write(tmp_path, b"".join(frames))
     ends = [0]
     for frame in frames:
         ends.append(ends[-1] + len(frame))
-    packs = divided(path, maxPartitionBytes=50, minPartitions=20)
-    units = sorted((unit for pack in packs for unit in pack), key=lambda unit: unit.start)
-    assert divided(path, maxPartitionBytes=50) == [[Unit(str(path), weight=ends[-1])]]  # one task is enough
+    units = raw_parts(path, 50)
+    assert divided(path, maxPartitionBytes=50, minPartitions=20) == [[Unit(str(path), weight=ends[-1])]]
     assert units[0].start == 0
     assert units[-1].stop == ends[-1]
     assert all(one.stop == other.start for one, other in pairwise(units))
@@ -43,7 +47,7 @@ def test_parts_begin_where_frames_do_and_know_who_waits(tmp_path: Path) -> None:
 def test_what_is_no_frame_is_left_to_the_last_part(tmp_path: Path) -> None:
     data = b"".join(conversation(9))
     path = write(tmp_path, data + b"\xff" * 500)
-    units = [unit for pack in divided(path, maxPartitionBytes=60, minPartitions=20) for unit in pack]
+    units = raw_parts(path, 60)
     last = max(units, key=lambda unit: unit.start)
     assert last.start < len(data)
     assert last.stop == len(data) + 500
@@ -70,12 +74,6 @@ def test_captures_are_divided_by_connections_and_others_are_whole(tmp_path: Path
     for path in (packed, junk):
         assert divided(path, maxPartitionBytes=10) == [[Unit(str(path), weight=path.stat().st_size)]]
     assert divided(write(tmp_path, b"", "empty")) == []
-
-
-def test_a_format_that_is_told_is_not_guessed(tmp_path: Path) -> None:
-    frames = write(tmp_path, b"".join(conversation(9)))
-    assert len(divided(frames, maxPartitionBytes=60, minPartitions=9, dumpFormat="frames")) > 3
-    assert len(divided(write(tmp_path, b"\xff" * 100, "junk"), maxPartitionBytes=10, dumpFormat="frames")) == 1
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.input_splits import Unit
+from kwire.arrow.input_splits import File, Unit, parts_of
 from kwire.arrow.read_options import Options
 from tests.arrow.captures import FRAMES, LOG, PCAP, TIMES, conversation, dated, rows_of, write
 
@@ -45,7 +45,8 @@ def test_rows_give_back_the_file_for_any_partition_size(
     path = write(tmp_path_factory.mktemp("any"), data[: max(0, len(data) - cut)])
     options: dict[str, Any] = {"dumpFormat": "frames", "maxCorruptBytes": corrupt, "openCostInBytes": 0}
     small = {**options, "maxPartitionBytes": most, "maxRecordsPerBatch": rows, "maxBytesPerBatch": 500}
-    parts = Reading(Options.parse(small)).divide([str(path)])
+    reading = Reading(Options.parse(small))
+    parts = [list(parts_of(File(str(path), path.stat().st_size, 0), most, reading.options, reading.apis))]
     divided = sorted(rows_of(path, parts, body="raw", **small), key=lambda row: row["offset"])
     assert b"".join(row["message"] or row["_corrupt_record"] for row in divided) == path.read_bytes()
     offset = 0
