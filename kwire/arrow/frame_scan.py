@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import BinaryIO, NamedTuple
 
 from ..capture.pcap import Cursor, portions_from
-from ..errors.decode import BadFrame
+from ..errors import BadFrame
 from ..protocol import LEAST, Connection
 from ..protocol.framing import CutShort, int32
 from ..protocol.headers import Apis
