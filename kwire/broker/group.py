@@ -98,13 +98,14 @@ class Member:
 
 class Commit(NamedTuple):
     """A committed offset with its metadata; `topic_id` is the id of the topic at that time, `time_ms` the time of the
-    commit, in milliseconds since 1970."""
+    commit, in milliseconds since 1970, and `expires_ms` when it expires if the client gave a time; -1 if not."""
 
     offset: int
     leader_epoch: int
     metadata: str
     topic_id: bytes
     time_ms: int = -1
+    expires_ms: int = -1
 
     @property
     def size(self) -> int:
@@ -170,7 +171,8 @@ class GroupState(StrEnum):
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
-    RECONCILING = "Reconciling"  # only of groups whose broker assigns (KIP-848)
+    ASSIGNING = "Assigning"  # this and the next one: only of groups whose broker assigns (KIP-848)
+    RECONCILING = "Reconciling"
     STABLE = "Stable"
     DEAD = "Dead"
 
@@ -250,16 +252,17 @@ class Group:
         except DecodeError:
             return True
 
-    def is_expired(self, topic: str, index: int, before_ms: int) -> bool:
+    def is_expired(self, topic: str, index: int, before_ms: int, now_ms: int) -> bool:
         """Whether a commit's time is over (KIP-211).
 
         That of an empty group begins when its last member left; that of a group without any, or of a topic that no
         member reads, when it was committed. Commits that wait for the end of a transaction, and those of groups that
-        rebalance, do not expire.
+        rebalance, do not expire. A commit has its own time if OffsetCommit 2 to 4 gave one.
 
         Args:
             topic, index: the partition.
             before_ms: what began before this time has expired, in milliseconds since 1970.
+            now_ms: the time, in milliseconds since 1970.
         """
         commit = self.commits.last(topic, index)
         if commit is None or self.is_unstable(topic, index) or self.reads(topic):
@@ -270,7 +273,7 @@ class Group:
                 since = commit.time_ms if self.empty_since_ms is None else self.empty_since_ms
             elif self.state is not GroupState.STABLE or self.protocol_type != "consumer":
                 return False
-        return since <= before_ms
+        return since <= before_ms if commit.expires_ms < 0 else commit.expires_ms <= now_ms
 
     @property
     def have_all_joined(self) -> bool:
@@ -371,6 +374,22 @@ class Group:
         return max(votes, key=lambda name: votes[name])
 
 
+@dataclass(slots=True)
+class ClassicProtocol:
+    """What a member of a group whose broker assigns is if it uses JoinGroup and SyncGroup; times are in seconds.
+
+    Attributes:
+        session_timeout: after which it is removed if it sends nothing.
+        protocols: the supported protocols by preference, each with its metadata.
+        joins_until, syncs_until: when it is removed if it does not join again, or sync.
+    """
+
+    session_timeout: float
+    protocols: Protocols
+    joins_until: float = inf
+    syncs_until: float = inf
+
+
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
     """A member; times are in seconds.
@@ -382,6 +401,7 @@ class ConsumerMember:
         deadline: when it is removed if it sends nothing.
         revokes_until: when it is removed if it does not give up `revoking`.
         sent: the assignment that it was sent last; None if it is to be sent again.
+        classic: what it is by the classic protocol; None if it uses KIP-848's.
     """
 
     member_id: str
@@ -401,11 +421,21 @@ class ConsumerMember:
     revokes_until: float = inf
     sent: tuple[int, frozenset[TopicPartition]] | None = None
     has_left: bool = False  # a static member that will be back
+    classic: ClassicProtocol | None = None
 
     @property
     def size(self) -> int:
         """How many bytes it takes."""
-        return LEAST_SIZE + len(self.member_id) + sum(map(len, self.topics)) + len(self.pattern)
+        protocols = self.classic.protocols if self.classic is not None else ()
+        classic = sum(PROTOCOL_SIZE + len(name) + len(data) for name, data in protocols)
+        return LEAST_SIZE + len(self.member_id) + sum(map(len, self.topics)) + len(self.pattern) + classic
+
+    @property
+    def time_is_over(self) -> float:
+        """When it is removed if it goes on doing nothing."""
+        classic = self.classic
+        waits = (classic.joins_until, classic.syncs_until) if classic is not None else ()
+        return min(self.deadline, self.revokes_until, *waits)
 
     def reads(self, topic: str) -> bool:
         """Whether it subscribes to a topic."""
@@ -419,7 +449,8 @@ class ConsumerGroup:
     Attributes:
         epoch: of the group: higher with each change of members, subscriptions or topics.
         members: by member id.
-        target: what each member is to read, at `epoch`.
+        target: what each member is to read.
+        target_epoch: the group's epoch that the target was made for.
         counts: the numbers of partitions that the target was made for.
         timer, wakes: what looks after it next, and when.
 
@@ -432,6 +463,7 @@ class ConsumerGroup:
     """
 
     epoch: int = 0
+    target_epoch: int = 0
     members: dict[str, ConsumerMember] = field(default_factory=dict)
     target: dict[str, Assigned] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -449,6 +481,8 @@ class ConsumerGroup:
         """What the group is doing."""
         if not self.members:
             return GroupState.EMPTY
+        if self.epoch > self.target_epoch:
+            return GroupState.ASSIGNING
         is_stable = all(
             one.epoch == self.epoch and not one.revoking and one.assigned == self.target.get(one.member_id, set())
             for one in self.members.values()
@@ -471,9 +505,10 @@ class ConsumerGroup:
         """
         before = self.counts
         self.recount(counts)
-        if not changed and self.counts == before:
+        self.epoch += changed or self.counts != before
+        if self.epoch == self.target_epoch:
             return
-        self.epoch += 1
+        self.target_epoch = self.epoch
         members = [
             Subscriber(
                 name, [*filter(one.reads, self.counts)], None, one.instance_id, owned=[*self.target.get(name, ())]
@@ -502,13 +537,37 @@ class ConsumerGroup:
         if member.revoking and owned is not None and not owned & member.revoking:
             member.revoking, member.revokes_until = set(), inf
         if not member.revoking and member.assigned - target:
-            member.revoking = member.assigned - target
+            revoking = member.assigned - target
             member.assigned &= target
-            member.revokes_until = now + member.rebalance_timeout
+            if owned is None or owned & revoking:
+                member.revoking = revoking
+                # classic members have no time for this, but for joining again
+                member.revokes_until = now + member.rebalance_timeout if member.classic is None else inf
         if not member.revoking:
             if member.epoch != self.epoch:
                 member.previous_epoch, member.epoch = member.epoch, self.epoch
             member.assigned |= {one for one in target if not self._is_held(one, member)}
+
+    def waits_for_others(self, member: ConsumerMember) -> bool:
+        """Whether others still have partitions that a member is to read."""
+        missing = self.target.get(member.member_id, set()) - member.assigned
+        return any(self._is_held(one, member) for one in missing)
+
+    def must_join(self, member: ConsumerMember) -> bool:
+        """Whether a classic member must join again: for a newer epoch, to give up partitions, or to get some."""
+        is_complete = member.assigned == self.target.get(member.member_id, set())
+        is_free = not is_complete and not self.waits_for_others(member)
+        return member.epoch < self.epoch or bool(member.revoking) or is_free
+
+    def supports(self, protocols: Protocols) -> bool:
+        """Whether all classic members support one of these protocols."""
+        classic = [dict(one.classic.protocols) for one in self.members.values() if one.classic is not None]
+        return any(all(name in one for one in classic) for name, _ in protocols)
+
+    def is_last_of_its_protocol(self, member: ConsumerMember) -> bool:
+        """Whether all other members use the classic protocol, and this one does not."""
+        others = [one for one in self.members.values() if one is not member]
+        return member.classic is None and bool(others) and all(one.classic is not None for one in others)
 
     def _is_held(self, place: TopicPartition, by_others_than: ConsumerMember) -> bool:
         others = (one for one in self.members.values() if one is not by_others_than)
@@ -516,11 +575,11 @@ class ConsumerGroup:
 
     def expired(self, now: float) -> list[ConsumerMember]:
         """Return the members whose time is over."""
-        return [one for one in self.members.values() if min(one.deadline, one.revokes_until) <= now]
+        return [one for one in self.members.values() if one.time_is_over <= now]
 
     def next_deadline(self) -> float:
         """Return when the next member's time is over."""
-        return min((min(one.deadline, one.revokes_until) for one in self.members.values()), default=inf)
+        return min((one.time_is_over for one in self.members.values()), default=inf)
 
 
 def check_pattern(pattern: str | None) -> bool:

@@ -13,12 +13,13 @@ from typing import Any
 
 from .. import messages
 from ..cluster.assignors.members import TopicPartition
-from ..errors import KwireError
+from ..errors import DecodeError, KwireError
 from ..internal import CoordinatorRecord, coordinator_record, decode_group_record, encode_record
 from ..values import ErrorCode
 from .group import (
     LEAST_SIZE,
     Assigned,
+    ClassicProtocol,
     Commit,
     ConsumerGroup,
     ConsumerMember,
@@ -27,6 +28,7 @@ from .group import (
     Held,
     Member,
 )
+from .group_migration import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, downgrade, upgraded
 from .internal_topics import InternalTopic, Producer
 from .kraft_controller import Controller
 from .metadata_journal import Row
@@ -36,8 +38,10 @@ from .rebalance import Rebalancing
 from .settings import Settings
 
 COMMIT_VERSION = GROUP_VERSION = 4  # of OffsetCommitValue, the first with the topic id (KIP-848); of GroupMetadataValue
+EXPIRING_VERSION = 1  # of OffsetCommitValue, the only one with a time of its own
 STABLE, UNREVOKED = 0, 1  # states of ConsumerGroupCurrentMemberAssignmentValue
 MINUTE_MS = 60_000
+LEAST_MEMBER = 4096  # estimated bytes of what a member of a group whose broker assigns may say later
 
 Find = Callable[[str | None, bytes], Topic | None]
 Written = dict[bytes, bytes]
@@ -53,9 +57,10 @@ def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> 
         leader_epoch=commit.leader_epoch,
         metadata=commit.metadata,
         commit_timestamp=commit.time_ms,
+        expire_timestamp=commit.expires_ms,
         topic_id=commit.topic_id,
     )
-    return encode_record(coordinator_record(key, value, COMMIT_VERSION))
+    return encode_record(coordinator_record(key, value, COMMIT_VERSION if commit.expires_ms < 0 else EXPIRING_VERSION))
 
 
 def group_rows(group: Group, find: Find, time_ms: int) -> Written:
@@ -105,7 +110,7 @@ def _consumer_rows(group_id: str, consumer: ConsumerGroup, find: Find) -> Iterat
     yield _row(key(group_id=group_id), value(epoch=consumer.epoch))
     target_key = messages.ConsumerGroupTargetAssignmentMetadataKey
     target = messages.ConsumerGroupTargetAssignmentMetadataValue
-    yield _row(target_key(group_id=group_id), target(assignment_epoch=consumer.epoch))
+    yield _row(target_key(group_id=group_id), target(assignment_epoch=consumer.target_epoch))
     for member in consumer.members.values():
         yield _member_row(group_id, member)
         yield _target_row(group_id, member.member_id, consumer.target.get(member.member_id, set()), find)
@@ -117,7 +122,8 @@ def _row(key: Any, value: Any) -> Row:
 
 
 def _member_row(group_id: str, member: ConsumerMember) -> Row:
-    value = messages.ConsumerGroupMemberMetadataValue(
+    schema, classic = messages.ConsumerGroupMemberMetadataValue, member.classic
+    value = schema(
         instance_id=member.instance_id,
         rack_id=member.rack,
         client_id=member.client_id,
@@ -126,6 +132,14 @@ def _member_row(group_id: str, member: ConsumerMember) -> Row:
         subscribed_topic_regex=member.pattern or None,
         rebalance_timeout_ms=int(member.rebalance_timeout * 1000),
         server_assignor=member.assignor,
+        classic_member_metadata=schema.ClassicMemberMetadata(
+            session_timeout_ms=int(classic.session_timeout * 1000),
+            supported_protocols=tuple(
+                schema.ClassicProtocol(name=name, metadata=data) for name, data in classic.protocols
+            ),
+        )
+        if classic is not None
+        else None,
     )
     return _row(messages.ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.member_id), value)
 
@@ -209,6 +223,7 @@ class Restorer:
             "GroupMetadataKey": self._restore_classic,
             "ConsumerGroupMetadataKey": self._restore_consumer,
             "ConsumerGroupMemberMetadataKey": self._restore_member,
+            "ConsumerGroupTargetAssignmentMetadataKey": self._restore_target_epoch,
             "ConsumerGroupTargetAssignmentMemberKey": self._restore_target,
             "ConsumerGroupCurrentMemberAssignmentKey": self._restore_current,
         }
@@ -218,7 +233,7 @@ class Restorer:
         by_id = value.topic_id != NO_ID
         topic = self._find(None, value.topic_id) if by_id else self._find(key.topic, NO_ID)
         named = value.offset, value.leader_epoch, value.metadata
-        return None if topic is None else Commit(*named, topic.topic_id, value.commit_timestamp)
+        return None if topic is None else Commit(*named, topic.topic_id, value.commit_timestamp, value.expire_timestamp)
 
     def _restore_commit(self, key: Any, value: Any) -> None:
         if commit := self._commit(key, value):
@@ -258,8 +273,16 @@ class Restorer:
             member.rack, member.assignor = value.rack_id, value.server_assignor
             member.topics, member.pattern = value.subscribed_topic_names, value.subscribed_topic_regex or ""
             member.rebalance_timeout = value.rebalance_timeout_ms / 1000
+            if value.classic_member_metadata is not None:
+                classic = value.classic_member_metadata
+                protocols = tuple((one.name, bytes(one.metadata)) for one in classic.supported_protocols)
+                member.classic = ClassicProtocol(classic.session_timeout_ms / 1000, protocols)
             group.consumer.members[key.member_id] = member
             group.held.take(member.size)
+
+    def _restore_target_epoch(self, key: Any, value: Any) -> None:
+        if (consumer := self._make(key.group_id).consumer) is not None:
+            consumer.target_epoch = value.assignment_epoch
 
     def _restore_target(self, key: Any, value: Any) -> None:
         consumer = self._make(key.group_id).consumer
@@ -363,13 +386,14 @@ class Groups:
     def _commit_rows(self, group: Group, commits: Mapping[TopicPartition, Commit | None]) -> list[Row]:
         return [commit_row(group.group_id, *place, commit) for place, commit in commits.items()]
 
-    def _timed(self, commits: Mapping[TopicPartition, Commit]) -> dict[TopicPartition, Commit]:
+    def _timed(self, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> dict[TopicPartition, Commit]:
         now = self._time_ms()
-        return {place: commit._replace(time_ms=now) for place, commit in commits.items()}
+        expires = -1 if retention_ms == -1 else now + retention_ms
+        return {place: commit._replace(time_ms=now, expires_ms=expires) for place, commit in commits.items()}
 
-    def commit(self, group: Group, commits: Mapping[TopicPartition, Commit]) -> int:
-        """Store commits of a group; returns an error code."""
-        commits = self._timed(commits)
+    def commit(self, group: Group, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> int:
+        """Store commits of a group, for a time of their own unless that is -1; returns an error code."""
+        commits = self._timed(commits, retention_ms)
         code = self._log.write(group.group_id, self._commit_rows(group, commits))
         for place, commit in commits.items() if code == ErrorCode.NONE else ():
             group.commits.put(*place, commit)
@@ -398,7 +422,7 @@ class Groups:
         before = now - self.settings.offsets_retention_minutes * MINUTE_MS
         for group in self.all():
             places = [(topic, index) for topic, indexes in group.commits.topics() for index in indexes]
-            if expired := [place for place in places if group.is_expired(*place, before)]:
+            if expired := [place for place in places if group.is_expired(*place, before, now)]:
                 self.delete_commits(group, expired)
             if group.is_unused and group.state is GroupState.EMPTY:
                 self.delete(group)
@@ -450,11 +474,15 @@ class Groups:
                 if consumer.member_id in member_ids:
                     consumer.deadline += seconds
                     consumer.revokes_until += seconds
+                    if consumer.classic is not None:
+                        consumer.classic.joins_until += seconds
+                        consumer.classic.syncs_until += seconds
 
     def keep_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
         """Note that a member of a group whose broker assigns is alive."""
         assert group.consumer is not None
-        member.deadline = now + self.settings.consumer_session_timeout
+        classic = member.classic
+        member.deadline = now + (self.settings.consumer_session_timeout if classic is None else classic.session_timeout)
         group.state = group.consumer.state
         self._wake_consumers(group, group.consumer)
 
@@ -470,18 +498,93 @@ class Groups:
 
     def _expire_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
         consumer.timer, consumer.wakes = None, inf
-        for member in consumer.expired(self._purgatory.now):
-            self.remove_consumer(group, member)
-        self._wake_consumers(group, consumer)
+        now = self._purgatory.now
+        for member in consumer.expired(now):
+            if group.consumer is consumer:
+                self.remove_consumer(group, member, now)
+        if group.consumer is consumer:
+            self._wake_consumers(group, consumer)
 
-    def remove_consumer(self, group: Group, member: ConsumerMember) -> None:
-        """Remove a member of a group whose broker assigns; the others get what it had."""
+    def add_consumer(
+        self, consumer: ConsumerGroup, member: ConsumerMember, before: ConsumerMember | None
+    ) -> ConsumerMember | int:
+        """Add a member to a group whose broker assigns; returns it, or an error code.
+
+        Args:
+            consumer: the members.
+            member: the new one.
+            before: the static member that it replaces, and whose partitions it gets; None if there is none.
+        """
+        is_full = before is None and len(consumer.members) >= self.settings.most_group_members
+        if is_full or not self.held.has_room(LEAST_MEMBER + member.size):
+            return ErrorCode.GROUP_MAX_SIZE_REACHED
+        if before is not None:
+            del consumer.members[before.member_id]
+            self.held.take(-before.size)
+            consumer.target[member.member_id] = consumer.target.pop(before.member_id, set())
+            member.topics, member.pattern, member.assignor = before.topics, before.pattern, before.assignor
+        consumer.members[member.member_id] = member
+        self.held.take(member.size)
+        return member
+
+    def remove_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
+        """Remove a member of a group whose broker assigns; the others get what it had with the next heartbeat.
+
+        If it was the last one of the new protocol, and classic ones are left, the group is classic from then on.
+        """
         assert group.consumer is not None
         consumer = group.consumer
+        is_last = self.ends_migration(consumer, member)
         consumer.members.pop(member.member_id, None)
+        consumer.target.pop(member.member_id, None)
         self.held.take(-member.size)
-        self.plan(group, consumer)
-        group.state = consumer.state
+        if is_last:
+            self.downgrade(group, now)
+            self.rebalancing.prepare(group, now)
+            return
+        consumer.epoch += 1
+        group.generation, group.state = consumer.epoch, consumer.state
+        self.remember(group)
+
+    def ends_migration(self, consumer: ConsumerGroup, member: ConsumerMember) -> bool:
+        """Whether a group is classic without a member: all others are, and the policy allows it."""
+        return consumer.is_last_of_its_protocol(member) and self.settings.migration_policy in (BOTH, DOWNGRADE)
+
+    def upgrade(self, group: Group, now: float) -> bool:
+        """Make a classic group with members one whose broker assigns; returns whether it can be one.
+
+        Members that wait for others are to join again.
+        """
+        is_allowed = self.settings.migration_policy in (BOTH, UPGRADE)
+        if not is_allowed or group.protocol_type != CONSUMER_TYPE:
+            return False
+        try:
+            consumer = upgraded(group, self._controller.topics)
+        except DecodeError:
+            return False
+        for member in list(group.members.values()):
+            self.rebalancing.interrupt(group, member, now)
+            group.remove(member)
+        for member_id in list(group.pending):
+            group.expect_no_longer(member_id)
+        self.rebalancing.rest(group)
+        group.consumer, group.protocol, group.leader, group.phase_ends = consumer, None, None, inf
+        consumer.recount(self.partition_counts())
+        for one in consumer.members.values():
+            self.held.take(one.size)
+            self.keep_consumer(group, one, now)
+        return True
+
+    def downgrade(self, group: Group, now: float) -> None:
+        """Make a group classic whose members all use the classic protocol."""
+        assert group.consumer is not None
+        consumer = group.consumer
+        if consumer.timer is not None:
+            self._purgatory.forget(consumer.timer)
+        self.held.take(-sum(one.size for one in consumer.members.values()))
+        downgrade(group, consumer)
+        for member in group.members.values():
+            self.rebalancing.keep(group, member, now)
         self.remember(group)
 
     def delete(self, group: Group) -> None:

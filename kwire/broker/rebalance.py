@@ -119,6 +119,11 @@ class Rebalancing:
         self.prepare(group, now)
         return parked
 
+    def interrupt(self, group: Group, member: Member, now: float) -> None:
+        """Ask a member that waits for others to join again."""
+        self._respond(member, not_joined(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
+        self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
+
     def prepare(self, group: Group, now: float) -> None:
         """Start a rebalance, unless one is in progress: members have to rejoin."""
         if group.state is GroupState.PREPARING_REBALANCE:

@@ -46,6 +46,7 @@ class Settings:
     initial_rebalance_delay: float = 0.0  # Kafka: 3 s, for many consumers that start together
     consumer_heartbeat_interval: float = 0.5  # of groups of KIP-848; Kafka: 5 s, which would be long for tests
     consumer_session_timeout: float = 45.0
+    migration_policy: str = "bidirectional"  # group.consumer.migration.policy: or upgrade, downgrade, disabled
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     offset_metadata_max_bytes: int = 4096
@@ -256,6 +257,7 @@ BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]]
     "default.replication.factor": (_INT, lambda node, settings: str(settings.default_replication_factor)),
     "delete.topic.enable": (_YES, lambda node, settings: "true"),
     "fetch.max.bytes": (_INT, lambda node, settings: str(settings.fetch_max_bytes)),
+    "group.consumer.migration.policy": (_TEXT, lambda node, settings: settings.migration_policy),
     "listeners": (_TEXT, _listener),
     "log.dirs": (_TEXT, lambda node, settings: ",".join(log_dir.path for log_dir in node.log_dirs)),
     "log.retention.bytes": (_LONG, lambda node, settings: str(settings.retention_bytes)),

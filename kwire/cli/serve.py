@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ..broker import Node, ServedCluster, Settings
 from ..broker.access_control import MECHANISMS, principal
 from ..broker.apis import DRAFTS
+from ..broker.group_migration import POLICIES
 from ..broker.settings import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
@@ -60,6 +61,18 @@ def _numbers(files: Sequence[str]) -> dict[str, Any]:
                 unit = key.rpartition(".")[2].replace("ms", "milliseconds")
                 raise DumpError(f"{key} is {excerpt(text)}", file=file, hint=f"write {unit}, 1 or more")
             found[name] = int(text) if parts == 1 else int(text) / parts
+    return found
+
+
+def _migration_policy(files: Sequence[str]) -> str:
+    """Return the group.consumer.migration.policy of brokers; raises DumpError for one that Kafka does not have."""
+    found = Settings().migration_policy
+    for file in files:
+        text = _properties(file).get("group.consumer.migration.policy", found).lower()
+        if text not in POLICIES:
+            problem, hint = f"group.consumer.migration.policy is {excerpt(text)}", f"write {', '.join(POLICIES)}"
+            raise DumpError(problem, file=file, hint=hint)
+        found = text
     return found
 
 
@@ -428,6 +441,7 @@ def settings_for(options: argparse.Namespace) -> Settings:
         num_partitions=options.partitions,
         default_replication_factor=options.replication_factor,
         retention_bytes=options.retention_bytes,
+        migration_policy=_migration_policy(options.config or ()),
         replica_assignor=options.assignor or ("multi-level" if options.profile == "KIP-879" else "rack-aware"),
         profile=options.profile,
         release=options.release and named_release(options.release).name,

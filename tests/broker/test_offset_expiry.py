@@ -162,6 +162,26 @@ def test_commits_that_wait_for_a_transaction_stay() -> None:
     assert committed(world, "s") == []
 
 
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_a_commit_expires_when_its_client_says(version: int, tmp_path: Path) -> None:
+    """As in Kafka 4.1.0, where 2 to 4 are the only versions with retention_time_ms."""
+    world = begun(disks=[FileDisk(str(tmp_path))])
+    request = M.OffsetCommitRequest
+    part = request.OffsetCommitRequestPartition(partition_index=0, committed_offset=5)
+    rows = (request.OffsetCommitRequestTopic(name="t", partitions=(part,)),)
+    for group, retention_ms in (("soon", 2 * 3_600_000), ("usual", -1), ("at once", 0)):
+        answer = world.ask("OffsetCommit", version, group_id=group, topics=rows, retention_time_ms=retention_ms)
+        assert answer.topics[0].partitions[0].error_code == 0
+    again = begun(disks=[FileDisk(str(tmp_path))])
+    for one in (world, again):
+        passed(one, 3600)
+        assert [len(committed(one, group)) for group in ("soon", "usual", "at once")] == [1, 1, 0]
+        passed(one, 3600)
+        assert [len(committed(one, group)) for group in ("soon", "usual", "at once")] == [0, 1, 0]
+        passed(one, WEEK)
+        assert committed(one, "usual") == []
+
+
 def test_times_are_there_after_a_restart(tmp_path: Path) -> None:
     world = begun(disks=[FileDisk(str(tmp_path))])
     (mate,) = world.mates(1)

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from kwire.net.client import Address
+import kwire
+from kwire.net.client import Address, BrokerConnection
 from kwire.testing import Kafka
+from tests.conftest import ROOT
+from tests.interop import group_migration_steps
 from tests.interop.clients import KAFKA_PYTHON, PATIENCE, Reader, need_client, served, until, until_stable
-from tests.interop.kafka import JVM, RELEASES, jars, java, need
+from tests.interop.kafka import JVM, RELEASES, jars, java, need, real_cluster
 from tests.interop.transaction_steps import Steps
 
 COUNT = 100_000
+RECORDED = ROOT / "tests/data/group-migration-kafka-4.1.0.txt"
 RELEASE, TOOLS = RELEASES[0], "org.apache.kafka.tools.consumer"
 Command = Callable[[str], list[str]]  # for an address
 
@@ -95,6 +99,51 @@ def test_java(places: list[Address], tmp_path: Path) -> None:
         return [*command, f"{TOOLS}.ConsoleConsumer", "--bootstrap-server", place, *reading]
 
     share(places, producer, consumer, tmp_path)
+
+
+def test_java_consumers_of_both_protocols_in_one_group(places: list[Address], tmp_path: Path) -> None:
+    """A rolling upgrade, and back: a classic consumer, one of KIP-848 joins, and leaves."""
+    need("java", "mvn")
+    command = ["java", *JVM, "-cp", jars("4.1.0")]
+    write = [*command, "org.apache.kafka.tools.ConsoleProducer", "--bootstrap-server", str(places[0]), "--topic", "t"]
+    write += ["--property", "parse.key=true", "--property", "key.separator=|"]  # else one partition may get all records
+    read = [*command, f"{TOOLS}.ConsoleConsumer", "--bootstrap-server", str(places[0])]
+    read += ["--topic", "t", "--group", "g", "--from-beginning", "--consumer-property"]
+    lines = [f"record {number}" for number in range(3000)]
+    keyed = [f"{number}|{line}" for number, line in enumerate(lines)]
+    feed(write, keyed[:1000])
+    with Reader([*read, "group.protocol=classic"], tmp_path / "old") as old:
+        until(lambda: len(old.lines()) == 1000)
+        with Reader([*read, "group.protocol=consumer"], tmp_path / "new") as new:
+            until(lambda: protocols_of(places) == [0, 1])
+            feed(write, keyed[1000:2000])
+            until(lambda: new.lines() and len(old.lines()) + len(new.lines()) == 2000)
+            found = new.stop()
+        until_stable(places, "g", 1)
+        feed(write, keyed[2000:])
+        until(lambda: len(old.lines()) + len(found) >= 3000)
+        assert sorted(old.stop() + found) == sorted(lines)
+
+
+def protocols_of(places: Sequence[Address]) -> list[int]:
+    """Return the types of the members of a group whose broker assigns, once each has three partitions."""
+    names = kwire.messages
+    for place in places:
+        with BrokerConnection(place, timeout=PATIENCE) as broker:
+            asked = names.ConsumerGroupDescribeRequest(group_ids=("g",))
+            answer = broker.ask(kwire.codec("ConsumerGroupDescribeRequest", 1), asked)
+        assert answer is not None
+        members = answer.message.groups[0].members
+        if members:
+            counts = [sum(len(row.partitions) for row in one.assignment.topic_partitions) for one in members]
+            return sorted(one.member_type for one in members) if counts == [3, 3] else []
+    return []
+
+
+def test_kafka_changes_a_groups_protocol_as_it_was_recorded(tmp_path: Path) -> None:
+    need("java", "mvn")
+    with real_cluster("4.1.0", tmp_path, 1, "a") as facts:
+        assert group_migration_steps.lines(facts["bootstrap"]) == RECORDED.read_text("utf-8").splitlines()
 
 
 def test_kafkas_own_tool_for_groups(places: list[Address], tmp_path: Path) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 from ... import messages
 from ...values import ErrorCode
 from ..cluster_state import RequestContext
-from ..group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, Group, GroupState, check_pattern, places_of
-from .groups import problem_with
+from ..group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, Group, check_pattern, places_of
+from .groups import new_member_id, problem_with
 
 JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # member epochs
 FIRST_WITH_OWN_IDS = 1  # versions of ConsumerGroupHeartbeat from here on: clients choose their member ids (KIP-1082)
-CONSUMER_TYPE = 1
+CLASSIC_TYPE, CONSUMER_TYPE = 0, 1  # of members
 
 
 def consumer_group_heartbeat(request: RequestContext) -> Any:
@@ -62,16 +61,18 @@ def _refused(code: int) -> Any:
 
 
 def _group_for(request: RequestContext) -> Group | int:
-    """Return the group, created or converted if a member joins and it has no classic members."""
+    """Return the group, created or upgraded if a member joins."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
     if group is not None and group.consumer is not None:
         return group
-    if asked.member_epoch != JOINS or (group is not None and (group.members or group.pending)):
-        return ErrorCode.GROUP_ID_NOT_FOUND if group is None or group.members else ErrorCode.UNKNOWN_MEMBER_ID
+    if asked.member_epoch != JOINS:
+        return ErrorCode.GROUP_ID_NOT_FOUND
     group = groups.found_or_made(asked.group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
+    if group.members:
+        return group if groups.upgrade(group, request.now) else ErrorCode.GROUP_ID_NOT_FOUND
     group.consumer = ConsumerGroup(epoch=group.generation)
     group.protocol_type = "consumer"
     return group
@@ -83,12 +84,12 @@ def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> C
     member = consumer.members.get(asked.member_id)
     if asked.member_epoch == JOINS:
         before = consumer.static(asked.instance_id)
-        if before is not None and before is not member:
-            if not before.has_left:
-                return ErrorCode.UNRELEASED_INSTANCE_ID
-            del consumer.members[before.member_id]
+        if before is not None and before is not member and not before.has_left and before.classic is None:
+            return ErrorCode.UNRELEASED_INSTANCE_ID
         if member is None:
-            return _joined(request, group, consumer, before)
+            member_id = asked.member_id or new_member_id(request)
+            made = ConsumerMember(member_id, asked.instance_id, request.client_id, request.client_host)
+            return request.cluster.groups.add_consumer(consumer, made, before)
         member.epoch, member.sent = JOINS, None
         return member
     if member is None:
@@ -98,25 +99,10 @@ def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> C
     return member if asked.member_epoch == member.epoch or is_behind else ErrorCode.FENCED_MEMBER_EPOCH
 
 
-def _joined(
-    request: RequestContext, group: Group, consumer: ConsumerGroup, before: ConsumerMember | None
-) -> ConsumerMember | int:
-    asked, groups = request.message, request.cluster.groups
-    if len(consumer.members) >= groups.settings.most_group_members or not groups.held.has_room(4096):
-        return ErrorCode.GROUP_MAX_SIZE_REACHED
-    member_id = asked.member_id or str(UUID(bytes=request.cluster.rng.randbytes(16), version=4))
-    member = ConsumerMember(member_id, asked.instance_id, request.client_id, request.client_host)
-    consumer.members[member_id] = member
-    if before is not None:  # a static member is back: it keeps what it had
-        consumer.target[member_id] = consumer.target.pop(before.member_id, set())
-        member.topics, member.pattern, member.assignor = before.topics, before.pattern, before.assignor
-    groups.held.take(member.size)
-    return member
-
-
 def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
     asked, groups, before = request.message, request.cluster.groups, member.size
     is_new = member.member_id not in consumer.target
+    member.classic = None  # also of one that was classic, with the same member id
     changed = _update(member, asked) or is_new
     place = member.epoch, set(member.assigned), set(member.revoking)
     groups.held.take(member.size - before)
@@ -186,7 +172,7 @@ def _leave(request: RequestContext, group: Group, consumer: ConsumerGroup) -> An
     if asked.member_epoch == LEAVES_FOR_A_WHILE:
         member.has_left = True
     else:
-        request.cluster.groups.remove_consumer(group, member)
+        request.cluster.groups.remove_consumer(group, member, request.now)
     return messages.ConsumerGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=asked.member_epoch)
 
 
@@ -205,12 +191,11 @@ def _described(request: RequestContext, group_id: str) -> Any:
         missing = f"Group {group_id} {'not found' if group is None else 'is not a consumer group'}."
         return row(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=missing)
     consumer = group.consumer
-    is_stable = consumer.state in (GroupState.STABLE, GroupState.EMPTY)
     return row(
         group_id=group_id,
         group_state=consumer.state.value,
         group_epoch=consumer.epoch,
-        assignment_epoch=consumer.epoch if is_stable or consumer.target else 0,
+        assignment_epoch=consumer.target_epoch,
         assignor_name=consumer.assignor,
         members=tuple(_described_member(request, consumer, one) for one in consumer.members.values()),
     )
@@ -239,5 +224,5 @@ def _described_member(request: RequestContext, consumer: ConsumerGroup, member: 
         subscribed_topic_regex=member.pattern or None,
         assignment=assignment(member.assigned),
         target_assignment=assignment(consumer.target.get(member.member_id, set())),
-        member_type=CONSUMER_TYPE,
+        member_type=CONSUMER_TYPE if member.classic is None else CLASSIC_TYPE,
     )

@@ -1,20 +1,23 @@
 """Groups and their coordinators: FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ListGroups,
-DescribeGroups and DeleteGroups; what any request about a group is checked for. Groups of KIP-848 are in
-`consumer_groups`.
+DescribeGroups and DeleteGroups; what any request about a group is checked for. Of groups whose broker assigns
+(KIP-848) their classic members are here, and all else is in `consumer_groups`.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from ... import messages
+from ...errors import DecodeError
 from ...values import AclOperation, ErrorCode, ResourceType
 from ..access_control import CLUSTER_NAME, operations
 from ..cluster_state import RequestContext
-from ..group import Group, GroupState, Member, Protocols
+from ..group import ClassicProtocol, ConsumerGroup, ConsumerMember, Group, GroupState, Member, Protocols
+from ..group_migration import classic_assignment, owned_by, subscribe
 from ..internal_topics import GROUPS, TRANSACTIONS, coordinator_of
 from ..rebalance import assigned, described, joined, not_assigned, not_joined
 
@@ -79,7 +82,8 @@ def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
     member = group.consumer.members.get(member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return ErrorCode.NONE if member.epoch == epoch else ErrorCode.STALE_MEMBER_EPOCH
+    stale = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.NONE if member.epoch == epoch else stale
 
 
 def find_coordinator(request: RequestContext) -> Any:
@@ -127,13 +131,153 @@ def join_group(request: RequestContext) -> Any:
         code = ErrorCode.UNKNOWN_MEMBER_ID if asked.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
         return not_joined(code, asked.member_id)
     if group.consumer is not None and group.consumer.members:
-        return not_joined(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+        return _join_consumers(request, group, group.consumer)
     group.consumer = None
     answer = _Join(request, group).answer()
     groups.rebalancing.settle(group, request.now)
     if group.is_unused and not group.generation:
         groups.delete(group)
     return answer
+
+
+def _join_consumers(request: RequestContext, group: Group, consumer: ConsumerGroup) -> Any:
+    """Answer JoinGroup of a classic member in a group whose broker assigns: at once, as a heartbeat is."""
+    asked = request.message
+    protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in asked.protocols)
+    if asked.protocol_type != CONSUMER or not consumer.supports(protocols):
+        return not_joined(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+    if request.version >= FIRST_WITH_KNOWN_IDS and not asked.member_id and asked.group_instance_id is None:
+        return not_joined(ErrorCode.MEMBER_ID_REQUIRED, new_member_id(request))
+    try:
+        subscription, owned = owned_by(protocols)
+    except DecodeError:
+        return not_joined(ErrorCode.UNKNOWN_SERVER_ERROR, asked.member_id)
+    before = consumer.static(asked.group_instance_id)
+    member = _classic_member(request, consumer, before)
+    if isinstance(member, int):
+        return not_joined(member, asked.member_id)
+    is_new = member.member_id not in consumer.target
+    _plan_classic(request, group, member, protocols, changed=subscribe(member, subscription) or is_new)
+    consumer.reconcile(member, owned, request.now)
+    if before is not None and before is not member and request.cluster.groups.ends_migration(consumer, before):
+        request.cluster.groups.downgrade(group, request.now)
+    if group.consumer is not None:
+        request.cluster.groups.remember(group)
+        request.cluster.groups.keep_consumer(group, member, request.now)
+    response, name = messages.JoinGroupResponse, protocols[0][0]
+    return response(member_id=member.member_id, generation_id=member.epoch, protocol_type=CONSUMER, protocol_name=name)
+
+
+def _classic_member(
+    request: RequestContext, consumer: ConsumerGroup, before: ConsumerMember | None
+) -> ConsumerMember | int:
+    """Return the member that JoinGroup is about, a new one if there is none, or the error code.
+
+    Args:
+        request: the request.
+        consumer: the members of the group.
+        before: the member with its instance id, which it replaces if it comes without a member id.
+    """
+    asked, groups = request.message, request.cluster.groups
+    if asked.group_instance_id is not None and asked.member_id:
+        return ErrorCode.UNKNOWN_MEMBER_ID if before is None else _named(before, asked.member_id)
+    if asked.member_id in consumer.members:
+        return consumer.members[asked.member_id]
+    member_id = asked.member_id or new_member_id(request)
+    made = ConsumerMember(member_id, asked.group_instance_id, request.client_id, request.client_host)
+    return groups.add_consumer(consumer, made, before)
+
+
+def _named(member: ConsumerMember, member_id: str) -> ConsumerMember | int:
+    return member if member.member_id == member_id else ErrorCode.FENCED_INSTANCE_ID
+
+
+def _plan_classic(
+    request: RequestContext, group: Group, member: ConsumerMember, protocols: Protocols, *, changed: bool
+) -> None:
+    """Note what JoinGroup says of a classic member, which is to sync in time, and make the target assignment."""
+    asked, groups, size = request.message, request.cluster.groups, member.size
+    assert group.consumer is not None
+    session_timeout = asked.session_timeout_ms / 1000
+    is_given = asked.rebalance_timeout_ms >= 0  # version 0 has a single timeout
+    member.rebalance_timeout = asked.rebalance_timeout_ms / 1000 if is_given else session_timeout
+    member.classic = ClassicProtocol(session_timeout, protocols, syncs_until=request.now + member.rebalance_timeout)
+    member.client_id, member.client_host = request.client_id, request.client_host
+    groups.held.take(member.size - size)
+    groups.plan(group, group.consumer, changed=changed)
+
+
+def new_member_id(request: RequestContext) -> str:
+    """Return an id for a member of a group whose broker assigns."""
+    return str(UUID(bytes=request.cluster.rng.randbytes(16), version=4))
+
+
+def _consumer_of(
+    group: Group, member_id: str, instance_id: str | None, generation: int | None = None
+) -> ConsumerMember | int:
+    """Return a member of a group whose broker assigns, or the error code.
+
+    Args:
+        group: the group.
+        member_id, instance_id: of the member.
+        generation: of a request that only classic members send; None if members of both protocols do.
+    """
+    assert group.consumer is not None
+    if instance_id is None:
+        member = group.consumer.members.get(member_id)
+    else:
+        member = group.consumer.static(instance_id)
+        if member is not None and member_id and member.member_id != member_id:
+            return ErrorCode.FENCED_INSTANCE_ID
+    if member is None or (generation is not None and member.classic is None):
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return member if generation in (None, member.epoch) else ErrorCode.ILLEGAL_GENERATION
+
+
+def _consumer_group(request: RequestContext) -> Group | None:
+    """Return the group of a request if its broker assigns; None if not, or if the group is not served here."""
+    group = request.cluster.groups.find(request.message.group_id)
+    is_one = group is not None and group.consumer is not None and group.consumer.members
+    return group if is_one and not problem_with(request, request.message.group_id) else None
+
+
+def _sync_consumer(request: RequestContext, group: Group) -> Any:
+    """Answer SyncGroup of a classic member in a group whose broker assigns."""
+    asked, consumer = request.message, group.consumer
+    member = _consumer_of(group, asked.member_id, asked.group_instance_id, asked.generation_id)
+    if isinstance(member, int):
+        return not_assigned(member)
+    assert consumer is not None and member.classic is not None
+    names = CONSUMER, member.classic.protocols[0][0]
+    if (asked.protocol_type or names[0], asked.protocol_name or names[1]) != names:
+        return not_assigned(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if consumer.epoch > member.epoch and not member.revoking:
+        return not_assigned(_must_join(request, member.classic, member.rebalance_timeout))
+    member.classic.syncs_until = inf
+    request.cluster.groups.keep_consumer(group, member, request.now)
+    assignment = classic_assignment(member.classic.protocols, member.assigned)
+    return messages.SyncGroupResponse(
+        protocol_type=asked.protocol_type, protocol_name=asked.protocol_name, assignment=assignment
+    )
+
+
+def _must_join(request: RequestContext, classic: ClassicProtocol, timeout: float) -> int:
+    """Return the error code that asks a classic member to join again, for which it has so many seconds."""
+    classic.joins_until = min(classic.joins_until, request.now + timeout)
+    return ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def _beat_consumer(request: RequestContext, group: Group) -> int:
+    """Return the error code for Heartbeat of a classic member in a group whose broker assigns."""
+    asked, consumer = request.message, group.consumer
+    member = _consumer_of(group, asked.member_id, asked.group_instance_id, asked.generation_id)
+    if isinstance(member, int):
+        return member
+    assert consumer is not None and member.classic is not None
+    must_join = consumer.must_join(member)
+    code = _must_join(request, member.classic, member.rebalance_timeout) if must_join else ErrorCode.NONE
+    request.cluster.groups.keep_consumer(group, member, request.now)
+    return code
 
 
 def _session_problem(request: RequestContext) -> int:
@@ -247,6 +391,9 @@ def sync_group(request: RequestContext) -> Any:
     asked, rebalancing = request.message, request.cluster.groups.rebalancing
     if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
         return not_assigned(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    consumers = _consumer_group(request)
+    if consumers is not None:
+        return _sync_consumer(request, consumers)
     found = membership(request, asked.generation_id)
     if isinstance(found, int):
         return not_assigned(found)
@@ -282,6 +429,9 @@ def _complete(request: RequestContext, group: Group) -> Any:
 
 def heartbeat(request: RequestContext) -> Any:
     """Answer Heartbeat."""
+    consumers = _consumer_group(request)
+    if consumers is not None:
+        return messages.HeartbeatResponse(error_code=_beat_consumer(request, consumers))
     found = membership(request, request.message.generation_id)
     if isinstance(found, int):
         return messages.HeartbeatResponse(error_code=found)
@@ -315,6 +465,12 @@ def _left(request: RequestContext, group: Group | None, member: Any) -> Any:
 
 
 def _leave(request: RequestContext, group: Group, member_id: str, instance_id: str | None) -> int:
+    if group.consumer is not None:
+        member = _consumer_of(group, member_id, instance_id)
+        if isinstance(member, int):
+            return member
+        request.cluster.groups.remove_consumer(group, member, request.now)
+        return ErrorCode.NONE
     if member_id in group.pending:
         group.expect_no_longer(member_id)
         return ErrorCode.NONE
@@ -363,7 +519,7 @@ def _described(request: RequestContext, group_id: str) -> Any:
     if code := problem_with(request, group_id, needs_name=False):
         return row(group_id=group_id, error_code=code)
     group = request.cluster.groups.find(group_id)
-    if group is not None:
+    if group is not None and group.consumer is None:
         found = described(group)
         if request.message.include_authorized_operations:
             bits = operations(request.allows, ResourceType.GROUP, group_id)
@@ -371,7 +527,7 @@ def _described(request: RequestContext, group_id: str) -> Any:
         return found
     if request.version < FIRST_WITH_NOT_FOUND:
         return row(group_id=group_id, group_state=GroupState.DEAD.value)
-    missing = f"there is no group {group_id!r}"
+    missing = f"there is no {'' if group is None else 'classic '}group {group_id!r}"
     return row(
         group_id=group_id,
         group_state=GroupState.DEAD.value,

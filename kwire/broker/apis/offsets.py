@@ -32,7 +32,8 @@ def offset_commit(request: RequestContext) -> Any:
     errors: list[list[int]] = []
     for sent in request.message.topics:
         errors.append([checked_commit(request, group, sent, part, commits) for part in sent.partitions])
-    failed = groups.commit(group, commits) if isinstance(group, Group) else ErrorCode.NONE
+    retention_ms = request.message.retention_time_ms
+    failed = groups.commit(group, commits, retention_ms) if isinstance(group, Group) else ErrorCode.NONE
     rows = []
     for sent, found in zip(request.message.topics, errors, strict=True):
         parts = tuple(
