@@ -388,7 +388,7 @@ class Groups:
 
     def _timed(self, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> dict[TopicPartition, Commit]:
         now = self._time_ms()
-        expires = -1 if retention_ms == -1 else now + retention_ms
+        expires = -1 if retention_ms == -1 else min(max(now + retention_ms, 0), 2**63 - 1)
         return {place: commit._replace(time_ms=now, expires_ms=expires) for place, commit in commits.items()}
 
     def commit(self, group: Group, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> int:
