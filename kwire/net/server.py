@@ -1,8 +1,8 @@
-"""A served cluster on sockets: one listener a broker, one task a connection, as the network and the rules let it.
+"""A served cluster on sockets: one listener a broker, and what is sent as the network and the rules let it.
 
 This module has asyncio and the clock; `kwire.broker` makes the responses. One request of a connection is handled at a
-time, and no more is read before its response is sent, so a client makes this process buffer at most one request and one
-response for each connection.
+time, and reading stops before its response is sent, so a client makes this process buffer at most one request, one
+portion of the next ones and one response for each connection.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import ssl
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from random import SystemRandom
 from typing import Any, NamedTuple
@@ -24,11 +25,13 @@ from ..broker.dispatcher import ServedRequest, read_request, write_response
 from ..broker.faults import Treatment, api_of
 from ..broker.settings import LogDir
 from ..errors import BadFrame, CallError, DumpError, KwireError
-from ..protocol import FrameReader, Source
+from ..protocol import Frame, Source
+from ..protocol.framing import FrameJoiner
 from .client import TLS_HANDSHAKE, Address, why
 from .limits import FrameMemory, Recorder, Share
 
 PORTION = 1 << 16
+PIECE = 1 << 18  # bytes that are sent at once: of what the socket does not take, asyncio of Python 3.11 makes a copy
 MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
 MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
 SIZE = 4
@@ -37,9 +40,9 @@ CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
 MOST_MEMBERS = 100  # of groups, on one connection
 
 
-def _end_of(writer: asyncio.StreamWriter, name: str) -> str:
+def _end_of(transport: asyncio.Transport, name: str) -> str:
     """Return an endpoint of a connection as text."""
-    found = writer.get_extra_info(name) or ("", 0)
+    found = transport.get_extra_info(name) or ("", 0)
     return str(Address(str(found[0]), found[1]))
 
 
@@ -49,82 +52,158 @@ async def _made(answer: Any, *values: Any) -> Any:
     return await made if inspect.isawaitable(made) else made
 
 
-class ServedConnection:
-    """One client's connection. `waits_since` is when it began to wait for a request; None while it has one."""
+class ServedConnection(asyncio.Protocol):
+    """One client's connection. A task answers requests while there are any: an idle connection has none.
+
+    Idle, it takes half the memory that asyncio's streams and a waiting task would (3 kB; by
+    benchmarks/idle_connections.py).
+
+    Attributes:
+        waits_since: when it began to wait for a request; None while it has one.
+        task: answers the requests that have come.
+    """
 
     __slots__ = (
+        "_drained",
+        "_ended",
+        "_portions",
         "client_id",
         "frames",
         "host",
         "member_ids",
         "node",
         "number",
-        "reader",
         "serving",
         "session",
         "share",
+        "task",
+        "transport",
         "waits_since",
-        "writer",
     )
 
-    def __init__(
-        self, serving: Serving, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, serving: Serving, node: Node) -> None:
         self.serving: Serving = serving
         self.node: Node = node
-        self.reader: asyncio.StreamReader = reader
-        self.writer: asyncio.StreamWriter = writer
-        self.frames: FrameReader = FrameReader(MOST_REQUEST)
+        self.frames: FrameJoiner = FrameJoiner(MOST_REQUEST)
         self.share: Share = serving.memory.share()
-        self.number: int = serving.connections
         self.client_id: str = ""
-        self.waits_since: float | None = None
+        self.waits_since: float | None = time.monotonic()
         self.member_ids: tuple[str, ...] = ()
-        self.host: str = str((writer.get_extra_info("peername") or ("",))[0])
-        settings, users = serving.cluster.settings, serving.cluster.controller.users
-        principal = principal_of(writer.get_extra_info("peercert"))
+        self.task: asyncio.Task[None] | None = None
+        self._portions: list[bytes] | None = None  # that came and were not looked at
+        self._drained: asyncio.Future[None] | None = None  # when what was sent is taken; None if it is
+        self._ended: asyncio.Future[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for requests."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport: asyncio.Transport = transport
+        self.number: int = self.serving.add(self)
+        self.host: str = sys.intern(str((transport.get_extra_info("peername") or ("",))[0]))
+        settings, users = self.serving.cluster.settings, self.serving.cluster.controller.users
+        principal = principal_of(transport.get_extra_info("peercert"))
         self.session: Session = Session(users, settings.sasl_mechanisms, CHANCE, settings.max_reauth, principal)
         if not self.session.is_authenticated:
             self.frames.limit = MOST_UNAUTHENTICATED
-        writer.transport.set_write_buffer_limits(PORTION)
+        transport.set_write_buffer_limits(PORTION)
 
-    async def run(self) -> None:
-        """Answer requests until one side is at its end."""
-        while self.serving.is_open(self.node):
-            self.waits_since = time.monotonic()
-            portion = await self.reader.read(PORTION)
+    def data_received(self, data: bytes) -> None:
+        """Answer what has come; while requests are being answered, keep it, and read no more if it is much."""
+        if self._portions is None:
+            self._portions = [data]
             self.waits_since = None
-            if not portion:
-                return
-            if not await self._take(portion):
-                return
+            self.task = self.serving.begin(self._work())
+            return
+        self._portions.append(data)
+        if sum(map(len, self._portions)) >= PORTION:
+            self.transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Keep a connection open whose client only waits for answers; TLS has no such half."""
+        return self._portions is not None and self.serving.tls is None
+
+    def pause_writing(self) -> None:
+        """Wait with sending until the client has taken what was sent."""
+        self._drained = self.serving.future()
+
+    def resume_writing(self) -> None:
+        """Send again."""
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+        self._drained = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of the connection."""
+        self.resume_writing()
+        if self._ended is not None:
+            self._ended.set_result(None)
+        self.share.hold(0)
+        self.serving.remove(self)
+
+    def end(self) -> None:
+        """Close the connection once what was sent is taken; requests that are being answered are not answered."""
+        self.transport.close()
+        if self.task is not None:
+            self.task.cancel()
+
+    async def _work(self) -> None:
+        """Answer requests until there are no more, or the connection is at its end."""
+        goes_on = False
+        try:
+            goes_on = await self._answer_all()
+        except (OSError, TimeoutError):
+            pass  # the client is gone, or took nothing for too long
+        except KwireError as error:
+            self.serving.note(f"{self.host}: {error}; closed")
+        finally:
+            self.serving.finish(self.task)
+            self._portions = self.task = None
+            if goes_on:
+                self.waits_since = time.monotonic()
+            else:
+                self.transport.close()
+
+    async def _answer_all(self) -> bool:
+        """Answer requests until there are no more. Returns False if the connection is at its end."""
+        while self._portions:
+            portions, self._portions = self._portions, []
+            self.transport.resume_reading()
+            for portion in portions:
+                if not self.serving.is_open(self.node) or not await self._take(portion):
+                    return False
+        return True
 
     async def _take(self, portion: bytes) -> bool:
         """Answer the requests that are whole by now. Returns False if the connection is at its end.
 
-        Behind each request the other connections have their turn: neither reading nor sending waits for anything
+        Between two requests the other connections have their turn: neither reading nor sending waits for anything
         while a client pipelines and reads.
         """
+        is_first = True
         try:
-            for frame in self.frames.feed(portion):
-                await self.serving.carry(self.node.node_id)
-                self._record(frame.data, is_request=True)
-                if self.session.takes_tokens:
-                    if not await self._take_token(frame.data):
-                        return False
-                    continue
-                received = read_request(frame, self.serving.cluster.catalog, self.serving.cluster.apis)
-                if not isinstance(received, ServedRequest):
-                    return await self._refuse(received.answer, received.problem)
-                if not await self._serve(received) or not self.serving.is_open(self.node):
+            for data in self.frames.feed(portion):
+                if not is_first:
+                    await asyncio.sleep(0)
+                is_first = False
+                if not await self._answer(data):
                     return False
-                await asyncio.sleep(0)
         except BadFrame as error:
             is_tls = self.frames.rest.startswith(TLS_HANDSHAKE)
             return await self._refuse(b"", "it speaks TLS; kwire serve has no TLS listener" if is_tls else str(error))
-        if not self.share.hold(len(self.frames)):
+        if not self.share.hold(self.frames.held):
             return await self._refuse(b"", "there is no room for more requests that have begun")
         return True
+
+    async def _answer(self, data: bytes) -> bool:
+        """Answer a frame. Returns False if the connection is at its end."""
+        await self.serving.carry(self.node.node_id)
+        self._record(data, is_request=True)
+        if self.session.takes_tokens:
+            return await self._take_token(data)
+        received = read_request(Frame(data), self.serving.cluster.catalog, self.serving.cluster.apis)
+        if not isinstance(received, ServedRequest):
+            return await self._refuse(received.answer, received.problem)
+        return await self._serve(received) and self.serving.is_open(self.node)
 
     async def _take_token(self, data: bytes) -> bool:
         """Answer a bare SASL token, as after SaslHandshake v0. Returns False if the connection must be closed."""
@@ -137,7 +216,7 @@ class ServedConnection:
 
     def _record(self, data: bytes, *, is_request: bool) -> None:
         if self.serving.recorded.is_on and data:
-            client, broker = _end_of(self.writer, "peername"), _end_of(self.writer, "sockname")
+            client, broker = _end_of(self.transport, "peername"), _end_of(self.transport, "sockname")
             direction = "request" if is_request else "response"
             source = Source(
                 time=self.serving.wall_ms() / 1000,
@@ -178,7 +257,8 @@ class ServedConnection:
     async def _treat(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bool:
         """Answer a request as the rules of a test say."""
         if treatment.is_hanging:
-            await self.writer.wait_closed()  # until the connection is reset, or the broker stopped
+            self._ended = self.serving.future()
+            await self._ended  # until the connection is reset, or the broker stopped
             return False
         if treatment.drop and not treatment.drop.is_handled:
             return False
@@ -194,7 +274,7 @@ class ServedConnection:
             return False
         if treatment.cut:
             await self._send(data[: treatment.cut.after])
-            self.writer.transport.close()
+            self.transport.close()
             return False
         await self._send(data)
         return True
@@ -222,11 +302,15 @@ class ServedConnection:
     async def _send(self, data: bytes) -> None:
         await self.serving.carry(self.node.node_id, len(data))
         self._record(data, is_request=False)
+        whole = memoryview(data)
         with self.serving.sending(self, len(data)):
-            self.writer.write(data)
-            del data  # the transport has a copy
-            async with asyncio.timeout(self.serving.idle):
-                await self.writer.drain()
+            for at in range(0, len(data), PIECE):
+                if self.transport.is_closing():
+                    raise ConnectionResetError
+                self.transport.write(whole[at : at + PIECE])
+                if self._drained is not None:
+                    async with asyncio.timeout(self.serving.idle):
+                        await self._drained
 
     async def _refuse(self, answer: bytes, problem: str) -> bool:
         if answer:
@@ -234,11 +318,6 @@ class ServedConnection:
             return True
         self.serving.note(f"{self.host}: {problem}; closed")
         return False
-
-    def end(self) -> None:
-        """Let go of the connection."""
-        self.share.hold(0)
-        self.writer.close()
 
 
 HANDSHAKE = 10.0  # seconds that a TLS handshake may take
@@ -332,7 +411,7 @@ class Serving:
         self._futures: dict[Parked, asyncio.Future[Any]] = {}
         self._woken = asyncio.Event()
         self._deadline: float | None = None
-        self._tasks: dict[asyncio.Task[None], int] = {}  # of connections, with the broker they are to
+        self._tasks: set[asyncio.Task[None]] = set()  # of connections with requests
         self._noted: set[tuple[int, int]] = set()  # the directories that the operator knows to have failed
 
     async def start(self, hosts: dict[int, str] | None = None) -> list[Address]:
@@ -356,15 +435,11 @@ class Serving:
     async def _listen(self, node: Node) -> None:
         host = self._hosts[node.node_id]
 
-        def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Any:
-            return self._serve(node, reader, writer)
-
         try:
-            server = await asyncio.start_server(
-                serve,
+            server = await asyncio.get_running_loop().create_server(
+                lambda: ServedConnection(self, node),
                 host,
                 node.port,
-                limit=PORTION,
                 backlog=1024,
                 ssl=self.tls,
                 ssl_handshake_timeout=HANDSHAKE if self.tls else None,
@@ -422,14 +497,16 @@ class Serving:
         before = time.monotonic() - self.idle
         for client in self._clients:
             if client.waits_since is not None and client.waits_since < before:
-                client.writer.transport.abort()
+                client.transport.abort()
 
     async def stop(self) -> None:
         """Close all listeners and connections."""
         for server in self._servers.values():
             server.close()
         await asyncio.sleep(0)  # connections that were just accepted begin, so that they can end
-        for task in self._tasks:
+        for client in list(self._clients):
+            client.end()
+        for task in self._tasks:  # those of clients that are gone, too
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.sleep(0)  # and their sockets are closed
@@ -498,38 +575,45 @@ class Serving:
             one for one in self._clients if node_id in (None, one.node.node_id) and client_id in (None, one.client_id)
         ]
         for client in chosen:
-            client.writer.transport.abort()
+            client.transport.abort()
         return len(chosen)
 
     def _end(self, node_id: int) -> None:
         """Close the listener of a broker and all its connections; one that is being answered ends by itself."""
         self._servers.pop(node_id).close()
-        for task, of in self._tasks.items():
-            if of == node_id and task is not asyncio.current_task():
-                task.cancel()
-
-    async def _serve(self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks[task] = node.node_id
-        client = ServedConnection(self, node, reader, writer)
-        self._clients.add(client)
-        with suppress(asyncio.CancelledError):  # the end of it all; asyncio would complain of the task
-            try:
-                await client.run()
-            except (OSError, TimeoutError):
-                pass  # the client is gone, or was silent for too long
-            except KwireError as error:
-                self.note(f"{client.host}: {error}; closed")
-            finally:
-                self._tasks.pop(task, None)
-                self._clients.discard(client)
+        current = asyncio.current_task()
+        for client in list(self._clients):
+            if client.node.node_id == node_id and (client.task is None or client.task is not current):
                 client.end()
+
+    def add(self, client: ServedConnection) -> int:
+        """Take a new connection in; returns its number."""
+        self.connections += 1
+        self._clients.add(client)
+        return self.connections
+
+    def remove(self, client: ServedConnection) -> None:
+        """Forget a connection that is closed."""
+        self._clients.discard(client)
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start the task of a connection."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        return task
+
+    def finish(self, task: asyncio.Task[None] | None) -> None:
+        """Forget a task that is at its end."""
+        if task is not None:
+            self._tasks.discard(task)
+
+    def future(self) -> asyncio.Future[Any]:
+        """Return what may be waited for."""
+        return asyncio.get_running_loop().create_future()
 
     async def wait(self, parked: Parked) -> None:
         """Wait until a request is answered."""
-        future = self._futures[parked] = asyncio.get_running_loop().create_future()
+        future = self._futures[parked] = self.future()
         try:
             await future
         finally:
@@ -567,4 +651,4 @@ class Serving:
     def _give_up(self, client: ServedConnection) -> None:
         self.note(f"{client.host}: it does not read its answers; closed")
         self.unsent -= self._sending.pop(client)[1]
-        client.writer.transport.abort()
+        client.transport.abort()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.errors import BadFrame
 from kwire.protocol import cut_frames
-from kwire.protocol.framing import cut_short
+from kwire.protocol.framing import LEAST_PART, FrameJoiner, cut_short
 
 FRAMES = [
     bytes.fromhex("00000004 00000007"),
@@ -27,6 +27,31 @@ def test_portions_of_any_size_give_the_same_frames(sizes: list[int]) -> None:
         data = data[size:]
     assert seen == [(FRAMES[0], 0, 0), (FRAMES[1], 1, 8), (FRAMES[2], 2, 18)]
     assert (reader.rest, reader.count, reader.offset) == (b"", 3, 27)
+
+
+@given(st.lists(st.integers(1, 9) | st.integers(1, 3 * LEAST_PART), min_size=1))
+def test_a_joiner_gives_the_frames_of_a_reader(sizes: list[int]) -> None:
+    large = (4 * LEAST_PART).to_bytes(4, "big") + bytes(range(256)) * (LEAST_PART // 64)
+    data, joiner = b"".join([*FRAMES, large, *FRAMES]), FrameJoiner()
+    seen: list[bytes] = []
+    expected = [frame.data for frame in kwire.FrameReader().feed(data)]
+    while data and len(seen) < 8:
+        size = sizes[len(data) % len(sizes)]
+        seen += joiner.feed(data[:size])
+        data = data[size:]
+        assert joiner.held == len(b"".join(expected)) - len(data) - len(b"".join(seen))
+        assert len(joiner._parts) <= 2 + joiner.held // LEAST_PART  # each takes memory beside its bytes
+    assert seen == expected
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 0, 3, 101, 2**31 - 1])
+def test_a_joiner_refuses_an_impossible_size_where_it_stands(size: int) -> None:
+    joiner, bad = FrameJoiner(limit=100), size.to_bytes(4, "big", signed=True)
+    frames = joiner.feed(FRAMES[0] + bad + b"rest")
+    assert next(frames) == FRAMES[0]
+    with pytest.raises(BadFrame) as caught:
+        next(frames)
+    assert (caught.value.offset, caught.value.found, joiner.rest) == (8, size, bad + b"rest")
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 0, 3, 101, 2**31 - 1])
