@@ -15,9 +15,16 @@ from functools import partial
 
 from kwire.cluster import Broker
 from kwire.cluster.java_compat import Random
-from kwire.cluster.multi_level_placement import Rings, assign_multi_level, increase_replication_factor, place_striped
+from kwire.cluster.multi_level_placement import (
+    RackTree,
+    Rings,
+    assign_multi_level,
+    increase_replication_factor,
+    losses_of,
+    place_striped,
+    spread_of,
+)
 from kwire.cluster.rack_aware_placement import assign_replicas
-from kwire.cluster.rack_tree import RackTree, losses_of, spread_of
 from kwire.cluster.replica_plan import Goals, plan_replicas
 
 

@@ -96,7 +96,7 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
 
 
 def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
-    """Return the consumer groups of the cluster in captures, as computed by `kwire.cluster.consumer_groups`.
+    """Return the consumer groups of the cluster in captures, as computed by `kwire.cluster.captured_groups`.
 
     Args:
         paths: files, folders and globs, all of one cluster.

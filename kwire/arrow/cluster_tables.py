@@ -19,17 +19,17 @@ import pyarrow.compute as pc
 
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
-from ..cluster.consumer_groups import APIS, ConsumerGroups
+from ..cluster.captured_groups import APIS, ConsumerGroups
+from ..cluster.cluster_model import Seen, files_of_ids
 from ..cluster.draft_fields import RELEASED
 from ..cluster.events import LOG
 from ..cluster.group_state import MemberRow, PartitionRow
 from ..cluster.metadata_log import logged_records
-from ..cluster.model import Seen, files_of_ids
 from ..codecs import codec_in
 from ..errors import DecodeError, KwireError
 from ..internal import decode_enveloped_request, decode_enveloped_response
 from ..internal.topic_records import METADATA
-from ..logs.recognition import Topic, topic_of_folder
+from ..logs.segment_reader import Topic, topic_of_folder
 from ..protocol import Client, Frame, Request, Response, Result, Source
 from ..protocol.frame_codec import FrameReading
 from ..protocol.framing import NotKafka

@@ -18,7 +18,7 @@ from ..capture.pcapng import PcapngReader
 from ..errors import BadFrame, DumpError, KwireError
 from ..input.files import open_file, unpacked
 from ..input.open import CAPTURES
-from ..logs.recognition import SHORT, credible_stop
+from ..logs.segment_reader import SHORT, credible_stop
 from ..protocol.headers import Apis
 from .frame_rows import Cut, State, Walker
 from .input_splits import MOST_SHARES, RAW, File, Unit, find_files, kind_of, least_parts, packed, parts_of, shared

@@ -19,8 +19,7 @@ from ..input.open import open_unpacked
 from ..logs import DiskEntry, LogBatch, LogBytes
 from ..logs.checks import Difference, check_disk_file
 from ..logs.disk_files import DiskFile, base_offset_of
-from ..logs.log import SegmentReader
-from ..logs.recognition import stop_of
+from ..logs.segment_reader import SegmentReader, stop_of
 from ..protocol import Request, Response, Result, Token, Undecodable
 from ..protocol.frame_codec import encode_result
 from ..records import RecordBatch

@@ -12,10 +12,10 @@ from itertools import takewhile
 from typing import Any
 
 from ..cluster import Broker, ClusterModel, ClusterState, LogDir, Partition, Tables
-from ..cluster.consumer_groups import ConsumerGroups
+from ..cluster.captured_groups import ConsumerGroups
+from ..cluster.cluster_model import SEPARATOR
 from ..cluster.group_state import GroupState, MemberRow, PartitionRow
-from ..cluster.model import SEPARATOR
-from ..cluster.rack_tree import KIP_36, KIP_879, RackRule
+from ..cluster.multi_level_placement import KIP_36, KIP_879, RackRule
 from ..cluster.state import Settings
 from ..codecs.json import uuid_text
 from ..errors import DumpError, UnknownMessage

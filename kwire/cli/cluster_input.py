@@ -29,11 +29,10 @@ from ..cluster import (
     generate_assignment,
     observed,
 )
+from ..cluster.cluster_model import Seen, judged
 from ..cluster.java_compat import Random
 from ..cluster.metadata_log import message_in
-from ..cluster.model import Seen, judged
-from ..cluster.multi_level_placement import Rings, increase_replication_factor
-from ..cluster.rack_tree import RackTree
+from ..cluster.multi_level_placement import RackTree, Rings, increase_replication_factor
 from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
 from ..cluster.replica_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt

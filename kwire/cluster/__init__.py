@@ -1,14 +1,24 @@
 """Algorithms on whole clusters: a model of current and past state, placement, assignors, the ZooKeeper-era controller.
 
-`events`, `metadata_log` and `znode_events` convert messages, records and znodes to events; `model` derives the current
-state and the tables of the history. Bytes, frames and files are read elsewhere.
+`events`, `metadata_log` and `znode_events` convert messages, records and znodes to events; `cluster_model` derives the
+current state and the tables of the history. Bytes, frames and files are read elsewhere.
 """
 
+from .cluster_model import ClusterModel, history_of, model_of
 from .events import MESSAGES, Authority, Observation, learn, observed
 from .history_tables import ROWS, Tables
 from .metadata_log import LoggedRecord
-from .model import ClusterModel, history_of, model_of
-from .multi_level_placement import Rings, assign_multi_level, increase_replication_factor, place_striped
+from .multi_level_placement import (
+    RackTree,
+    Rings,
+    assign_multi_level,
+    increase_replication_factor,
+    is_even,
+    losses_of,
+    place_striped,
+    rack_path,
+    spread_of,
+)
 from .rack_aware_placement import (
     RackAwareMode,
     add_partitions,
@@ -18,7 +28,6 @@ from .rack_aware_placement import (
     rack_alternated_broker_list,
     reassignment_json,
 )
-from .rack_tree import RackTree, is_even, losses_of, rack_path, spread_of
 from .replica_assignors import assignor_for
 from .replica_plan import Goals, ReplicaPlan, plan_replicas
 from .state import Broker, ClusterState, LogDir, Partition, Settings

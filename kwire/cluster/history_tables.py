@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .events import State
-from .rack_tree import RackRule
+from .multi_level_placement import RackRule
 from .state import Broker
 from .timeline import Brokers, Entry, Moment, Timeline
 

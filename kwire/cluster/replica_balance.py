@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from .rack_tree import Node, RackTree
+from .multi_level_placement import Node, RackTree
 
 
 def scattered(one: int, other: int) -> int:

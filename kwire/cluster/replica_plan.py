@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ..errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
-from .rack_tree import RackTree
+from .multi_level_placement import RackTree
 from .replica_balance import INFINITE, EvenBytes, EvenLoads, EvenSets, bits
 
 K = TypeVar("K", bound=Hashable)

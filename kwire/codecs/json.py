@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..names import FORMER_NAMES, camel_case
 from ..sensitive_fields import HIDDEN, SECRET_FIELDS, Hidden
-from ..wire.tagged_fields import is_default
+from ..wire.structs import is_default
 
 UNKNOWN_TAGS = "_unknownTags"
 SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

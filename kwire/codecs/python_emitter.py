@@ -18,7 +18,7 @@ from typing import Any
 from ..wire import Node, Writer
 from ..wire.primitives import short_varint as varint
 from ..wire.primitives import unsigned_varint
-from ..wire.tagged_fields import HIGHEST_TAG, is_default, pass_unknown
+from ..wire.structs import HIGHEST_TAG, is_default, pass_unknown
 
 SHORT = 32  # shorter arrays of numbers have a struct each
 

@@ -372,7 +372,7 @@ def _capture(opened: Opened, file: str, catalog: Catalog, share: Share, zookeepe
 def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     from ..logs import looks_like_log
     from ..logs.disk_files import disk_kind
-    from ..logs.recognition import bytes_needed
+    from ..logs.segment_reader import bytes_needed
 
     opened = _read_until(opened, bytes_needed)
     head = opened.head
@@ -401,7 +401,7 @@ def _read_until(opened: Opened, needed: Callable[[bytes], int]) -> Opened:
 
 
 def _segment_dump(opened: Opened, file: str, topic: str | None) -> Dump:
-    from ..logs.log import log_kind, logged
+    from ..logs.segment_reader import log_kind, logged
 
     kind, topic, remarks = *log_kind(opened.head, file, topic), list[str]()
     return Dump(kind, _no_frames(file), remarks, logged(opened.portions(), file, topic, remarks))

@@ -28,7 +28,7 @@ from .disk_files import (
     topic_uuid,
 )
 
-_ABORT, _COMMIT = 0, 1
+_ABORT = 0  # the type of a control record that ends an aborted transaction
 _SEQUENCES = 1 << 31
 
 

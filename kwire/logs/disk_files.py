@@ -20,7 +20,7 @@ from ..errors import BadChecksum, DecodeError, EncodeError, Tolerated, TrailingB
 from ..internal.versioned_body import codec_for, versions_of
 from ..records.checksums import crc32c, hex32
 from ..wire import Reader
-from .log import LogBytes
+from .segment_reader import LogBytes
 
 MOST_TEXT = 1 << 26  # bytes of a checkpoint: half a million partitions with the longest names
 MOST_INDEX = 1 << 31  # bytes of a file whose positions are int32

@@ -24,7 +24,7 @@ from ..redaction.rules import TOPIC, holds_secrets, is_secret_record
 from ..sensitive_fields import SECRET_FIELDS, Hidden, is_sensitive
 from ..wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
 from ..wire.streams import Construct
-from .log import LogBatch, LogBytes, LogRecord, Message
+from .segment_reader import LogBatch, LogBytes, LogRecord, Message
 
 _HEADER: dict[str, Construct] = {
     "base_offset": INT64,

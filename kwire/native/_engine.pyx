@@ -495,7 +495,7 @@ cdef int know_trees() except -1:
     global HIGHEST_TAG, _is_default, NodeRow, FieldRow
     if NodeRow is None:
         from kwire.native.table import FieldRow as field_row, NodeRow as node_row
-        from kwire.wire.tagged_fields import HIGHEST_TAG as highest_tag, is_default
+        from kwire.wire.structs import HIGHEST_TAG as highest_tag, is_default
         HIGHEST_TAG, _is_default, FieldRow, NodeRow = highest_tag, is_default, field_row, node_row
     return 0
 

@@ -1,6 +1,6 @@
 """`RecordBatch` and `parse_records`: splits bytes into batches of any magic, and verifies their checksums.
 
-Only headers are parsed here; `batch_reader` and `legacy_message_sets` read the records of a batch on request.
+Only headers are parsed here; `record_reader` reads the records of a batch on request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import msgspec
 from .. import native
 from ..errors import BadBatchLength, BadChecksum, BadLength, CutBatch, DecodeError, UnknownMagic
 from ..wire.primitives import int32
-from .batch_reader import PlacedReader, Walk, read_batch
 from .checksums import crc32, crc32c, hex32
 from .compression import LIMIT
 from .layouts import (
@@ -30,7 +29,7 @@ from .layouts import (
     int64,
     magic_at,
 )
-from .legacy_message_sets import read_message
+from .record_reader import PlacedReader, Walk, read_batch, read_message
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

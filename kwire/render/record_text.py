@@ -15,7 +15,7 @@ from ..errors import DecodeError
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..internal.versioned_body import Embedded, codec_of
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
-from ..logs.log import Message
+from ..logs.segment_reader import Message
 from ..records import RecordBatch
 from ..records.checksums import hex32
 from ..values import kind

@@ -22,7 +22,7 @@ from ..arrow.frame_rows import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.input_splits import find_files
 from ..arrow.read_options import BadOption, Options
 from ..cluster import ROWS
-from ..cluster.model import SEPARATOR, files_of_ids
+from ..cluster.cluster_model import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
 from ..input.files import local_path
 from . import cluster_history as cluster

@@ -31,8 +31,19 @@ from .primitives import (
     Varint,
 )
 from .streams import Node, Reader, Writer, bytes_of
-from .structs import Absent, Array, Content, Field, NullableStruct, Struct, UnknownNode, content_of
-from .tagged_fields import TaggedFields, join_tags, split_tags
+from .structs import (
+    Absent,
+    Array,
+    Content,
+    Field,
+    NullableStruct,
+    Struct,
+    TaggedFields,
+    UnknownNode,
+    content_of,
+    join_tags,
+    split_tags,
+)
 
 __all__ = [
     "BOOLEAN",

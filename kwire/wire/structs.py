@@ -1,12 +1,32 @@
-"""Containers: arrays, structs with their fields, nullable structs."""
+"""Containers: arrays, structs with their fields, nullable structs, and tagged fields (KIP-482).
+
+A tagged section is a count, then tag, size and value of each field, in ascending order of the tags. Known tags become
+fields; the unknown tags of a struct are kept as one raw slice of bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import singledispatch
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..errors import BadMarker, BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
+from ..errors import (
+    BadLength,
+    BadMarker,
+    BadTag,
+    BadUnknownTags,
+    DecodeError,
+    DefaultTag,
+    NotInVersion,
+    TagOfOtherVersion,
+    TagOrder,
+    TagSize,
+    TagTwice,
+    UnknownTagOrder,
+    WrongType,
+    excerpt,
+)
 from .primitives import (
     COMPACT_LENGTH,
     INT8,
@@ -20,10 +40,283 @@ from .primitives import (
     Uuid,
     int32,
     read_length,
+    short_varint,
+    unsigned_varint,
     write_length,
 )
 from .streams import Node, Reader, Subconstruct, Writer
-from .tagged_fields import TaggedFields, has_tags, is_default
+
+HIGHEST_TAG = 2**31 - 2  # Kafka's writer does not write 2147483647
+
+
+class TaggedFields(Node):
+    """The tagged section of a struct.
+
+    Args:
+        fields: the known fields (`structs.Field`) by tag.
+        foreign: tags that belong to other versions of the struct; Kafka refuses them.
+    """
+
+    type_name: str = "tagged fields"
+    least: int = 1
+
+    def __init__(self, fields: Mapping[int, Any], foreign: Iterable[int] = ()) -> None:
+        super().__init__()
+        self.fields: dict[int, Any] = dict(sorted(fields.items()))
+        self.foreign: frozenset[int] = frozenset(foreign) - self.fields.keys()
+
+    def read_into(self, values: dict[str, Any], stream: Reader) -> None:
+        """Read the section; put known fields and the slice `unknown_tags` into `values`."""
+        _Section(self, values, stream).read()
+
+    def write_from(self, obj: Any, stream: Writer) -> None:
+        """Write the known fields that differ from their defaults, and the unknown ones between them."""
+        entries = [(tag, unsigned_varint(len(raw)) + raw) for tag, raw in self._known(obj, stream)]
+        unknown = has_tags(obj.unknown_tags)
+        if unknown and not entries:
+            stream.out += self.unknown_section(obj.unknown_tags, stream)
+            return
+        if unknown:
+            entries += self.unknown_entries(obj.unknown_tags, stream)
+            entries.sort(key=lambda entry: entry[0])
+        stream.out += unsigned_varint(len(entries))
+        for tag, sized in entries:
+            stream.out += unsigned_varint(tag) + sized
+
+    def _known(self, obj: Any, stream: Writer) -> Iterable[tuple[int, bytes]]:
+        outer = stream.out
+        for tag, field in self.fields.items():
+            value = getattr(obj, field.name)
+            if not is_default(value, field.default):
+                stream.out = bytearray()
+                stream.child(field.name, field.subcon, value)
+                yield tag, bytes(stream.out)
+        stream.out = outer
+
+    def unknown_section(self, raw: Any, stream: Writer) -> bytes:
+        """Write a section of unknown tags only. A slice in canonical form is copied."""
+        if isinstance(raw, bytes):
+            stop, left, _ = pass_unknown(raw, 0, len(raw), -1, self.foreign | self.fields.keys())
+            if stop == len(raw):
+                return unsigned_varint(len(raw) - left) + raw
+        entries = self.unknown_entries(raw, stream)
+        return unsigned_varint(len(entries)) + b"".join(unsigned_varint(tag) + sized for tag, sized in entries)
+
+    def unknown_entries(self, raw: Any, stream: Writer) -> list[tuple[int, bytes]]:
+        """Check a slice of unknown tags, and split it: the tag of each, and its size and data as raw bytes."""
+        if not isinstance(raw, bytes | bytearray):
+            stream.refuse(BadUnknownTags, found=f"{type(raw).__name__} is not bytes")
+        try:
+            tags = split_tags(raw)
+        except DecodeError as error:
+            stream.refuse(BadUnknownTags, found=error.reason)
+        numbers = [tag for tag, _ in tags]
+        if any(left >= right for left, right in pairwise(numbers)):
+            stream.refuse(BadUnknownTags, found=f"{numbers[:20]} do not ascend")
+        clash = [tag for tag in numbers if tag in self.fields or tag in self.foreign or tag > HIGHEST_TAG]
+        if clash:
+            stream.refuse(BadUnknownTags, found=f"tag {clash[0]} is not an unknown one")
+        return [(tag, unsigned_varint(len(data)) + data) for tag, data in tags]
+
+
+class _Section:
+    """One tagged section being read."""
+
+    def __init__(self, node: TaggedFields, values: dict[str, Any], stream: Reader) -> None:
+        self.node, self.values, self.stream = node, values, stream
+        self.unknown = bytearray()
+        self.last = self.last_unknown = -1
+        self.seen: dict[int, bytes] = {}
+
+    def read(self) -> None:
+        stream = self.stream
+        count = stream.child("tagged_fields", _TAG_COUNT)
+        try:
+            while count:
+                if type(stream) is Reader:  # these have no path, and are not traced
+                    count = self.pass_unknown(count)
+                if count:
+                    self.tag()
+                    count -= 1
+        finally:
+            if self.unknown:
+                self.values["unknown_tags"] = bytes(self.unknown)
+
+    def pass_unknown(self, count: int) -> int:
+        """Read unknown tags as long as they are in canonical form; return how many tags of any kind are left."""
+        stream, start = self.stream, self.stream.pos
+        taken = self.node.foreign | self.node.fields.keys()
+        stop, left, last = pass_unknown(stream.data, start, count, self.last, taken, stream.end)
+        if left < count:
+            stream.pos, self.last, self.last_unknown = stop, last, last
+            self.unknown += stream.data[start:stop]
+        return left
+
+    def tag(self) -> None:
+        stream = self.stream
+        start = stream.pos
+        stream.path.append("tagged_fields")
+        tag: int = UNSIGNED_VARINT._parse(stream, None, "")
+        behind = stream.pos
+        size: int = UNSIGNED_VARINT._parse(stream, None, "")
+        field = self.node.fields.get(tag)
+        stream.path[-1] = "unknown_tags" if field is None else field.name
+        self.check(tag, start, stream.data[start:behind])
+        if field is None:
+            self.unknown_tag(tag, size, start, behind)
+        else:
+            self.known_tag(tag, size, field, start)
+        self.last = max(self.last, tag)
+
+    def check(self, tag: int, start: int, raw: bytes) -> None:
+        stream = self.stream
+        if tag in self.node.foreign:
+            stream.refuse(TagOfOtherVersion, start, found=tag)
+        if tag > HIGHEST_TAG:
+            stream.refuse(BadTag, start, found=tag)
+        if tag not in self.node.fields and tag <= self.last_unknown:
+            stream.refuse(UnknownTagOrder, start, found=tag, need=self.last_unknown)
+        if tag in self.seen:
+            stream.fault(TagTwice, start, found=tag, raw=self.seen[tag])
+        elif tag < self.last:
+            stream.fault(TagOrder, start, found=tag, need=self.last, raw=raw)
+
+    def unknown_tag(self, tag: int, size: int, start: int, behind: int) -> None:
+        stream = self.stream
+        stream.path.append(tag)
+        if size > stream.end - stream.pos:
+            stream.refuse(BadLength, behind, found=size, need=size, have=stream.end - stream.pos)
+        data = stream.take(size)
+        stream.mark(start, "unknown tag", data)
+        del stream.path[-2:]
+        self.last_unknown = tag
+        self.unknown += (
+            unsigned_varint(tag) + unsigned_varint(size) + data
+        )  # the raw bytes, in case a varint is overlong
+
+    def known_tag(self, tag: int, size: int, field: Any, start: int) -> None:
+        stream = self.stream
+        begin = stream.pos
+        stream.mark(start, "tag, size", (tag, size))
+        stream.path.pop()
+        value = stream.child(field.name, field.subcon)
+        self.values[field.name] = value
+        self.seen[tag] = stream.data[start : stream.pos]
+        stream.path.append(field.name)
+        if stream.pos - begin != size:
+            stream.fault(TagSize, start, found=size, have=stream.pos - begin, raw=stream.data[start:begin])
+        if is_default(value, field.default):
+            stream.note(DefaultTag, start, found=tag, raw=self.seen[tag])
+        stream.path.pop()
+
+
+class _TagCount(Node):
+    """How many tagged fields follow; each takes two bytes at least."""
+
+    type_name: str = "tag count"
+    least: int = 1
+
+    def _parse(self, stream: Reader, context: Any, path: str) -> int:
+        start = stream.pos
+        count: int = UNSIGNED_VARINT._parse(stream, context, path)
+        left = stream.end - stream.pos
+        if count * 2 > left:
+            stream.refuse(BadLength, start, found=count, need=count * 2, have=left)
+        return count
+
+
+_TAG_COUNT = _TagCount()
+
+
+def pass_unknown(
+    data: bytes, position: int, count: int, last: int, taken: Collection[int], end: int | None = None
+) -> tuple[int, int, int]:
+    """Skip unknown tags in canonical form: in ascending order, with varints of the shortest length.
+
+    Args:
+        data, position: the bytes, and the start of the tags.
+        count: the most tags to skip.
+        last: the number of the previous tag.
+        taken: the numbers of known tags.
+        end: the end of the bytes; that of `data` by default.
+
+    Returns:
+        The position after them, how many of `count` are left, and the number of the last one.
+
+    >>> pass_unknown(bytes.fromhex("05 02 abcd 09 00 07 00"), 0, 3, -1, ())
+    (6, 1, 9)
+    """
+    end = len(data) if end is None else end
+    try:
+        while count:
+            tag, behind = short_varint(data, position)
+            size, behind = short_varint(data, behind)
+            behind += size
+            if tag <= last or tag > HIGHEST_TAG or tag in taken or behind > end:
+                break
+            last, position, count = tag, behind, count - 1
+    except (IndexError, ValueError):
+        pass
+    return position, count, last
+
+
+def is_default(value: Any, default: Any) -> bool:
+    """Whether a tagged field need not be written. Any empty sequence is the default of an array, but for text."""
+    if default != () or isinstance(value, str | bytes | bytearray):
+        try:
+            return bool(value == default)
+        except Exception:  # a value that cannot be compared, such as an array of numpy's, is none
+            return False
+    return isinstance(value, Sequence) and not value
+
+
+def has_tags(unknown: Any) -> bool:
+    """Whether there is anything in a struct's `unknown_tags`, if only something that cannot be written."""
+    try:
+        return bool(unknown)
+    except Exception:
+        return True
+
+
+def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:
+    """Take a struct's `unknown_tags` apart.
+
+    Args:
+        raw: the slice, or None.
+
+    Returns:
+        (tag, data) of each, in the order of the bytes. Raises DecodeError if it is no such slice.
+
+    >>> split_tags(bytes.fromhex("05 02 abcd 09 00"))
+    [(5, b'\\xab\\xcd'), (9, b'')]
+    """
+    data, tags, behind = bytes(raw or b""), [], 0
+    try:
+        while behind < len(data):
+            tag, start = short_varint(data, behind)
+            size, start = short_varint(data, start)
+            if start + size > len(data):
+                break
+            behind = start + size
+            tags.append((tag, data[start:behind]))
+    except (IndexError, ValueError):
+        pass
+    stream = Reader(data, behind, salvage=True)  # for the rest: empty, or not in canonical form
+    while stream.pos < stream.end:
+        tag, size = (UNSIGNED_VARINT._parse(stream, None, "") for _ in "ts")
+        tags.append((tag, stream.take(size)))
+    return tags
+
+
+def join_tags(tags: Iterable[tuple[int, bytes]]) -> bytes | None:
+    """Encode (tag, data) pairs as the `unknown_tags` of a struct; None if there are none.
+
+    >>> join_tags([(5, b"\\xab\\xcd"), (9, b"")]).hex(" ")
+    '05 02 ab cd 09 00'
+    """
+    raw = b"".join(unsigned_varint(tag) + unsigned_varint(len(data)) + data for tag, data in tags)
+    return raw or None
+
 
 # Elements that the fast path reads at a time where bytes are refused; the reference reads the block of the refused one.
 BLOCK = 64

@@ -14,8 +14,7 @@ import pytest
 from kwire.cli import main
 from kwire.cluster import Broker, add_partitions, assign_multi_level, broker_metadatas, generate_assignment, is_even
 from kwire.cluster.java_compat import Random
-from kwire.cluster.multi_level_placement import Rings, increase_replication_factor
-from kwire.cluster.rack_tree import RackTree
+from kwire.cluster.multi_level_placement import RackTree, Rings, increase_replication_factor
 from kwire.cluster.replica_assignors import ASSIGNORS
 from kwire.testing import Kafka
 from tests.cli.test_commands import out

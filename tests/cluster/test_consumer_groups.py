@@ -11,7 +11,7 @@ import pytest
 import kwire
 from kwire import messages as m
 from kwire.cluster.assignors import assign
-from kwire.cluster.consumer_groups import ConsumerGroups
+from kwire.cluster.captured_groups import ConsumerGroups
 from kwire.internal import assignment_of, encode_assignment, encode_subscription, subscription_of
 from kwire.protocol import Client, Frame, Request, Response, Source
 from tests.conftest import ROOT, SHARED, each_of, needs_shared

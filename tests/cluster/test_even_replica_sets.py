@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.rack_tree import RackTree, is_even
+from kwire.cluster.multi_level_placement import RackTree, is_even
 from kwire.cluster.replica_balance import EvenSets, bits
 from tests.seeds import seeded
 

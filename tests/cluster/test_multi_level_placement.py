@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 
 from kwire.cluster import Broker
 from kwire.cluster.java_compat import Random
-from kwire.cluster.multi_level_placement import Ring, Rings, assign_multi_level, increase_replication_factor
+from kwire.cluster.multi_level_placement import (
+    RackTree,
+    Ring,
+    Rings,
+    assign_multi_level,
+    increase_replication_factor,
+    is_even,
+    spread_of,
+)
 from kwire.cluster.rack_aware_placement import rack_alternated_broker_list
-from kwire.cluster.rack_tree import RackTree, is_even, spread_of
 from kwire.errors.refused import InvalidRack
 from tests.cluster.vectors import Case, brokers_of, cases, check, reason_of
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster import Broker, assign_replicas, is_even
-from kwire.cluster.rack_tree import RackRule, RackTree
+from kwire.cluster.multi_level_placement import RackRule, RackTree
 
 FLAT = {id: Broker(id, rack=f"r{id // 2}") for id in range(6)}
 DEEP = {id: Broker(id, rack=f"/{'ab'[id // 4]}/{id // 2}") for id in range(8)}

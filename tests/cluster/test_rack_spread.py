@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster import Broker
-from kwire.cluster.rack_tree import Node, RackTree, is_even, losses_of, spread_of, uneven_nodes
+from kwire.cluster.multi_level_placement import Node, RackTree, is_even, losses_of, spread_of, uneven_nodes
 from kwire.errors.refused import BrokerNotAvailable
 from tests.cluster.vectors import brokers_of, cases, check
 

@@ -11,9 +11,8 @@ import pytest
 
 from kwire.cluster import Broker
 from kwire.cluster.java_compat import Random, Rng
-from kwire.cluster.multi_level_placement import place_striped
+from kwire.cluster.multi_level_placement import RackTree, is_even, place_striped
 from kwire.cluster.rack_aware_placement import assign_replicas
-from kwire.cluster.rack_tree import RackTree, is_even
 from kwire.cluster.replica_assignors import ASSIGNORS, assignor_for, run_assignor
 from kwire.errors.refused import AdminOperation, InvalidRack, ReplicaAssignorFailed, UnknownAssignor
 from tests.cluster.vectors import Case, brokers_of, by_text, cases, check

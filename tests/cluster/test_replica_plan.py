@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.rack_tree import Node, RackTree, is_even
+from kwire.cluster.multi_level_placement import Node, RackTree, is_even
 from kwire.cluster.replica_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.cluster.test_even_replica_sets import uneven_tree

@@ -13,7 +13,7 @@ from kwire import LogBatch, LogRecord
 from kwire.errors import DumpError
 from kwire.logs import topic_of_folder
 from kwire.logs.checks import rebuild
-from kwire.logs.log import logged
+from kwire.logs.segment_reader import logged
 from kwire.logs.spans import explain_batch
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
 from tests.logs.building import BATCHES, LOG

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire import Record, build_batch
 from kwire.logs import LogBytes
-from kwire.logs.log import Cut, SegmentReader
+from kwire.logs.segment_reader import Cut, SegmentReader
 from kwire.records import RecordBatch
 
 BATCHES = [

@@ -8,7 +8,7 @@ import pytest
 
 from kwire import Record, build_batch, encode_request, messages
 from kwire.logs import looks_like_log
-from kwire.logs.recognition import NO, SHORT, credible_stop, is_sound, next_candidate, stop_of
+from kwire.logs.segment_reader import NO, SHORT, credible_stop, is_sound, next_candidate, stop_of
 
 from .building import BATCHES, LOG
 

@@ -5,8 +5,8 @@ import pytest
 from kwire import errors as faults
 from kwire.errors import DecodeError
 from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
-from kwire.records.batch_reader import PlacedReader, Walk
 from kwire.records.compression import deflate
+from kwire.records.record_reader import PlacedReader, Walk
 
 from .cases import batch_around
 

@@ -11,7 +11,7 @@ from kwire import errors as faults
 from kwire.errors import DecodeError
 from kwire.native import AVAILABLE
 from kwire.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
-from kwire.records import batch_reader as magic2
+from kwire.records import record_reader as magic2
 from kwire.records.layouts import RECORD
 from kwire.wire import VARINT, Reader
 from kwire.wire.primitives import read_length
@@ -37,7 +37,7 @@ def slow_fields(data: bytes) -> Any:
     reader = Reader(data)
     size = read_length(reader, VARINT, nullable=False, least=1) or 0
     stop = reader.end = reader.pos + size
-    fields = magic2._read_fields(reader)  # type: ignore[arg-type]
+    fields = magic2._record_fields(reader)  # type: ignore[arg-type]
     return tuple(fields), stop
 
 

@@ -12,7 +12,7 @@ from kwire.cli.place import (
     report_lines,
 )
 from kwire.cluster import Broker
-from kwire.cluster.rack_tree import RackTree
+from kwire.cluster.multi_level_placement import RackTree
 from kwire.cluster.replica_plan import ReplicaPlan
 from kwire.render.style import Style
 

@@ -25,7 +25,7 @@ from kwire.errors import (
     WrongType,
 )
 from kwire.wire import COMPACT_LENGTH, INT16, Array, Field, Reader, String, Struct, TaggedFields, join_tags, split_tags
-from kwire.wire.tagged_fields import is_default
+from kwire.wire.structs import is_default
 from tests.effort import at_most
 from tests.wire.walks import read, refused, salvage, unwritable, written
 

@@ -29,8 +29,7 @@ from .members import (
     rules_of,
     topics_of,
 )
-from .range_and_round_robin import assign_range, assign_round_robin
-from .server_side import Ids, assign_server_range, assign_uniform
+from .range_round_robin_uniform import Ids, assign_range, assign_round_robin, assign_server_range, assign_uniform
 from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
 
 __all__ = [

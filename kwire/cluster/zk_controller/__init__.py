@@ -4,11 +4,10 @@
 step at a time. There are no sockets, clocks or random numbers.
 """
 
-from .broker import Disk, Fetch, Fetched, KafkaBroker, LogManager, Partition, PartitionLog, ReplicaManager
-from .controller import KafkaController
-from .simulation import Exchange, Host, JbodCluster, Link
-from .state_machines import Send
-from .values import (
+from .kafka_broker import Disk, Fetch, Fetched, KafkaBroker, LogManager, Partition, PartitionLog, ReplicaManager
+from .kafka_controller import KafkaController
+from .kafka_zk_client import Ensemble, KafkaZkClient
+from .replica_states import (
     KIP,
     Behaviour,
     InterBrokerProtocol,
@@ -18,7 +17,8 @@ from .values import (
     behaviour_for,
     protocol_for,
 )
-from .zookeeper import Ensemble, KafkaZkClient
+from .simulation import Exchange, Host, JbodCluster, Link
+from .state_machines import Send
 
 __all__ = [
     "KIP",

@@ -9,7 +9,7 @@ from typing import Any
 
 from ... import messages
 from ..state import Broker
-from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
+from .replica_states import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 SECURITY_PLAINTEXT = 0
 

@@ -9,11 +9,19 @@ from typing import Any
 
 from ...protocol import Frame, FrameDecoder, Request, Response, Source, encode_request, encode_response
 from ...zookeeper import BrokerRegistration
-from .broker import Disk, KafkaBroker
-from .controller import KafkaController
+from .kafka_broker import Disk, KafkaBroker
+from .kafka_controller import KafkaController
+from .kafka_zk_client import BROKERS, CONTROLLER, DELETE_TOPICS, Ensemble, KafkaZkClient
+from .replica_states import (
+    Behaviour,
+    InterBrokerProtocol,
+    Name,
+    ReplicaAssignment,
+    TopicPartition,
+    behaviour_for,
+    protocol_for,
+)
 from .state_machines import Send
-from .values import Behaviour, InterBrokerProtocol, Name, ReplicaAssignment, TopicPartition, behaviour_for, protocol_for
-from .zookeeper import BROKERS, CONTROLLER, DELETE_TOPICS, Ensemble, KafkaZkClient
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..state import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH, Broker
-from .requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
-from .values import (
+from .kafka_zk_client import KafkaZkClient
+from .replica_states import (
     Behaviour,
     InterBrokerProtocol,
     LeaderAndIsr,
@@ -21,7 +21,7 @@ from .values import (
     ReplicaState,
     TopicPartition,
 )
-from .zookeeper import KafkaZkClient
+from .requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
 
 Replica = tuple[TopicPartition, int]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.cluster.cluster_model import judged
 from kwire.cluster.events import Observation
-from kwire.cluster.model import judged
 from kwire.cluster.timeline import LAG
 
 from .saying import leader_and_isr, refusal, update, view

@@ -6,8 +6,8 @@ import pytest
 
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import LeaderAndIsr, ReplicaAssignment
+from kwire.cluster.zk_controller.replica_states import PartitionStates, ReplicaState
 from kwire.cluster.zk_controller.state_machines import ControllerContext
-from kwire.cluster.zk_controller.values import PartitionStates, ReplicaState
 
 A, B = ("a", 0), ("b", 0)
 

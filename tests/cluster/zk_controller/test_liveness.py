@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.zk_controller import Behaviour, LeaderAndIsr, behaviour_for
-from kwire.cluster.zk_controller.controller import PartitionReassignment, ReplicaLiveness, TopicDeletionManager
+from kwire.cluster.zk_controller.kafka_controller import PartitionReassignment, ReplicaLiveness, TopicDeletionManager
 from kwire.zookeeper import BrokerRegistration
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster.zk_controller import LeaderAndIsr, behaviour_for
-from kwire.cluster.zk_controller.controller import PartitionReassignment, TopicDeletionManager
+from kwire.cluster.zk_controller.kafka_controller import PartitionReassignment, TopicDeletionManager
 from kwire.cluster.zk_controller.state_machines import Machines
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.zk_controller import LeaderAndIsr
-from kwire.cluster.zk_controller.controller import TopicDeletionManager
-from kwire.cluster.zk_controller.values import ReplicaState
+from kwire.cluster.zk_controller.kafka_controller import TopicDeletionManager
+from kwire.cluster.zk_controller.replica_states import ReplicaState
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 
 

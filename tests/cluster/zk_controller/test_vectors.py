@@ -15,8 +15,8 @@ import kwire
 from kwire import messages, values
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import Disk, JbodCluster, Link, LogManager, ReplicaAssignment
+from kwire.cluster.zk_controller.kafka_zk_client import LOG_DIR_EVENTS, Ensemble, KafkaZkClient
 from kwire.cluster.zk_controller.state_machines import ControllerContext
-from kwire.cluster.zk_controller.zookeeper import LOG_DIR_EVENTS, Ensemble, KafkaZkClient
 from kwire.errors import ZnodeError
 from kwire.names import snake_case
 from kwire.spec.catalog import catalog_for

@@ -6,7 +6,7 @@ import pytest
 
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import Ensemble, KafkaZkClient, LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.zk_controller.zookeeper import CONTROLLER_EPOCH, ISR_CHANGES, partition_of, state_path
+from kwire.cluster.zk_controller.kafka_zk_client import CONTROLLER_EPOCH, ISR_CHANGES, partition_of, state_path
 from kwire.zookeeper import BrokerRegistration
 
 T = ("orders", 0)

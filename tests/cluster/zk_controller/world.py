@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kwire import messages
 from kwire.cluster.zk_controller import Fetch, Fetched, JbodCluster, KafkaBroker, Partition, TopicPartition
-from kwire.cluster.zk_controller.broker import Record
+from kwire.cluster.zk_controller.kafka_broker import Record
 
 BROKERS = (1, 2, 3)
 DIRECTORIES = ("/a", "/b")

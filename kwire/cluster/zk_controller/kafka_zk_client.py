@@ -23,7 +23,7 @@ from ...zookeeper import (
 )
 from ...zookeeper import TopicPartition as PartitionNode
 from ..state import Broker
-from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
+from .replica_states import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 
 @dataclass(slots=True)

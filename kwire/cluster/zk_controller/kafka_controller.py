@@ -11,6 +11,30 @@ from typing import Any
 
 from ... import messages
 from ..events import partition_errors, stopped_partitions
+from .kafka_zk_client import (
+    BROKERS,
+    DELETE_TOPICS,
+    ISR_CHANGES,
+    LOG_DIR_EVENTS,
+    PREFERRED_ELECTION,
+    REASSIGN,
+    TOPICS,
+    KafkaZkClient,
+    partition_of,
+)
+from .replica_states import (
+    KAFKA_STORAGE_ERROR,
+    KIP,
+    NONE,
+    Behaviour,
+    InterBrokerProtocol,
+    LeaderAndIsr,
+    PartitionStates,
+    ReplicaAssignment,
+    ReplicaState,
+    TopicPartition,
+    protocol_for,
+)
 from .state_machines import (
     ControllerBrokerRequestBatch,
     ControllerContext,
@@ -24,30 +48,6 @@ from .state_machines import (
     elect_preferred,
     elect_reassigned,
     elect_unclean,
-)
-from .values import (
-    KAFKA_STORAGE_ERROR,
-    KIP,
-    NONE,
-    Behaviour,
-    InterBrokerProtocol,
-    LeaderAndIsr,
-    PartitionStates,
-    ReplicaAssignment,
-    ReplicaState,
-    TopicPartition,
-    protocol_for,
-)
-from .zookeeper import (
-    BROKERS,
-    DELETE_TOPICS,
-    ISR_CHANGES,
-    LOG_DIR_EVENTS,
-    PREFERRED_ELECTION,
-    REASSIGN,
-    TOPICS,
-    KafkaZkClient,
-    partition_of,
 )
 
 

@@ -14,8 +14,8 @@ from ... import messages
 from ...zookeeper import BrokerRegistration
 from ..events import learn, partition_states, stopped_partitions, topic_ids_in
 from ..state import EPOCH_DURING_DELETE, NO_EPOCH, ClusterState
-from .requests import leader_and_isr_response, stop_replica_response
-from .values import (
+from .kafka_zk_client import KafkaZkClient
+from .replica_states import (
     FENCED_LEADER_EPOCH,
     KAFKA_STORAGE_ERROR,
     KIP,
@@ -30,7 +30,7 @@ from .values import (
     TopicPartition,
     protocol_for,
 )
-from .zookeeper import KafkaZkClient
+from .requests import leader_and_isr_response, stop_replica_response
 
 Record = tuple[int, Any]  # leader epoch, value
 
