@@ -9,9 +9,10 @@ processed in one task, in parallel with the others.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -298,19 +299,37 @@ def _draw(pyplot: Any, cluster: str, offline: list[Line], leaders: list[Line], f
 
 
 def _panel(axes: Any, title: str, lines: list[tuple[Line, str]], first: datetime, last: datetime) -> None:
+    """Draw areas on top of each other, the first line's at the bottom; the upper edge is the sum."""
+    times = sorted({first, last, *(time for line, _ in lines for time in line.times)})
+    below = [0] * len(times)
     for line, colour in lines:
-        times, counts = [first, *line.times, last], [0, *line.counts, line.counts[-1]]
-        axes.step(times, counts, where="post", color=colour, linewidth=1.6, label=_plain(line.name))
-        axes.fill_between(times, counts, step="post", color=colour, alpha=0.12)
+        counts = counts_at(line, times)
+        above = [low + count for low, count in zip(below, counts, strict=True)]
+        is_there = [bool(count or before) for before, count in pairwise([0, *counts])]  # an empty area has no edge
+        axes.fill_between(
+            times, below, above, is_there, step="post", color=colour, linewidth=0.6, label=_plain(line.name)
+        )
+        below = above
     axes.set_title(title, loc="left", fontsize=11)
     axes.set_ylim(bottom=0)
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     if lines:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        axes.legend(reverse=True, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     else:
         axes.text(0.5, 0.5, "none", transform=axes.transAxes, ha="center", color="#909090")
+
+
+def counts_at(line: Line, times: Iterable[datetime]) -> list[int]:
+    """Return the counts of a line at times, 0 before its first one.
+
+    >>> moments = [datetime(2026, 11, day) for day in (1, 2, 3, 4)]
+    >>> counts_at(Line("a", moments[1::2], [5, 2]), moments)
+    [0, 5, 5, 2]
+    """
+    counts = [0, *line.counts]
+    return [counts[bisect_right(line.times, time)] for time in times]
 
 
 def _file_name(cluster: str, taken: list[str]) -> str:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from threading import Thread
+from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from ..errors import KwireError, MissingExtra
@@ -132,6 +133,17 @@ ALWAYS = {
     "spark.python.unix.domain.socket.enabled": "true",
 }
 SHIPPED = "kwire_shipped"  # the folder of a worker in which the archive is unpacked
+# What Java and Spark print in every run, and Python's workers where Spark stopped to listen before their last bytes.
+USUAL = re.compile(
+    rb"WARNING: (Using incubator modules|A restricted method|.*sun\.misc|java\.lang\.System::)"
+    rb"|Using Spark's default log4j|Setting (default|Spark) log level|To adjust logging level"
+    rb"|\S+ \S+ WARN (Utils|NativeCodeLoader): "
+)
+BROKEN_PIPE, DAEMON = b"BrokenPipeError: ", b"daemon.py"
+_TRACEBACK = re.compile(rb"PySpark daemon failed to flush|Traceback |  ")
+_LINE_END = re.compile(rb"(?<=[\r\n])")
+STDERR = 2
+APPLICATION = "kwire pipeline"
 PROBES = 4  # tasks for each core of a cluster that are asked for their engine
 _PACKAGE = Path(__file__).parent.parent
 
@@ -172,8 +184,48 @@ def _classic(master: str | None, settings: Mapping[str, str], folder: Path) -> A
     given = {**SESSION, **ALWAYS, **progress, **(LOCAL if is_here else {}), **settings}
     if not submitted and not is_here:
         given = _shipping(given, folder)
-    builder = _builder(given)
-    return (builder if master is None else builder.master(master)).getOrCreate()
+    if master is not None:
+        given["spark.master"] = master
+    if not submitted:
+        _start_java(given)
+    return _builder(given).getOrCreate()
+
+
+def _start_java(settings: Mapping[str, str]) -> None:
+    """Start Java, unless it runs, with its standard error passed on without what is printed in every run."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        return
+    begin, end = os.pipe()
+    stream, target = os.fdopen(begin, "rb", buffering=0), os.fdopen(os.dup(STDERR), "wb")
+    Thread(target=pass_on, args=(stream, target), daemon=True).start()
+    try:
+        conf = SparkConf().setAll([("spark.app.name", APPLICATION), *settings.items()])
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"stderr": end}))
+    finally:
+        os.close(end)
+
+
+def pass_on(stream: BinaryIO, target: BinaryIO) -> None:
+    """Copy what Spark prints, but for `USUAL` lines and tracebacks of workers whose last bytes nobody read.
+
+    Each line is passed on at once; a bar of Spark's progress ends with a carriage return.
+    """
+    rest, held = b"", list[bytes]()  # the lines of a traceback until its last one
+    while data := stream.read(1 << 16):
+        *lines, rest = _LINE_END.split(rest + data)
+        for line in lines:
+            held += [line]
+            if _TRACEBACK.match(line):
+                continue
+            if not USUAL.match(line) and not (line.startswith(BROKEN_PIPE) and any(DAEMON in one for one in held)):
+                target.write(b"".join(held))
+            held = []
+        target.flush()
+    target.write(b"".join([*held, rest]))
+    target.flush()
 
 
 def _shipping(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -256,7 +308,7 @@ def _prepare(is_here: bool) -> None:
 def _builder(settings: Mapping[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("kwire pipeline")
+    builder = SparkSession.builder.appName(APPLICATION)
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder

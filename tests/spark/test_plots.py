@@ -32,6 +32,21 @@ def test_changes_add_up(plots: Any) -> None:
     assert [(time - start).total_seconds() for time in line.times] == [0, 1.5, 3]
 
 
+def test_no_area_hides_another(plots: Any) -> None:
+    if find_spec("matplotlib") is None:
+        lacking("matplotlib", "KWIRE_SPARK")
+    pyplot = plots.need_matplotlib()
+    figure, axes = pyplot.subplots()
+    moments = [datetime(2026, 11, day) for day in (1, 2, 3, 4)]
+    lines = [plots.Line("low", moments[:1], [3]), plots.Line("high", moments[1:3], [5, 0])]
+    plots._panel(axes, "title", [(line, "red") for line in lines], moments[0], moments[3])
+    edges = [area.get_datalim(axes.transData).extents for area in axes.collections]
+    assert [(low, high) for _, low, _, high in edges] == [(0, 3), (3, 8)]
+    begin, _, end, _ = edges[1]
+    assert end - begin == 1  # days: where there is nothing there is no edge
+    pyplot.close(figure)
+
+
 def test_files_have_names_of_their_own(plots: Any) -> None:
     taken: list[str] = []
     for name in ("/a/b c", "/x/b c/", "..", "/", "$é/§"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from kwire.spark.session import JobFailed, MissingJava, need_java
+from kwire.spark.session import JobFailed, MissingJava, need_java, pass_on
 
 
 def java(folder: Path, version: str) -> str:
@@ -53,3 +54,35 @@ def test_of_what_spark_says_the_line_that_matters_is_shown() -> None:
     grpc = '<_InactiveRpcError of RPC that terminated with:\n\tstatus = UNAVAILABLE\n\tdetails = "no route"\n>'
     assert str(JobFailed(grpc)) == "Spark: no route"
     assert str(JobFailed("")) == "Spark: the job failed"
+
+
+class Portions(BytesIO):
+    """A stream that gives a few bytes at a time."""
+
+    def read(self, _: int | None = -1) -> bytes:
+        return super().read(7)
+
+
+def test_what_every_run_of_spark_prints_is_left_out() -> None:
+    usual = [
+        "WARNING: Using incubator modules: jdk.incubator.vector",
+        "Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties",
+        "26/11/23 08:01:31 WARN NativeCodeLoader: Unable to load native-hadoop library for your platform...",
+        'Setting Spark log level to "ERROR".',
+    ]
+    broken = ["Traceback (most recent call last):", '  File "x/pyspark/daemon.py", line 95, in worker', "    flush()"]
+    pipe = "BrokenPipeError: [Errno 32] Broken pipe"
+    announced = "PySpark daemon failed to flush the output to the worker process:"
+    others = [
+        "26/11/23 08:01:31 ERROR Executor: Exception in task 0.0",
+        *broken,
+        "OSError: [Errno 28] No space left on device",
+        "Traceback (most recent call last):",
+        '  File "mine.py", line 1',
+        pipe,
+        "\r[Stage 0:>   (0 + 1) / 2]\r[Stage 0:==> (1 + 1) / 2]\r",
+    ]
+    lines = [*usual, *broken, pipe, *others[:1], announced, *broken, pipe, *others[1:]]
+    target = BytesIO()
+    pass_on(Portions("\n".join(lines).encode()), target)
+    assert target.getvalue().decode() == "\n".join(others)
