@@ -16,7 +16,7 @@ from .access_control import ANONYMOUS, CLUSTER_NAME, Authorizer, Session, denial
 from .faults import Rules, api_of
 from .fetch_sessions import FetchSessions
 from .group_coordinator import Groups
-from .internal_topics import GROUPS, TRANSACTIONS, InternalTopic
+from .internal_topics import GROUPS, SHARES, TRANSACTIONS, InternalTopic
 from .kraft_controller import Controller
 from .metadata_journal import cluster_record
 from .partitions import Partition, Topic
@@ -24,6 +24,7 @@ from .purgatory import Purgatory
 from .recovery import catch_up, copy_log, recover
 from .replica_log import NEVER, Log
 from .settings import LogDir, Node, Quotas, Settings
+from .share_coordinator import Shares
 from .transaction_coordinator import Transactions
 
 READ_ONLY = "the log directories are read only (--read-only)"
@@ -149,6 +150,7 @@ class Cluster:
         authorizer: allows and denies by ACLs; None allows everything.
         feature_levels: the finalized levels of features.
         groups: the consumer groups and others.
+        shares: the partitions of share groups.
         transactions: the transactional ids.
         time_ms: gives the time of day, in milliseconds since 1970; set by who runs the cluster.
         rules: a test's rules for requests.
@@ -204,6 +206,7 @@ class Cluster:
             return InternalTopic(name, self.controller, self.append, clock)
 
         self.groups: Groups = Groups(self.controller, self.waiting, log(GROUPS), clock)
+        self.shares: Shares = Shares(self.controller, self.groups, self.waiting, log(SHARES), clock)
         self.transactions: Transactions = Transactions(
             self.controller, self.groups, self.waiting, log(TRANSACTIONS), self.append, self.new_producer_id, clock
         )

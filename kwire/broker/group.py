@@ -239,7 +239,7 @@ class Group:
     @property
     def is_unused(self) -> bool:
         """Whether it has no state worth keeping."""
-        has_members = self.members or self.pending or (self.consumer is not None and self.consumer.members)
+        has_members = self.members or self.pending or (self.consumer is not None and self.consumer.is_used)
         return not (has_members or self.commits or self.pending_commits)
 
     def reads(self, topic: str) -> bool:
@@ -489,6 +489,11 @@ class ConsumerGroup:
         )
         return GroupState.STABLE if is_stable else GroupState.RECONCILING
 
+    @property
+    def is_used(self) -> bool:
+        """Whether it has state worth keeping."""
+        return bool(self.members)
+
     def static(self, instance_id: str | None) -> ConsumerMember | None:
         """Return the member with an instance id; None if there is none."""
         if instance_id is None:
@@ -509,6 +514,9 @@ class ConsumerGroup:
         if self.epoch == self.target_epoch:
             return
         self.target_epoch = self.epoch
+        self.target = self._assign(ids)
+
+    def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:
         members = [
             Subscriber(
                 name, [*filter(one.reads, self.counts)], None, one.instance_id, owned=[*self.target.get(name, ())]
@@ -518,7 +526,7 @@ class ConsumerGroup:
         is_range = self.assignor == RANGE
         read = self.counts
         found = assign_server_range(read, members) if is_range else assign_uniform(read, members, ids=ids)
-        self.target = {name: set(places) for name, places in found.items()}
+        return {name: set(places) for name, places in found.items()}
 
     def recount(self, counts: Mapping[str, int]) -> None:
         """Note the numbers of partitions of the topics that members read."""

@@ -36,6 +36,7 @@ from .partitions import NO_ID, Topic
 from .purgatory import Parked, Purgatory
 from .rebalance import Rebalancing
 from .settings import Settings
+from .share_group import SHARE, ShareGroup, SharePartition
 
 COMMIT_VERSION = GROUP_VERSION = 4  # of OffsetCommitValue, the first with the topic id (KIP-848); of GroupMetadataValue
 EXPIRING_VERSION = 1  # of OffsetCommitValue, the only one with a time of its own
@@ -71,7 +72,9 @@ def group_rows(group: Group, find: Find, time_ms: int) -> Written:
         find: finds a topic by name.
         time_ms: the time, in milliseconds since 1970.
     """
-    if group.consumer is not None:
+    if isinstance(group.consumer, ShareGroup):
+        rows = _share_rows(group.group_id, group.consumer, find)
+    elif group.consumer is not None:
         rows = _consumer_rows(group.group_id, group.consumer, find)
     else:
         rows = iter([_classic_row(group, time_ms)] if group.generation else [])
@@ -167,6 +170,53 @@ def _current_row(group_id: str, member: ConsumerMember, find: Find) -> Row:
     return _row(messages.ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member.member_id), value)
 
 
+def _share_rows(group_id: str, share: ShareGroup, find: Find) -> Iterator[Row]:
+    """Yield the records of a share group (KIP-932)."""
+    target = messages.ShareGroupTargetAssignmentMemberValue
+    current = messages.ShareGroupCurrentMemberAssignmentValue
+    made = messages.ShareGroupTargetAssignmentMetadataValue(assignment_epoch=share.target_epoch)
+    yield _row(messages.ShareGroupMetadataKey(group_id=group_id), messages.ShareGroupMetadataValue(epoch=share.epoch))
+    yield _row(messages.ShareGroupTargetAssignmentMetadataKey(group_id=group_id), made)
+    for name, member in share.members.items():
+        about = messages.ShareGroupMemberMetadataValue(
+            rack_id=member.rack,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            subscribed_topic_names=member.topics,
+        )
+        yield _row(messages.ShareGroupMemberMetadataKey(group_id=group_id, member_id=name), about)
+        wanted = _by_id(share.target.get(name, set()), find)
+        aims = tuple(target.TopicPartition(topic_id=one, partitions=found) for one, found in wanted)
+        key = messages.ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=name)
+        yield _row(key, target(topic_partitions=aims))
+        has = _by_id(member.assigned, find)
+        rows = tuple(current.TopicPartitions(topic_id=one, partitions=found) for one, found in has)
+        value = current(
+            member_epoch=member.epoch,
+            previous_member_epoch=member.previous_epoch,
+            state=STABLE,
+            assigned_partitions=rows,
+        )
+        yield _row(messages.ShareGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=name), value)
+    yield _state_partitions_row(group_id, share, find)
+
+
+def _state_partitions_row(group_id: str, share: ShareGroup, find: Find) -> Row:
+    """Return the record of the partitions whose state is kept in `__share_group_state`."""
+    schema = messages.ShareGroupStatePartitionMetadataValue
+    indexes: dict[bytes, list[int]] = {}
+    for topic_id, index in sorted(share.partitions):
+        indexes.setdefault(topic_id, []).append(index)
+    topics = ((find(None, topic_id), found) for topic_id, found in indexes.items())
+    rows = tuple(
+        schema.TopicPartitionsInfo(topic_id=topic.topic_id, topic_name=topic.name, partitions=tuple(found))
+        for topic, found in topics
+        if topic is not None
+    )
+    key = messages.ShareGroupStatePartitionMetadataKey(group_id=group_id)
+    return _row(key, schema(initialized_topics=rows))
+
+
 def _by_id(places: Assigned, find: Find) -> Iterator[tuple[bytes, tuple[int, ...]]]:
     indexes: dict[str, list[int]] = {}
     for name, index in sorted(places):
@@ -206,7 +256,12 @@ class Restorer:
             pending: commits of open transactions, by producer id.
         """
         found = list(_decoded(values.items()))
-        ranks = {"ConsumerGroupMetadataKey": 0, "ConsumerGroupMemberMetadataKey": 1}  # the rest refers to these
+        ranks = {  # the rest refers to these
+            "ConsumerGroupMetadataKey": 0,
+            "ShareGroupMetadataKey": 0,
+            "ConsumerGroupMemberMetadataKey": 1,
+            "ShareGroupMemberMetadataKey": 1,
+        }
         for key, value in sorted(found, key=lambda row: ranks.get(row[0].key.name or "", 2)):
             restore = self._restorers().get(key.key.name or "")
             if restore is not None:
@@ -226,6 +281,12 @@ class Restorer:
             "ConsumerGroupTargetAssignmentMetadataKey": self._restore_target_epoch,
             "ConsumerGroupTargetAssignmentMemberKey": self._restore_target,
             "ConsumerGroupCurrentMemberAssignmentKey": self._restore_current,
+            "ShareGroupMetadataKey": self._restore_share,
+            "ShareGroupMemberMetadataKey": self._restore_share_member,
+            "ShareGroupTargetAssignmentMetadataKey": self._restore_target_epoch,
+            "ShareGroupTargetAssignmentMemberKey": self._restore_target,
+            "ShareGroupCurrentMemberAssignmentKey": self._restore_current,
+            "ShareGroupStatePartitionMetadataKey": self._restore_state_partitions,
         }
 
     def _commit(self, key: Any, value: Any) -> Commit | None:
@@ -284,6 +345,29 @@ class Restorer:
         if (consumer := self._make(key.group_id).consumer) is not None:
             consumer.target_epoch = value.assignment_epoch
 
+    def _restore_share(self, key: Any, value: Any) -> None:
+        group = self._make(key.group_id)
+        group.consumer, group.protocol_type = ShareGroup(epoch=value.epoch), SHARE
+        group.generation = value.epoch
+
+    def _restore_share_member(self, key: Any, value: Any) -> None:
+        group = self._make(key.group_id)
+        if group.consumer is not None:
+            member = ConsumerMember(key.member_id, None, value.client_id, value.client_host, value.rack_id)
+            member.topics = value.subscribed_topic_names
+            group.consumer.members[key.member_id] = member
+            group.held.take(member.size)
+
+    def _restore_state_partitions(self, key: Any, value: Any) -> None:
+        """Restore which partitions have a state; the states themselves are in `__share_group_state`."""
+        group = self._make(key.group_id)
+        if isinstance(group.consumer, ShareGroup):
+            for row in value.initialized_topics:
+                topic = self._find(None, row.topic_id)
+                for index in row.partitions if topic is not None else ():
+                    part = group.consumer.partitions[bytes(row.topic_id), index] = SharePartition()
+                    group.held.take(part.size)
+
     def _restore_target(self, key: Any, value: Any) -> None:
         consumer = self._make(key.group_id).consumer
         if consumer is not None and key.member_id in consumer.members:
@@ -295,7 +379,8 @@ class Restorer:
         if member is not None:
             member.epoch, member.previous_epoch = value.member_epoch, value.previous_member_epoch
             member.assigned = self._places(value.assigned_partitions)
-            member.revoking = self._places(value.partitions_pending_revocation)
+            if not isinstance(consumer, ShareGroup):
+                member.revoking = self._places(value.partitions_pending_revocation)
 
     def _places(self, rows: Iterable[Any]) -> Assigned:
         topics = ((self._find(None, row.topic_id), row.partitions) for row in rows)
@@ -318,6 +403,7 @@ class Groups:
 
     Attributes:
         held: the memory of all groups, in bytes.
+        on_empty: called with each group that the broker assigns to, when its last member has left.
         rebalancing: their state machine.
 
     Args:
@@ -335,6 +421,7 @@ class Groups:
         self._log, self._time_ms = log, time_ms
         self.held: Held = Held(self.settings.most_group_bytes)
         self.rebalancing: Rebalancing = Rebalancing(purgatory, self.settings.initial_rebalance_delay, self.remember)
+        self.on_empty: list[Callable[[Group], None]] = []
         self._groups: dict[str, Group] = {}
         self._next_expiry_ms = 0
         self._restore()
@@ -481,10 +568,14 @@ class Groups:
     def keep_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
         """Note that a member of a group whose broker assigns is alive."""
         assert group.consumer is not None
-        classic = member.classic
-        member.deadline = now + (self.settings.consumer_session_timeout if classic is None else classic.session_timeout)
+        member.deadline = now + self._session_timeout(group, member)
         group.state = group.consumer.state
         self._wake_consumers(group, group.consumer)
+
+    def _session_timeout(self, group: Group, member: ConsumerMember) -> float:
+        if isinstance(group.consumer, ShareGroup):
+            return int(self._controller.group_configs_of(group.group_id)["share.session.timeout.ms"]) / 1000
+        return self.settings.consumer_session_timeout if member.classic is None else member.classic.session_timeout
 
     def _wake_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
         """Look after members when the first one's time is over, if not before."""
@@ -545,6 +636,8 @@ class Groups:
         consumer.epoch += 1
         group.generation, group.state = consumer.epoch, consumer.state
         self.remember(group)
+        for act in self.on_empty if not consumer.members else ():
+            act(group)
 
     def ends_migration(self, consumer: ConsumerGroup, member: ConsumerMember) -> bool:
         """Whether a group is classic without a member: all others are, and the policy allows it."""

@@ -17,7 +17,7 @@ from ..records import Record, RecordBatch, build_batch, parse_records
 from ..values import ErrorCode
 from .kraft_controller import Controller
 from .metadata_journal import Row
-from .partitions import GROUPS, TRANSACTIONS, Partition, Topic
+from .partitions import GROUPS, SHARES, TRANSACTIONS, Partition, Topic
 from .producers import ABORT, COMMIT
 
 _PORTION = 1 << 20
@@ -163,4 +163,4 @@ def _topic(controller: Controller, name: str) -> Topic | None:
         return None
 
 
-__all__ = ["GROUPS", "NOBODY", "TRANSACTIONS", "InternalTopic", "Latest", "Producer", "coordinator_of"]
+__all__ = ["GROUPS", "NOBODY", "SHARES", "TRANSACTIONS", "InternalTopic", "Latest", "Producer", "coordinator_of"]

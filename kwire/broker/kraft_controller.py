@@ -24,6 +24,7 @@ from .metadata_journal import (
     cluster_record,
     config_record,
     credential_record,
+    group_config_record,
     partition_records,
     quota_record,
     removal_record,
@@ -31,7 +32,7 @@ from .metadata_journal import (
 )
 from .partitions import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
 from .replica_log import NO_LIMITS, Log
-from .settings import Entity, LogDir, Node, Quotas, Settings
+from .settings import GROUP_CONFIGS, Entity, LogDir, Node, Quotas, Settings
 from .storage import Disk
 
 # Kafka's assignors before KRaft; partitions are added as in that Kafka.
@@ -64,6 +65,7 @@ class Controller:
         self.topics: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
         self.quotas: Quotas = Quotas()
+        self.group_configs: dict[str, dict[str, str]] = {}  # by group
         self.controller_id: int = min(self.nodes)
         self.cluster_id = ""
         self.acls: dict[Acl, bytes] = {}  # with their ids
@@ -269,7 +271,22 @@ class Controller:
         records += [row for topic in self.topics.values() for row in topic_records(topic, topic.partitions)]
         for entity, values in self.quotas.values.items():
             records += [quota_record(entity, key, value) for key, value in values.items()]
+        for group_id, configs in self.group_configs.items():
+            records += [group_config_record(group_id, *config) for config in configs.items()]
         self.journals.rewrite([(None, record) for record in records])
+
+    def group_configs_of(self, group_id: str) -> dict[str, str]:
+        """Return all configs of a group."""
+        return {name: one.default for name, one in GROUP_CONFIGS.items()} | self.group_configs.get(group_id, {})
+
+    def configure_group(self, group_id: str, configs: Mapping[str, str]) -> None:
+        """Replace the own configs of a group; they must be checked."""
+        own = self.group_configs.get(group_id, {})
+        names = [name for name in {**own, **configs} if own.get(name) != configs.get(name)]
+        self.group_configs[group_id] = dict(configs)
+        if not configs:
+            del self.group_configs[group_id]
+        self.note([group_config_record(group_id, name, configs.get(name)) for name in names])
 
     def set_quota(self, entity: Entity, key: str, value: float | None) -> None:
         """Set a client quota; None removes it."""

@@ -37,6 +37,7 @@ class Known:
     cluster_id: str = ""
     state: ClusterState = field(default_factory=ClusterState)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     acls: dict[Acl, bytes] = field(default_factory=dict)
     scram: dict[tuple[str, str], Credential] = field(default_factory=dict)
 
@@ -71,7 +72,8 @@ class Known:
         if record.resource_type == ConfigResourceType.BROKER:
             self.cluster_id = (record.value or "") if record.name == CLUSTER_ID else self.cluster_id
             return
-        configs = self.configs.setdefault(record.resource_name, {})
+        is_group = record.resource_type == ConfigResourceType.GROUP
+        configs = (self.group_configs if is_group else self.configs).setdefault(record.resource_name, {})
         if record.value is None:
             configs.pop(record.name, None)
         else:
@@ -308,6 +310,12 @@ def config_record(topic: Topic, name: str) -> bytes:
     """Return the record of a topic's config; null if it is not set."""
     value, kind = topic.configs.get(name), ConfigResourceType.TOPIC
     return _written(messages.ConfigRecord(resource_type=kind, resource_name=topic.name, name=name, value=value))
+
+
+def group_config_record(group_id: str, name: str, value: str | None) -> bytes:
+    """Return the record of a group's config; null if it is not set."""
+    kind = ConfigResourceType.GROUP
+    return _written(messages.ConfigRecord(resource_type=kind, resource_name=group_id, name=name, value=value))
 
 
 def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:

@@ -138,7 +138,7 @@ class Partition:
 
 
 NO_ID = bytes(16)  # where none is given
-GROUPS, TRANSACTIONS = INTERNAL = ("__consumer_offsets", "__transaction_state")
+GROUPS, TRANSACTIONS, SHARES = INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as in Kafka, so that it is a safe folder name
 RESERVED = "__cluster_metadata"
 

@@ -208,6 +208,7 @@ def recover(controller: Controller) -> None:
     controller.cluster_id = known.cluster_id or next(filter(None, brought), "")
     controller.acls.update(known.acls)
     controller.users.scram.update(known.scram)
+    controller.group_configs.update({name: own for name, own in known.group_configs.items() if own})
     for names, values in known.state.settings.quotas.items():
         entity = frozenset((kind, name or None) for kind, name in names)
         controller.quotas.values[entity] = dict(values)

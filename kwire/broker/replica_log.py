@@ -295,13 +295,18 @@ class Log:
             size += more
         return size
 
-    def read(self, offset: int, size: int) -> bytes:
-        """Return at most so many bytes of whole batches, from the one that contains an offset."""
+    def entries_from(self, offset: int, size: int) -> list[Entry]:
+        """Return the batches that `read` would return."""
         first = last = self._place(offset)
         while last < len(self.entries) and self.entries[last].size <= size:
             size -= self.entries[last].size
             last += 1
-        return self.store.read([entry.place for entry in self.entries[first:last]]) if last > first else b""
+        return self.entries[first:last]
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return at most so many bytes of whole batches, from the one that contains an offset."""
+        entries = self.entries_from(offset, size)
+        return self.store.read([entry.place for entry in entries]) if entries else b""
 
     def end_of(self, offset: int, size: int) -> int:
         """Return the offset behind what `read` gives of so many bytes from an offset on."""

@@ -149,11 +149,26 @@ class Node:
 
 
 class Config(NamedTuple):
-    """A config of topics: type, default, and valid values (a minimum, or a pattern)."""
+    """A config of topics: type, default, and valid values (a minimum, both limits, or a pattern)."""
 
     type: int
     default: str
-    takes: int | str = 0
+    takes: int | tuple[int, int] | str = 0
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The lowest and the highest number that it takes."""
+        if isinstance(self.takes, tuple):
+            return self.takes
+        return int(self.takes), _HIGHEST if self.type == _LONG else 2**31 - 1
+
+    @property
+    def about(self) -> str:
+        """What it takes, in words."""
+        if isinstance(self.takes, str):
+            return self.takes
+        low, high = self.range
+        return f"a number from {low} to {high}" if isinstance(self.takes, tuple) else f"a number from {low} on"
 
 
 TOPIC_CONFIGS: Mapping[str, Config] = {
@@ -204,6 +219,20 @@ DYNAMIC_CONFIGS: Mapping[str, Config] = {
 }
 
 
+_DURATION = r"by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?"
+# Configs of share groups (KIP-932). The heartbeat interval is shorter than Kafka's 5 s, which would be long for tests.
+GROUP_CONFIGS: Mapping[str, Config] = {
+    "share.auto.offset.reset": Config(_TEXT, "latest", rf"latest|earliest|{_DURATION}"),
+    "share.delivery.count.limit": Config(_INT, "5", (2, 10)),
+    "share.heartbeat.interval.ms": Config(_INT, "500", (500, 15_000)),
+    "share.isolation.level": Config(_TEXT, "read_uncommitted", "read_committed|read_uncommitted"),
+    "share.partition.max.record.locks": Config(_INT, "2000", (100, 10_000)),
+    "share.record.lock.duration.ms": Config(_INT, "30000", (15_000, 60_000)),
+    "share.renew.acknowledge.enable": Config(_YES, "true", "true|false"),
+    "share.session.timeout.ms": Config(_INT, "45000", (45_000, 60_000)),
+}
+
+
 def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Config] = TOPIC_CONFIGS) -> dict[str, str]:
     """Check and return the configs of a topic, or of what has these configs.
 
@@ -217,12 +246,13 @@ def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Confi
     for name, value in given:
         if name not in configs and configs is TOPIC_CONFIGS:
             raise InvalidConfig("unknown_config", config=name)
+        if name not in configs and configs is GROUP_CONFIGS:
+            raise InvalidConfig("unknown_group_config", config=name, known=", ".join(GROUP_CONFIGS))
         if name not in configs:
             raise InvalidConfig("unknown_broker_config", config=name)
         config = configs[name]
         if value is None or not _is_right(config, value):
-            takes = config.takes if isinstance(config.takes, str) else f"a number from {config.takes} on"
-            raise InvalidConfig("bad_config_value", config=name, value=value, takes=takes)
+            raise InvalidConfig("bad_config_value", config=name, value=value, takes=config.about)
         found[name] = value
     return found
 
@@ -230,8 +260,8 @@ def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Confi
 def _is_right(config: Config, value: str) -> bool:
     if isinstance(config.takes, str):
         return len(value) <= MOST_LENGTH and re.fullmatch(config.takes, value, re.ASCII) is not None
-    most = _HIGHEST if config.type == _LONG else 2**31 - 1
-    return re.fullmatch(r"-?[0-9]{1,19}", value) is not None and config.takes <= int(value) <= most
+    low, high = config.range
+    return re.fullmatch(r"-?[0-9]{1,19}", value) is not None and low <= int(value) <= high
 
 
 def topic_defaults(settings: Settings) -> dict[str, str]:

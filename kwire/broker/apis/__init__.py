@@ -56,6 +56,14 @@ from .security import (
     sasl_authenticate,
     sasl_handshake,
 )
+from .share_fetch import share_acknowledge, share_fetch
+from .share_groups import (
+    alter_share_group_offsets,
+    delete_share_group_offsets,
+    describe_share_group_offsets,
+    share_group_describe,
+    share_group_heartbeat,
+)
 from .topics import (
     alter_partition_reassignments,
     alter_replica_log_dirs,
@@ -107,6 +115,13 @@ APIS: dict[str, Api] = {
     "ApiVersions": Api(0, 4, api_versions),
     "ConsumerGroupHeartbeat": Api(0, 1, consumer_group_heartbeat, finds_errors=True),
     "ConsumerGroupDescribe": Api(0, 1, consumer_group_describe, finds_errors=True),
+    "ShareGroupHeartbeat": Api(1, 1, share_group_heartbeat, finds_errors=True),
+    "ShareGroupDescribe": Api(1, 1, share_group_describe, finds_errors=True),
+    "ShareFetch": Api(1, 2, share_fetch, finds_errors=True),
+    "ShareAcknowledge": Api(1, 2, share_acknowledge, finds_errors=True),
+    "DescribeShareGroupOffsets": Api(0, 1, describe_share_group_offsets, finds_errors=True),
+    "AlterShareGroupOffsets": Api(0, 0, alter_share_group_offsets, finds_errors=True),
+    "DeleteShareGroupOffsets": Api(0, 0, delete_share_group_offsets, finds_errors=True),
     "DescribeQuorum": Api(0, 2, describe_quorum),
     "UpdateFeatures": Api(0, 2, update_features),
     "UnregisterBroker": Api(0, 0, unregister_broker),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ... import messages
-from ...errors.refused import InvalidConfig, InvalidRequest, Refused
+from ...errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Refused
 from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ErrorCode, ResourceType
 from ..access_control import CLUSTER_NAME, DENIALS
 from ..cluster_state import RequestContext
@@ -20,6 +20,7 @@ from ..settings import (
     BROKER_CONFIGS,
     CLIENT,
     DYNAMIC_CONFIGS,
+    GROUP_CONFIGS,
     KEYS,
     MOST_QUOTAS,
     TOPIC_CONFIGS,
@@ -78,6 +79,8 @@ def config_denial(request: RequestContext, row: Any, operation: int) -> int:
 def _values(request: RequestContext, row: Any) -> Iterator[Value]:
     if row.resource_type == ConfigResourceType.TOPIC:
         return _topic_values(request, row.resource_name)
+    if row.resource_type == ConfigResourceType.GROUP:
+        return _group_values(request, row.resource_name)
     if row.resource_type != ConfigResourceType.BROKER:
         raise InvalidRequest("unknown_resource_type", type=row.resource_type)
     if row.resource_name not in ("", str(request.node_id)):
@@ -107,6 +110,13 @@ def _broker_values(request: RequestContext) -> Iterator[Value]:
         yield Value(config, dynamic.type, False, [*set_here, (config, dynamic.default, ConfigSource.DEFAULT_CONFIG)])
 
 
+def _group_values(request: RequestContext, name: str) -> Iterator[Value]:
+    own = request.cluster.controller.group_configs.get(name, {})
+    for config, (type_, default, _) in GROUP_CONFIGS.items():
+        set_here = [(config, own[config], ConfigSource.GROUP_CONFIG)] if config in own else []
+        yield Value(config, type_, False, [*set_here, (config, default, ConfigSource.DEFAULT_CONFIG)])
+
+
 def _config_row(request: RequestContext, value: Value) -> Any:
     response = messages.DescribeConfigsResponse
     _, text, source = value.synonyms[0]
@@ -127,19 +137,21 @@ def _config_row(request: RequestContext, value: Value) -> Any:
 
 
 def list_config_resources(request: RequestContext) -> Any:
-    """Answer ListConfigResources (KIP-1142): topics and brokers; version 0 is about client metrics: there are none."""
+    """Answer ListConfigResources (KIP-1142): topics, brokers and groups with configs; version 0 is about client
+    metrics: there are none."""
     response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)
     if request.version < FIRST_WITH_TYPES:
         return response()
     controller = request.cluster.controller
     names = [(ConfigResourceType.TOPIC, name) for name in controller.topics]
     names += [(ConfigResourceType.BROKER, str(node_id)) for node_id in controller.nodes]
+    names += [(ConfigResourceType.GROUP, group_id) for group_id in controller.group_configs]
     rows = (response.ConfigResource(resource_name=name, resource_type=kind) for kind, name in names)
     return response(config_resources=tuple(row for row in rows if not kinds or row.resource_type in kinds))
 
 
 def incremental_alter_configs(request: RequestContext) -> Any:
-    """Answer IncrementalAlterConfigs (KIP-339) for topics and brokers; each is changed completely or not at all."""
+    """Answer IncrementalAlterConfigs (KIP-339): each topic, broker or group is changed completely or not at all."""
     response = messages.IncrementalAlterConfigsResponse
     return response(responses=tuple(_altered(request, row) for row in request.message.resources))
 
@@ -163,6 +175,8 @@ def _altered(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
             _alter_broker(request, row, anew)
         elif row.resource_type == ConfigResourceType.TOPIC:
             _alter_topic(request, row, anew)
+        elif row.resource_type == ConfigResourceType.GROUP:
+            _alter_group(request, row, anew)
         else:
             raise InvalidRequest("not_to_be_altered", type=row.resource_type)
     except Refused as error:
@@ -189,6 +203,19 @@ def _alter_broker(request: RequestContext, row: Any, anew: bool) -> None:
     configs = checked(after.items(), DYNAMIC_CONFIGS)
     if not request.message.validate_only:
         node.configs = configs
+
+
+def _alter_group(request: RequestContext, row: Any, anew: bool) -> None:
+    controller = request.cluster.controller
+    own, most = controller.group_configs, request.cluster.settings.most_groups
+    if row.resource_name not in own and len(own) >= most:
+        raise PolicyViolation("too_many_group_configs", most=most)
+    defaults = {name: config.default for name, config in GROUP_CONFIGS.items()}
+    before = own.get(row.resource_name, {})
+    after = _anew(row.configs) if anew else _after(before, defaults, row.configs, GROUP_CONFIGS)
+    configs = checked(after.items(), GROUP_CONFIGS)
+    if not request.message.validate_only:
+        controller.configure_group(row.resource_name, configs)
 
 
 def _anew(configs: Sequence[Any]) -> dict[str, str | None]:

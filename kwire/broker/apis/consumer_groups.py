@@ -8,6 +8,7 @@ from ... import messages
 from ...values import ErrorCode
 from ..cluster_state import RequestContext
 from ..group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, Group, check_pattern, places_of
+from ..share_group import ShareGroup
 from .groups import new_member_id, problem_with
 
 JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # member epochs
@@ -65,7 +66,7 @@ def _group_for(request: RequestContext) -> Group | int:
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
     if group is not None and group.consumer is not None:
-        return group
+        return ErrorCode.GROUP_ID_NOT_FOUND if isinstance(group.consumer, ShareGroup) else group
     if asked.member_epoch != JOINS:
         return ErrorCode.GROUP_ID_NOT_FOUND
     group = groups.found_or_made(asked.group_id)
@@ -146,7 +147,7 @@ def _answer(request: RequestContext, member: ConsumerMember) -> Any:
     is_full = request.message.member_epoch == JOINS or request.message.topic_partitions is not None
     is_new = member.sent is None or member.sent[1] != state[1] or (is_full and request.message.member_epoch == JOINS)
     member.sent = state
-    rows = _by_topic(request, member.assigned)
+    rows = by_topic(request, member.assigned)
     parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
     return response(
         member_id=member.member_id,
@@ -156,7 +157,8 @@ def _answer(request: RequestContext, member: ConsumerMember) -> Any:
     )
 
 
-def _by_topic(request: RequestContext, places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
+def by_topic(request: RequestContext, places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
+    """Return the topics of assigned partitions: id, name and the numbers of the partitions."""
     indexes: dict[str, list[int]] = {}
     for topic, index in sorted(places):
         indexes.setdefault(topic, []).append(index)
@@ -187,7 +189,7 @@ def _described(request: RequestContext, group_id: str) -> Any:
     if code := problem_with(request, group_id):
         return row(group_id=group_id, error_code=code)
     group = request.cluster.groups.find(group_id)
-    if group is None or group.consumer is None:
+    if group is None or group.consumer is None or isinstance(group.consumer, ShareGroup):
         missing = f"Group {group_id} {'not found' if group is None else 'is not a consumer group'}."
         return row(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=missing)
     consumer = group.consumer
@@ -205,7 +207,7 @@ def _described_member(request: RequestContext, consumer: ConsumerGroup, member: 
     response = messages.ConsumerGroupDescribeResponse
 
     def assignment(places: Assigned) -> Any:
-        rows = _by_topic(request, places)
+        rows = by_topic(request, places)
         return response.Assignment(
             topic_partitions=tuple(
                 response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=found)

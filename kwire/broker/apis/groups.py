@@ -18,11 +18,13 @@ from ..access_control import CLUSTER_NAME, operations
 from ..cluster_state import RequestContext
 from ..group import ClassicProtocol, ConsumerGroup, ConsumerMember, Group, GroupState, Member, Protocols
 from ..group_migration import classic_assignment, owned_by, subscribe
-from ..internal_topics import GROUPS, TRANSACTIONS, coordinator_of
+from ..internal_topics import GROUPS, SHARES, TRANSACTIONS, coordinator_of
 from ..rebalance import assigned, described, joined, not_assigned, not_joined
+from ..share_group import SHARE, ShareGroup
 
 FIRST_WITH_KEYS = 4  # FindCoordinator: from this version on a request has several keys (KIP-699)
-GROUP, TRANSACTION = 0, 1  # types of keys
+GROUP, TRANSACTION, SHARE_STATE = 0, 1, 2  # types of keys; the last since version 6 (KIP-932)
+FIRST_WITH_SHARES = 6  # FindCoordinator: the coordinator of the state of a share partition (KIP-932)
 FIRST_WITH_KNOWN_IDS = 4  # JoinGroup: from this version on members join with an id from the broker (KIP-394)
 FIRST_WITH_SKIPPING = 9  # JoinGroup: the leader may have nothing to assign (KIP-814)
 FIRST_WITH_PROTOCOLS = 5  # SyncGroup: from this version on requests contain the expected protocol (KIP-559)
@@ -100,10 +102,15 @@ def _coordinator(request: RequestContext, key: str) -> dict[str, Any]:
     is_transactional = request.message.key_type == TRANSACTION
     if code := request.error(transactional_id=key) if is_transactional else request.error(group=key):
         return _no_coordinator(code, ErrorCode(code).about)
-    if request.message.key_type not in (GROUP, TRANSACTION):
-        return _no_coordinator(ErrorCode.INVALID_REQUEST, "only groups and transactions are coordinated here")
-    topic = TRANSACTIONS if request.message.key_type == TRANSACTION else GROUPS
-    node_id = coordinator_of(key, controller, topic)
+    topics = {GROUP: GROUPS, TRANSACTION: TRANSACTIONS, SHARE_STATE: SHARES}
+    is_share = request.message.key_type == SHARE_STATE
+    is_right = request.version >= FIRST_WITH_SHARES and key.count(":") >= 2 if is_share else True
+    if request.message.key_type not in topics or not is_right:
+        return _no_coordinator(
+            ErrorCode.INVALID_REQUEST,
+            "groups, transactions and GROUP:TOPIC-ID:PARTITION of share groups are coordinated",
+        )
+    node_id = coordinator_of(key, controller, topics[request.message.key_type])
     if node_id is None:
         return _no_coordinator(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
     node = controller.nodes[node_id]
@@ -130,6 +137,8 @@ def join_group(request: RequestContext) -> Any:
     if group is None:
         code = ErrorCode.UNKNOWN_MEMBER_ID if asked.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
         return not_joined(code, asked.member_id)
+    if isinstance(group.consumer, ShareGroup):
+        return not_joined(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
     if group.consumer is not None and group.consumer.members:
         return _join_consumers(request, group, group.consumer)
     group.consumer = None
@@ -486,7 +495,7 @@ def _leave(request: RequestContext, group: Group, member_id: str, instance_id: s
 def list_groups(request: RequestContext) -> Any:
     """Answer ListGroups: the groups that this broker coordinates."""
     states = {state.lower() for state in request.message.states_filter}
-    types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER}
+    types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER, SHARE}
     sees_all = request.allows(AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
     rows = (
         messages.ListGroupsResponse.ListedGroup(
@@ -505,6 +514,8 @@ def list_groups(request: RequestContext) -> Any:
 
 
 def _type_of(group: Group) -> str:
+    if isinstance(group.consumer, ShareGroup):
+        return SHARE
     return CLASSIC if group.consumer is None else CONSUMER
 
 
@@ -554,5 +565,7 @@ def _delete(request: RequestContext, group_id: str) -> int:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if group.state is not GroupState.EMPTY:
         return ErrorCode.NON_EMPTY_GROUP
+    if isinstance(group.consumer, ShareGroup):
+        request.cluster.shares.forget(group_id, group.consumer, group.consumer.partitions)
     groups.delete(group)
     return ErrorCode.NONE

@@ -14,6 +14,7 @@ from ..cluster_state import RequestContext
 from ..group import Commit, Group, GroupState
 from ..partitions import NO_ID, Topic
 from ..replica_log import Log
+from ..share_group import ShareGroup
 from .groups import consumer_problem, membership, problem_with
 from .produce_and_fetch import READ_COMMITTED
 
@@ -66,6 +67,8 @@ def _committing(request: RequestContext) -> Group | int:
     if code := problem_with(request, asked.group_id, needs_name=False):
         return code
     group, generation = groups.find(asked.group_id), asked.generation_id_or_member_epoch
+    if group is not None and isinstance(group.consumer, ShareGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if generation < 0 and (group is None or group.state is GroupState.EMPTY):
         # clients with manual assignment use the group only to store offsets
         made = groups.found_or_made(asked.group_id)
@@ -179,7 +182,7 @@ def offset_delete(request: RequestContext) -> Any:
     response, asked = messages.OffsetDeleteResponse, request.message
     group = request.cluster.groups.find(asked.group_id)
     code = problem_with(request, asked.group_id, needs_name=False)
-    if code or group is None:
+    if code or group is None or isinstance(group.consumer, ShareGroup):
         return response(error_code=code or ErrorCode.GROUP_ID_NOT_FOUND)
     if group.members and group.protocol_type != "consumer":
         return response(error_code=ErrorCode.NON_EMPTY_GROUP)

@@ -14,6 +14,7 @@ from ..cluster_state import RequestContext
 from ..group import Commit, Group, GroupState
 from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
 from ..producers import Producer as KnownProducer
+from ..share_group import ShareGroup
 from ..transaction_coordinator import HIGHEST_EPOCH, Place, Transaction, TransactionState
 from .groups import consumer_problem, member_or_problem, problem_with
 from .offsets import checked_commit
@@ -206,6 +207,8 @@ def _group_of(request: RequestContext) -> Group | int:
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
     generation = asked.generation_id_or_member_epoch
+    if group is not None and isinstance(group.consumer, ShareGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if generation < 0 and not asked.member_id:
         made = groups.found_or_made(asked.group_id)
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made

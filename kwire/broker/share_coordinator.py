@@ -1,0 +1,279 @@
+"""The partitions of all share groups (KIP-932): their records in `__share_group_state`, locks, and share sessions.
+
+Each change of a partition is stored as a snapshot, as Kafka's share coordinator writes them; what is acquired is not
+stored, so it is available again after a restart. Knows no requests.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from .. import messages
+from ..errors import KwireError
+from ..internal import coordinator_record, decode_share_record, encode_record
+from ..values import ErrorCode
+from .group import Group
+from .group_coordinator import Groups
+from .internal_topics import InternalTopic
+from .kraft_controller import Controller
+from .metadata_journal import Row
+from .partitions import Topic
+from .purgatory import Parked, Purgatory
+from .share_group import (
+    RECORD_SIZE,
+    Acquired,
+    Limits,
+    Place,
+    RecordState,
+    ShareGroup,
+    SharePartition,
+    Snapshot,
+    Span,
+    StateBatch,
+)
+
+MOST_SESSIONS = 2000  # of a broker, as Kafka's group.share.max.share.sessions
+FIRST, FINAL = 0, -1  # epochs that begin and end a session
+_HIGHEST = 2**31 - 1
+
+
+@dataclass(slots=True, eq=False)
+class ShareSession:
+    """What a member fetches from a broker: `parts` are partitions, those that are new with true."""
+
+    epoch: int = 1
+    parts: dict[Place, bool] = field(default_factory=dict)
+
+
+class Shares:
+    """The share partitions, and the sessions of members.
+
+    Args:
+        controller: has the topics, and the configs of groups.
+        groups: the groups; those of `__share_group_state` are restored.
+        purgatory: for locks, and the fetches that wait for their end.
+        log: `__share_group_state`.
+        time_ms: returns the time of day, in milliseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        groups: Groups,
+        purgatory: Purgatory,
+        log: InternalTopic,
+        time_ms: Callable[[], int],
+    ) -> None:
+        self._controller, self._groups, self._purgatory = controller, groups, purgatory
+        self._log, self._time_ms = log, time_ms
+        self._sessions: dict[tuple[int, str, str], ShareSession] = {}
+        groups.on_empty.append(self._emptied)
+        self._restore()
+
+    def _restore(self) -> None:
+        for _, latest in self._log.latest():
+            for key, value in latest.values.items():
+                try:
+                    found = decode_share_record(key, value)
+                except KwireError:
+                    continue
+                if found.key.name == "ShareSnapshotKey" and found.value is not None:
+                    self._restore_one(found.key.message, found.value.message)
+
+    def _restore_one(self, key: messages.ShareSnapshotKey, value: messages.ShareSnapshotValue | None) -> None:
+        share = self.share(self._groups.find(key.group_id))
+        if share is None or value is None or key.topic_id not in self._controller.by_id:
+            return
+        states = {int(state) for state in RecordState}
+        batches = tuple(
+            StateBatch(one.first_offset, one.last_offset, RecordState(one.delivery_state), one.delivery_count)
+            for one in value.state_batches
+            if one.delivery_state in states
+        )
+        part = share.partitions.get((bytes(key.topic_id), key.partition))
+        if part is not None:
+            size, part.state_epoch = part.size, value.state_epoch
+            part.restore(Snapshot(value.start_offset, max(0, value.delivery_complete_count), batches))
+            self._groups.held.take(part.size - size)
+
+    @staticmethod
+    def share(group: Group | None) -> ShareGroup | None:
+        """Return the share group that a group is; None if it is none."""
+        return group.consumer if group is not None and isinstance(group.consumer, ShareGroup) else None
+
+    def limits(self, group_id: str) -> Limits:
+        """Return the limits that the configs of a group say."""
+        configs = self._controller.group_configs_of(group_id)
+        return Limits(
+            int(configs["share.record.lock.duration.ms"]) / 1000,
+            int(configs["share.delivery.count.limit"]),
+            int(configs["share.partition.max.record.locks"]),
+        )
+
+    def prepare(self, share: ShareGroup) -> bool:
+        """Add the partitions that members read; returns whether there are new ones."""
+        topics = (self._controller.topics[name] for name in share.counts if name in self._controller.topics)
+        places = {(topic.topic_id, index) for topic in topics for index in range(len(topic.partitions))}
+        new = places - share.partitions.keys()
+        for place in new:
+            self._add(share, place)
+        return bool(new)
+
+    def _add(self, share: ShareGroup, place: Place) -> SharePartition:
+        part = share.partitions[place] = SharePartition()
+        self._groups.held.take(part.size)
+        return part
+
+    def find(self, group_id: str, place: Place) -> SharePartition | None:
+        """Return a partition of a share group; None if no member has subscribed to it yet."""
+        share = self.share(self._groups.find(group_id))
+        return None if share is None else share.partitions.get(place)
+
+    def changed(self, group_id: str, place: Place, part: SharePartition, size: int) -> None:
+        """Store a partition whose records have changed, and answer fetches that wait for them.
+
+        Args:
+            group_id: the group.
+            place: the topic id and number of the partition.
+            part: the partition.
+            size: its size before, in bytes.
+        """
+        if part.is_dirty:
+            self._write(group_id, place, part)
+            part.advance()
+            self._groups.held.take(part.size - size)
+            self._purgatory.changed(key_of(group_id, place))
+
+    def _write(self, group_id: str, place: Place, part: SharePartition) -> None:
+        stored, now = part.store(), self._time_ms()
+        row = messages.ShareSnapshotValue.StateBatch
+        value = messages.ShareSnapshotValue(
+            state_epoch=part.state_epoch,
+            start_offset=stored.start,
+            delivery_complete_count=stored.ended,
+            create_timestamp=now,
+            write_timestamp=now,
+            state_batches=tuple(
+                row(
+                    first_offset=one.first,
+                    last_offset=one.last,
+                    delivery_state=one.state,
+                    delivery_count=one.deliveries,
+                )
+                for one in stored.batches
+            ),
+        )
+        self._log.write(state_key(group_id, place), [_row(group_id, place, value)])
+
+    def acquire(
+        self, group_id: str, place: Place, part: SharePartition, spans: Sequence[Span], member: str, now: float
+    ) -> list[Acquired]:
+        """Acquire offsets for a member until the time of the group's locks is over."""
+        limits, size = self.limits(group_id), part.size
+        found = part.acquire(spans, member, now + limits.lock, limits)
+        self._groups.held.take(part.size - size)
+        self.lock(group_id, place, part)
+        return found
+
+    def has_room(self, spans: Sequence[Span]) -> bool:
+        """Return whether there is memory for these records to be in flight."""
+        return self._groups.held.has_room(RECORD_SIZE * sum(last - first + 1 for first, last in spans))
+
+    def lock(self, group_id: str, place: Place, part: SharePartition) -> None:
+        """Release what is acquired when its time is over."""
+        until = part.next_unlock
+        if until < part.timer_at:
+            part.timer_at = until
+            self._purgatory.park(Parked(lambda over: self._unlock(group_id, place, part, until)), until)
+
+    def _unlock(self, group_id: str, place: Place, part: SharePartition, at: float) -> None:
+        if part.timer_at != at or self.find(group_id, place) is not part:
+            return  # there is an earlier timer, or the group is gone
+        part.timer_at = inf
+        size = part.size
+        if part.expire(self._purgatory.now, self.limits(group_id)):
+            self.changed(group_id, place, part, size)
+        self.lock(group_id, place, part)
+
+    def alter(self, group_id: str, share: ShareGroup, place: Place, offset: int) -> None:
+        """Let a partition of an empty group start at an offset."""
+        part = share.partitions.get(place) or self._add(share, place)
+        size = part.size
+        part.begin(offset)
+        part.state_epoch += 1
+        part.is_dirty = True
+        self.changed(group_id, place, part, size)
+
+    def forget(self, group_id: str, share: ShareGroup, places: Iterable[Place]) -> None:
+        """Delete the state of partitions."""
+        for place in list(places):
+            part = share.partitions.pop(place)
+            self._groups.held.take(-part.size)
+            self._log.write(state_key(group_id, place), [_row(group_id, place, None)])
+
+    def _emptied(self, group: Group) -> None:
+        """Return the partitions of a group whose last member has left to what is stored, as Kafka does."""
+        share = self.share(group)
+        for place, part in share.partitions.items() if share is not None else ():
+            size = part.size
+            part.restore(part.stored)
+            self._groups.held.take(part.size - size)
+            self._purgatory.changed(key_of(group.group_id, place))
+
+    def session(self, node_id: int, group_id: str, member_id: str, epoch: int) -> ShareSession | int:
+        """Return the session of a fetch, a new one at epoch 0; or an error code. At the last epoch it stays."""
+        key = node_id, group_id, member_id
+        if epoch == FIRST:
+            if key not in self._sessions and sum(one[0] == node_id for one in self._sessions) >= MOST_SESSIONS:
+                return ErrorCode.SHARE_SESSION_LIMIT_REACHED
+            self._sessions[key] = ShareSession()
+            return self._sessions[key]
+        found = self._sessions.get(key)
+        if found is None:
+            return ErrorCode.SHARE_SESSION_NOT_FOUND
+        if epoch != FINAL and epoch != found.epoch:
+            return ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        found.epoch = found.epoch % _HIGHEST + 1
+        return found
+
+    def end_session(self, node_id: int, group_id: str, member_id: str) -> None:
+        """End a session: what the member has acquired of its partitions is available again."""
+        session = self._sessions.pop((node_id, group_id, member_id))
+        limits = self.limits(group_id)
+        for place in session.parts:
+            part = self.find(group_id, place)
+            size = part.size if part is not None else 0
+            if part is not None and part.release(member_id, limits):
+                self.changed(group_id, place, part, size)
+
+    def state_topics(self, share: ShareGroup) -> Mapping[str, list[int]]:
+        """Return the partitions of a share group by the names of their topics."""
+        found: dict[str, list[int]] = {}
+        for topic_id, index in sorted(share.partitions):
+            topic: Topic | None = self._controller.by_id.get(topic_id)
+            if topic is not None:
+                found.setdefault(topic.name, []).append(index)
+        return found
+
+
+def key_of(group_id: str, place: Place) -> tuple[str, str, Place]:
+    """Return what fetches of a share partition wait for."""
+    return "share", group_id, place
+
+
+def state_key(group_id: str, place: Place) -> str:
+    """Return the key that decides which broker coordinates the state of a share partition.
+
+    >>> state_key("g", (bytes(16), 3))
+    'g:AAAAAAAAAAAAAAAAAAAAAA:3'
+    """
+    topic_id = urlsafe_b64encode(place[0]).decode().rstrip("=")
+    return f"{group_id}:{topic_id}:{place[1]}"
+
+
+def _row(group_id: str, place: Place, value: messages.ShareSnapshotValue | None) -> Row:
+    key = messages.ShareSnapshotKey(group_id=group_id, topic_id=place[0], partition=place[1])
+    return encode_record(coordinator_record(key, value))

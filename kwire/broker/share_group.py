@@ -1,0 +1,474 @@
+"""The state of one share group (KIP-932): who is assigned what, and which records of a partition are in flight.
+
+Several members read the same partition. Records are acquired for some time, and then accepted, rejected, or available
+once more. Knows no messages; reads no log. The caller passes the time, in seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from math import inf
+from typing import NamedTuple
+
+from ..cluster.assignors.members import TopicPartition
+from ..values import ErrorCode
+from .group import Assigned, ConsumerGroup, ConsumerMember, GroupState
+
+SHARE = "share"  # the type of such groups
+SIMPLE = "simple"  # the assignor of share groups
+RECORD_SIZE = 256  # estimated bytes of a record in flight
+LEAST_THROTTLED = 2  # deliveries
+MOST_RECORDS = 200_000  # in flight in a partition, whatever batches claim to have
+Place = tuple[bytes, int]  # id of a topic, and partition
+Span = tuple[int, int]  # first and last offset
+
+
+class RecordState(IntEnum):
+    """What may happen to a record, by the numbers that records of `__share_group_state` have."""
+
+    AVAILABLE = 0
+    ACQUIRED = 1
+    ACKNOWLEDGED = 2
+    ARCHIVED = 4
+
+
+class AcknowledgeType(IntEnum):
+    """What a consumer says of a record; a gap is an offset without one. Those of KIP-932 and KIP-1222."""
+
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+ENDED = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+
+
+class Limits(NamedTuple):
+    """The configs of a group that its partitions need.
+
+    Attributes:
+        lock: seconds for which a record is acquired.
+        deliveries: how often a record is delivered at most.
+        most_locks: how many records of a partition are in flight at most.
+    """
+
+    lock: float = 30.0
+    deliveries: int = 5
+    most_locks: int = 2000
+
+
+class Wanted(NamedTuple):
+    """What a fetch acquires: at most so many records, or whole batches until there are so many; in ranges of about
+    `batch_size` records."""
+
+    most: int
+    batch_size: int
+    is_exact: bool = False
+
+
+class Acquired(NamedTuple):
+    """Offsets that a member has acquired, and how often they were delivered."""
+
+    first: int
+    last: int
+    deliveries: int
+
+
+class StateBatch(NamedTuple):
+    """Offsets of the same state, as they are stored."""
+
+    first: int
+    last: int
+    state: RecordState
+    deliveries: int
+
+
+class Snapshot(NamedTuple):
+    """The stored state of a partition: where it starts, how many records from there on have ended, and their states."""
+
+    start: int = -1
+    ended: int = 0
+    batches: tuple[StateBatch, ...] = ()
+
+
+NOTHING = Snapshot()
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A record that was delivered at least once.
+
+    Attributes:
+        state: what may happen to it.
+        count: how often it was delivered.
+        together: with how many records it was delivered first.
+        member: who has acquired it.
+        until: when it is available again.
+    """
+
+    state: RecordState
+    count: int
+    together: int = 1
+    member: str = ""
+    until: float = inf
+
+
+UNSEEN = InFlight(RecordState.AVAILABLE, 0)  # one that was not delivered yet
+
+
+@dataclass(slots=True, eq=False)
+class SharePartition:
+    """A partition of a share group.
+
+    Attributes:
+        start: the first offset that has not ended (SPSO); -1 before the first fetch.
+        end: the first offset that nobody has acquired yet.
+        records: those in flight, by offset.
+        stored: the state as it is stored.
+        state_epoch: how often its offsets were altered.
+        timer_at: when the first lock ends that a timer waits for.
+        is_dirty: whether there are changes to be stored.
+
+    >>> part = SharePartition()
+    >>> part.begin(0)
+    >>> wanted, limits = Wanted(500, 500), Limits()
+    >>> part.acquire(part.acquirable([(0, 9)], wanted, limits), "a", 30.0, limits)
+    [Acquired(first=0, last=9, deliveries=1)]
+    >>> int(part.acknowledge("a", [(0, 4, (AcknowledgeType.ACCEPT,))], limits, 60.0))
+    0
+    >>> part.store().start, part.advance(), part.start
+    (0, None, 5)
+    >>> part.release("a", limits), part.next_offset
+    (True, 5)
+    """
+
+    start: int = -1
+    end: int = -1
+    records: dict[int, InFlight] = field(default_factory=dict)
+    stored: Snapshot = NOTHING
+    state_epoch: int = 0
+    timer_at: float = inf
+    is_dirty: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes."""
+        return RECORD_SIZE * (2 + len(self.records))
+
+    @property
+    def next_offset(self) -> int:
+        """The first offset that may be acquired."""
+        free = (offset for offset, one in self.records.items() if one.state is RecordState.AVAILABLE)
+        return min(free, default=self.end)
+
+    def begin(self, start: int) -> None:
+        """Start at an offset, with nothing in flight."""
+        self.start = self.end = start
+        self.records = {}
+
+    def restore(self, stored: Snapshot) -> None:
+        """Return to a stored state: what was acquired is available again."""
+        self.stored = stored
+        self.begin(stored.start)
+        if any(not batch.first <= batch.last < stored.start + MOST_RECORDS for batch in stored.batches):
+            return
+        for batch in stored.batches:
+            together = batch.last - batch.first + 1
+            for offset in range(max(batch.first, self.start), batch.last + 1):
+                self.records[offset] = InFlight(batch.state, batch.deliveries, together)
+        self.end = max(self.records, default=self.start - 1) + 1
+        for offset in range(self.start, self.end):
+            self.records.setdefault(offset, InFlight(RecordState.AVAILABLE, 0))
+        self.records = dict(sorted(self.records.items()))
+        self.advance()
+
+    def store(self) -> Snapshot:
+        """Return the state to be stored. As in Kafka, records that have ended at its start are still in it."""
+        rows: list[StateBatch] = []
+        for offset, one in sorted(self.records.items()):
+            is_acquired = one.state is RecordState.ACQUIRED
+            state, count = (RecordState.AVAILABLE, one.count - 1) if is_acquired else (one.state, one.count)
+            if state is RecordState.AVAILABLE and not count:
+                continue
+            if rows and rows[-1][1:] == (offset - 1, state, count):
+                rows[-1] = rows[-1]._replace(last=offset)
+            else:
+                rows.append(StateBatch(offset, offset, state, count))
+        ended = sum(one.state in ENDED for one in self.records.values())
+        self.stored, self.is_dirty = Snapshot(self.start, ended, tuple(rows)), False
+        return self.stored
+
+    def trim(self, log_start: int, log_end: int) -> bool:
+        """Adapt to what the log has; returns whether the start is another one."""
+        before = self.start
+        if not log_start <= self.start <= log_end:
+            kept = {offset: one for offset, one in self.records.items() if log_start <= offset < log_end}
+            self.start = min(max(self.start, log_start), log_end)
+            self.records, self.end = kept, min(max(self.end, self.start), log_end)
+            self.is_dirty = True
+            self.advance()
+        return self.start != before
+
+    def acquirable(self, batches: Iterable[Span], wanted: Wanted, limits: Limits) -> list[Span]:
+        """Return what a fetch may acquire, as ranges of offsets; nothing is changed.
+
+        Records that were delivered often come alone, or with few others, so that a bad one does not take good ones
+        with it (KAFKA-19865).
+
+        Args:
+            batches: first and last offsets of the batches that would be read, in order.
+            wanted: how many.
+            limits: of the group.
+        """
+        found: list[Span] = []
+        count, base = 0, self.start if self.records else -1
+        for first, last in batches:
+            if count >= wanted.most:
+                break
+            base = max(first, self.start) if base < 0 else base
+            for offset in range(max(first, self.start), min(last + 1, base + MOST_RECORDS)):
+                one = self.records.get(offset, UNSEEN)
+                is_beyond = one is UNSEEN and offset - base >= limits.most_locks
+                if is_beyond and (offset == first or wanted.is_exact):  # else the batch that was begun is finished
+                    return found
+                if one.state is RecordState.AVAILABLE and _is_throttled(one, limits):
+                    return found or [(offset, self._few(offset, last, one, wanted, limits))]
+                if one.state is RecordState.AVAILABLE:
+                    _append(found, offset, first, wanted.batch_size)
+                    count += 1
+                if wanted.is_exact and count >= wanted.most:
+                    return found
+        return found
+
+    def _few(self, offset: int, last: int, one: InFlight, wanted: Wanted, limits: Limits) -> int:
+        """Return the last of the records, from an offset on, that come together: the fewer, the more often before."""
+        most = max(1, one.together >> (one.count - _throttled_from(limits) + 1))
+        if one.count >= limits.deliveries - 1:
+            most = 1
+        if wanted.is_exact:
+            most = min(most, wanted.most)
+        end = offset
+        while end < last and end - offset + 1 < most:
+            other = self.records.get(end + 1)
+            if other is None or other.state is not RecordState.AVAILABLE or other.count != one.count:
+                break
+            end += 1
+        return end
+
+    def acquire(self, spans: Sequence[Span], member: str, until: float, limits: Limits) -> list[Acquired]:
+        """Acquire offsets for a member, as `acquirable` gives them; those that the log lacks before them have ended.
+
+        Args:
+            spans: ranges of offsets.
+            member: its id.
+            until: the time when they are available again.
+            limits: of the group.
+        """
+        found: list[Acquired] = []
+        for first, last in spans:
+            if not self.records:
+                self.start = self.end = max(self.end, first)
+            for offset in range(self.end, first):
+                self.records[offset] = InFlight(RecordState.ARCHIVED, 0)
+            for offset in range(first, last + 1):
+                one = self.records.get(offset)
+                if one is None:
+                    one = self.records[offset] = InFlight(RecordState.AVAILABLE, 0, last - first + 1)
+                one.state, one.member, one.until = RecordState.ACQUIRED, member, until
+                one.count = min(one.count + 1, limits.deliveries)
+                if found and found[-1].last == offset - 1 >= first and found[-1].deliveries == one.count:
+                    found[-1] = found[-1]._replace(last=offset)
+                else:
+                    found.append(Acquired(offset, offset, one.count))
+            self.end = max(self.end, last + 1)
+        return found
+
+    def archive(self, first: int, last: int) -> None:
+        """End records that nobody is to get, such as those of aborted transactions."""
+        self.is_dirty = True
+        for offset in range(first, last + 1):
+            if offset in self.records:
+                self.records[offset] = InFlight(RecordState.ARCHIVED, self.records[offset].count)
+        self.advance()
+
+    def acknowledge(
+        self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: Limits, until: float
+    ) -> int:
+        """Take acknowledgements of a member: all of them, or none if one is wrong.
+
+        Args:
+            member: its id.
+            batches: first and last offset, and a type for all or one for each; checked already.
+            limits: of the group.
+            until: the time when renewed ones are available again.
+
+        Returns:
+            An error code.
+        """
+        meant: dict[int, int] = {}
+        for first, last, types in batches:
+            if last < self.start:
+                continue
+            if self.records and last >= self.end:
+                return ErrorCode.INVALID_REQUEST
+            if not self.records or not self._is_held(range(max(first, self.start), last + 1), member):
+                return ErrorCode.INVALID_RECORD_STATE
+            for offset in range(max(first, self.start), last + 1):
+                meant[offset] = types[0] if len(types) == 1 else types[offset - first]
+        for offset, kind in meant.items():
+            if kind == AcknowledgeType.RENEW:
+                self.records[offset].until = until
+            else:
+                self._end(offset, kind, limits)
+        return ErrorCode.NONE
+
+    def _is_held(self, offsets: Iterable[int], member: str) -> bool:
+        found = (self.records.get(offset) for offset in offsets)
+        return all(one is not None and one.state is RecordState.ACQUIRED and one.member == member for one in found)
+
+    def _end(self, offset: int, kind: int, limits: Limits) -> None:
+        one = self.records[offset]
+        one.member, one.until, self.is_dirty = "", inf, True
+        if kind == AcknowledgeType.ACCEPT:
+            one.state = RecordState.ACKNOWLEDGED
+        elif kind == AcknowledgeType.RELEASE and one.count < limits.deliveries:
+            one.state = RecordState.AVAILABLE
+        else:
+            one.state = RecordState.ARCHIVED
+
+    def release(self, member: str, limits: Limits) -> bool:
+        """Release what a member has acquired; returns whether there was anything."""
+        return self._release(lambda one: one.member == member, limits)
+
+    def expire(self, now: float, limits: Limits) -> bool:
+        """Release what was acquired too long ago; returns whether there was anything."""
+        return self._release(lambda one: one.until <= now, limits)
+
+    def _release(self, is_meant: Callable[[InFlight], bool], limits: Limits) -> bool:
+        found = [offset for offset, one in self.records.items() if one.state is RecordState.ACQUIRED and is_meant(one)]
+        for offset in found:
+            self._end(offset, AcknowledgeType.RELEASE, limits)
+        return bool(found)
+
+    def advance(self) -> None:
+        """Move the start behind records that have ended; what is stored then lacks them."""
+        while (one := self.records.get(self.start)) is not None and one.state in ENDED:
+            del self.records[self.start]
+            self.start += 1
+
+    @property
+    def next_unlock(self) -> float:
+        """When the first lock ends; infinite if nothing is acquired."""
+        return min((one.until for one in self.records.values()), default=inf)
+
+
+def _append(spans: list[Span], offset: int, batch: int, size: int) -> None:
+    """Add an offset to ranges; where a batch begins, a new range does if the last one is large enough."""
+    if spans and spans[-1][1] == offset - 1 and not (offset == batch and offset - spans[-1][0] >= size):
+        spans[-1] = spans[-1][0], offset
+    else:
+        spans.append((offset, offset))
+
+
+def _throttled_from(limits: Limits) -> int:
+    """From how many deliveries on a record comes with few others: half of those allowed."""
+    return max(LEAST_THROTTLED, (limits.deliveries + 1) // 2)
+
+
+def _is_throttled(one: InFlight, limits: Limits) -> bool:
+    return limits.deliveries > LEAST_THROTTLED and one.count >= _throttled_from(limits)
+
+
+@dataclass(slots=True, eq=False)
+class ShareGroup(ConsumerGroup):
+    """The members of one share group, and its partitions.
+
+    Attributes:
+        partitions: by topic id and number; those that a member has subscribed to, or whose offsets were altered.
+
+    >>> group = ShareGroup()
+    >>> for name in ("a", "b", "c"):
+    ...     group.members[name] = ConsumerMember(name, None, "c", "h", topics=("t",))
+    ...     group.plan({"t": 2})
+    >>> [sorted(one) for one in group.target.values()]
+    [[('t', 0)], [('t', 1)], [('t', 0), ('t', 1)]]
+    """
+
+    partitions: dict[Place, SharePartition] = field(default_factory=dict)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it has state worth keeping: also the offsets of partitions, until the group is deleted."""
+        return bool(self.members or self.partitions)
+
+    @property
+    def assignor(self) -> str:
+        """The only assignor of share groups."""
+        return SIMPLE
+
+    @property
+    def state(self) -> GroupState:
+        """What the group is doing: nothing is revoked, so it is never reconciling."""
+        return GroupState.STABLE if self.members else GroupState.EMPTY
+
+    def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
+        """Give a member its target at once: several members may have a partition."""
+        if member.epoch != self.epoch:
+            member.previous_epoch, member.epoch = member.epoch, self.epoch
+        member.assigned = set(self.target.get(member.member_id, set()))
+
+    def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:
+        subscribers = {name: frozenset(filter(one.reads, self.counts)) for name, one in self.members.items()}
+        if len(set(subscribers.values())) <= 1:
+            every = [(topic, index) for topic, count in sorted(self.counts.items()) for index in range(count)]
+            return assign_shares(every, list(subscribers), self.target)
+        found: dict[str, Assigned] = {name: set() for name in subscribers}
+        for topic, count in sorted(self.counts.items()):
+            members = [name for name, topics in subscribers.items() if topic in topics]
+            places = [(topic, index) for index in range(count)]
+            for name, more in assign_shares(places, members, self.target).items():
+                found[name] |= more
+        return found
+
+
+def assign_shares(
+    places: Sequence[TopicPartition], members: Sequence[str], before: Mapping[str, Assigned]
+) -> dict[str, Assigned]:
+    """Distribute partitions evenly; if there are more members, several share each partition.
+
+    Args:
+        places: the partitions.
+        members: their ids.
+        before: what each had, which it keeps as far as that is even.
+
+    >>> [sorted(one) for one in assign_shares([("t", 0), ("t", 1)], ["a"], {}).values()]
+    [[('t', 0), ('t', 1)]]
+    """
+    found: dict[str, Assigned] = {name: set() for name in members}
+    if not places or not members:
+        return found
+    sharing = -(-len(members) // len(places)) if len(members) > len(places) else 1
+    least, extra = divmod(len(places) * sharing, len(members))
+    used: Counter[TopicPartition] = Counter()
+
+    def give(name: str, candidates: Iterable[TopicPartition]) -> None:
+        nonlocal extra
+        for place in candidates:
+            is_full = len(found[name]) >= least + (1 if extra else 0)
+            if is_full or used[place] >= sharing or place in found[name]:
+                continue
+            extra -= len(found[name]) == least
+            found[name].add(place)
+            used[place] += 1
+
+    known = set(places)
+    for name in members:
+        give(name, sorted(before.get(name, set()) & known))
+    for name in sorted(members, key=lambda one: len(found[one])):
+        give(name, sorted(places, key=lambda place: used[place]))
+    return found

@@ -1,0 +1,286 @@
+"""Share groups (KIP-932): answer for answer as Kafka 4.4.0's; locks, deliveries, restarts, transactions and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import kwire
+from kwire.broker import Settings
+from kwire.broker.share_group import AcknowledgeType, ShareGroup, SharePartition, assign_shares
+from kwire.internal import decode_share_record
+from kwire.testing import Kafka
+from kwire.values import ErrorCode
+from tests.broker.driving import Waiting, World
+from tests.broker.served import M, batch
+from tests.broker.stored import StoredDisk
+from tests.conftest import ROOT
+from tests.interop.share_group_steps import Sharers, lines
+
+RECORDED = ROOT / "tests/data/share-groups-kafka-4.4.0.txt"
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+LOCK = 30.0
+Spans = list[tuple[int, int, int]]
+
+
+def test_every_step_is_answered_as_kafka_answers_it() -> None:
+    with Kafka() as kafka:
+        found = lines(kafka.bootstrap_servers, kafka.advance, patience=0.01)
+    assert found == RECORDED.read_text("utf-8").splitlines()
+
+
+class Sharer:
+    """A member of the share group `g`, whose requests go through their bytes."""
+
+    def __init__(self, world: World, name: str, *, topics: Sequence[str] = ("t",), fetches: bool = True) -> None:
+        self.world, self.name, self.epoch, self.session = world, name, 0, 0
+        self.beat(subscribed_topic_names=tuple(topics))
+        if fetches:
+            self.fetch()
+
+    def beat(self, **fields: Any) -> int:
+        row = {"group_id": "g", "member_id": self.name, "member_epoch": self.epoch, **fields}
+        answer = self.world.ask("ShareGroupHeartbeat", 1, **row)
+        self.epoch = answer.member_epoch if not answer.error_code else self.epoch
+        return int(answer.error_code)
+
+    def ask(self, *acks: tuple[int, int, int], index: int = 0, **fields: Any) -> Any:
+        """Fetch a partition, with acknowledgements: returns the answer, or what waits for it."""
+        request = M.ShareFetchRequest
+        rows = tuple(
+            request.AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=(kind,))
+            for first, last, kind in acks
+        )
+        part = request.FetchPartition(partition_index=index, acknowledgement_batches=rows)
+        topic_id = self.world.cluster.controller.topics["t"].topic_id
+        topics = (request.FetchTopic(topic_id=topic_id, partitions=(part,)),)
+        who = {"group_id": "g", "member_id": self.name, "share_session_epoch": self.session, "topics": topics}
+        usual = {"max_wait_ms": 0, "min_bytes": 1, "max_records": 500, "batch_size": 500}
+        answer = self.world.ask("ShareFetch", 2, 1, **{**who, **usual, **fields})
+        self.session += 1
+        return answer
+
+    def fetch(self, *acks: tuple[int, int, int], **fields: Any) -> Spans:
+        answer = self.ask(*acks, **fields)
+        assert answer.error_code == 0, answer
+        return acquired(answer)
+
+
+def acquired(answer: Any) -> Spans:
+    rows = (row for topic in answer.responses for part in topic.partitions for row in part.acquired_records)
+    return [(row.first_offset, row.last_offset, row.delivery_count) for row in rows]
+
+
+def codes_of(answer: Any) -> list[tuple[int, int]]:
+    return [(part.error_code, part.acknowledge_error_code) for topic in answer.responses for part in topic.partitions]
+
+
+def share_world(*, disks: Any = (), **configs: str) -> World:
+    world = World(disks=disks)
+    world.cluster.controller.configure_group("g", {"share.auto.offset.reset": "earliest"} | configs)
+    return world
+
+
+def send(world: World, count: int = 10, **fields: Any) -> None:
+    part = M.ProduceRequest.PartitionProduceData(index=0, records=batch(*[b"v"] * count, **fields))
+    row = M.ProduceRequest.TopicProduceData(name="t", partition_data=(part,))
+    answer = world.ask("Produce", 9, 1, acks=-1, timeout_ms=1000, topic_data=(row,), transactional_id=None)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+def partition(world: World) -> SharePartition:
+    share = world.cluster.shares.share(world.group())
+    assert isinstance(share, ShareGroup)
+    return share.partitions[world.cluster.controller.topics["t"].topic_id, 0]
+
+
+def test_a_lock_ends_with_its_time_and_the_last_delivery_with_the_record() -> None:
+    world = share_world(**{"share.delivery.count.limit": "2"})
+    one, other = Sharer(world, "a"), Sharer(world, "b")
+    send(world, 3)
+    assert one.fetch() == [(0, 2, 1)]
+    waiting = other.ask(max_wait_ms=60_000)
+    assert isinstance(waiting, Waiting)
+    world.wait(LOCK - 1)
+    assert waiting.answer is None
+    world.wait(1)
+    assert acquired(waiting.answer) == [(0, 2, 2)]
+    assert one.beat() == 0  # else it would be removed, and the group be empty
+    world.wait(LOCK)
+    assert (other.fetch(), partition(world).start) == ([], 3)
+
+
+def test_a_fetch_waits_for_records() -> None:
+    world = share_world()
+    one = Sharer(world, "a")
+    waiting = one.ask(max_wait_ms=5_000)
+    assert isinstance(waiting, Waiting)
+    assert waiting.answer is None
+    send(world)
+    assert acquired(waiting.answer) == [(0, 9, 1)]
+    more = one.ask(max_wait_ms=5_000, min_bytes=1_000_000)
+    send(world)
+    assert more.answer is None
+    world.wait(5)
+    assert acquired(more.answer) == [(10, 19, 1)]
+
+
+def test_no_more_records_are_in_flight_than_allowed() -> None:
+    world = share_world(**{"share.partition.max.record.locks": "100"})
+    one = Sharer(world, "a")
+    for _ in range(12):
+        send(world)
+    assert one.fetch() == [(0, 99, 1)]
+    assert one.fetch() == []
+    assert one.fetch((0, 9, ACCEPT)) == [(100, 109, 1)]
+
+
+def test_state_is_there_again_after_a_restart() -> None:
+    disk = StoredDisk("a")
+    world = share_world(disks=[disk])
+    one = Sharer(world, "a")
+    send(world, 10)
+    assert one.fetch() == [(0, 9, 1)]
+    assert one.fetch((0, 2, ACCEPT), (3, 3, RELEASE), (5, 5, REJECT)) == [(3, 3, 2)]
+    again = World(disks=[disk])
+    assert again.cluster.controller.group_configs["g"] == {"share.auto.offset.reset": "earliest"}
+    later = Sharer(again, "b", fetches=False)
+    assert later.fetch() == [(3, 3, 2), (4, 4, 1), (6, 9, 1)]
+    assert later.beat() == 0
+    share = again.cluster.shares.share(again.group())
+    assert share is not None
+    assert sorted(share.members) == ["a", "b"]
+    again.wait(50.0)  # neither sends heartbeats
+    assert (share.members, partition(again).next_offset) == ({}, 3)
+
+
+def test_the_state_is_stored_as_kafka_stores_it() -> None:
+    world = share_world()
+    one = Sharer(world, "a")
+    send(world, 10)
+    one.fetch()
+    one.fetch((0, 0, RELEASE), (1, 1, ACCEPT), (2, 2, REJECT))
+    rows = [pair for _, latest in world.cluster.shares._log.latest() for pair in latest.values.items()]
+    ((key, value),) = [(one.key.message, one.value) for one in (decode_share_record(*row) for row in rows)]
+    assert (key.group_id, key.partition, value is not None) == ("g", 0, True)
+    assert value is not None
+    found = value.message
+    assert (found.start_offset, found.delivery_complete_count) == (0, 2)
+    states = [
+        (one.first_offset, one.last_offset, one.delivery_state, one.delivery_count) for one in found.state_batches
+    ]
+    assert states == [(0, 0, 0, 1), (1, 1, 2, 1), (2, 2, 4, 1)]
+
+
+def test_what_is_deleted_from_the_log_is_no_longer_in_flight() -> None:
+    world = share_world()
+    one = Sharer(world, "a")
+    send(world, 5)
+    send(world, 5)
+    assert one.fetch(max_records=1) == [(0, 4, 1)]
+    for log in world.cluster.controller.topics["t"].partitions[0].online_logs().values():
+        log.delete_before(5)
+    assert one.fetch() == [(5, 9, 1)]
+    answer = one.ask((0, 4, ACCEPT))
+    assert codes_of(answer) == [(0, 0)]  # they ended with the log
+
+
+@pytest.mark.parametrize(("level", "expected"), [("read_uncommitted", [(0, 4, 1)]), ("read_committed", [(4, 4, 1)])])
+def test_aborted_records_are_read_as_the_group_says(level: str, expected: Spans) -> None:
+    with Kafka(topics=["t"]) as kafka:
+        group = Sharers(kafka.bootstrap_servers, kafka.advance)
+        group.patience = 0.01
+        group.begin()
+        group.ids = {"a": "a"}
+        group.reads_from("earliest")
+        assert group.configure("share.isolation.level", level) == 0
+        group.join("a")
+        group.share_fetch("a", {0: ()})
+        made = group.init()
+        who = made.producer_id, made.producer_epoch
+        assert group.add(*who, (group.topic, 0)) == {"topic": 0}
+        for _ in range(4):
+            assert group.produce(*who)[0] == 0
+        before = group.share_fetch("a")[2]
+        assert [row[3] for row in before] == ([] if level == "read_committed" else [[(0, 3, 1)]])
+        assert group.end(*who, False)[0] == 0
+        after = group.share_fetch("a")[2]
+        found = [(first, last, 1) for row in [*before, *after] for first, last, _ in row[3]]
+        joined = [(found[0][0], found[-1][1], 1)]
+        assert joined == expected
+        for connection in group.connections.values():
+            connection.close()
+
+
+def test_rules_apply_to_requests_of_share_groups() -> None:
+    with Kafka(topics=["t"]) as kafka:
+        group = Sharers(kafka.bootstrap_servers, kafka.advance)
+        group.begin()
+        group.ids = {"a": "a"}
+        group.join("a")
+        kafka.on("ShareFetch", group=group.group).error("GROUP_AUTHORIZATION_FAILED", times=1)
+        assert group.share_fetch("a", {0: ()})[0] == ErrorCode.GROUP_AUTHORIZATION_FAILED
+        kafka.on("ShareFetch", topic=group.topic, partition=1).error("KAFKA_STORAGE_ERROR", times=1)
+        found = group.share_fetch("a", {0: (), 1: ()})
+        assert [(row[0], row[1]) for row in found[2]] == [(0, 0), (1, ErrorCode.KAFKA_STORAGE_ERROR)]
+        kafka.on("ShareAcknowledge").error("NOT_LEADER_OR_FOLLOWER", times=1)
+        assert group.acknowledge("a", {})[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        for connection in group.connections.values():
+            connection.close()
+
+
+@pytest.mark.parametrize(("release", "served"), [("3.9", []), ("4.0", []), ("4.1", [0, 1]), ("4.4", [0, 1])])
+def test_releases_serve_what_they_had(release: str, served: list[int]) -> None:
+    world = World(Settings(release=release))
+    names = [name for name in world.cluster.table if "Share" in name]
+    assert bool(names) == bool(served)
+    assert ("share.version" in world.cluster.feature_levels) == bool(served)
+    fetches = world.cluster.table.get("ShareFetch")
+    assert fetches is None or (fetches.first, fetches.last) == (1, 1 if release == "4.1" else 2)
+
+
+def test_without_the_feature_requests_are_refused() -> None:
+    world = share_world()
+    del world.cluster.feature_levels["share.version"]
+    assert Sharer(world, "a", fetches=False).beat() == ErrorCode.UNSUPPORTED_VERSION
+    assert Sharer(world, "a", fetches=False).ask().error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_an_offset_far_beyond_is_refused_before_anything_is_made_of_it() -> None:
+    world = share_world()
+    one = Sharer(world, "a")
+    send(world, 2)
+    assert one.fetch() == [(0, 1, 1)]
+    answer = one.ask((0, 2**62, ACCEPT))
+    assert codes_of(answer) == [(0, ErrorCode.INVALID_REQUEST)]
+
+
+def test_memory_is_counted_and_given_back() -> None:
+    world = share_world()
+    before = world.cluster.groups.held.size
+    one = Sharer(world, "a")
+    send(world, 100)
+    one.fetch()
+    used = world.cluster.groups.held.size
+    assert used > before + 100 * 100
+    one.fetch((0, 99, ACCEPT))
+    assert world.cluster.groups.held.size < used
+    assert one.beat(member_epoch=-1) == 0
+    found = world.ask("DeleteGroups", 2, groups_names=("g",))
+    assert [row.error_code for row in found.results] == [0]
+    assert world.cluster.groups.held.size == before
+
+
+def test_partitions_are_shared_evenly() -> None:
+    places = [("t", index) for index in range(5)]
+    for count in range(1, 14):
+        members = [f"m{number}" for number in range(count)]
+        found = assign_shares(places, members, {})
+        sizes = sorted(map(len, found.values()))
+        assert sizes[-1] - sizes[0] <= 1, (count, sizes)
+        assert {place for one in found.values() for place in one} == set(places)
+        kept = assign_shares(places, members, found)
+        assert kept == found
+    assert kwire.release("4.1").versions("ShareFetch")
