@@ -23,7 +23,8 @@ from tests.net.test_log_dirs import as_kafkas
 # Apis whose state is in memory; what they write of groups is kept in memory, too.
 OF_GROUPS = {
     *("ConsumerGroupHeartbeat", "DeleteGroups", "Heartbeat", "JoinGroup", "LeaveGroup", "OffsetCommit", "OffsetDelete"),
-    "SyncGroup",
+    *("SyncGroup", "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge"),
+    *("AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
 }
 OF_CLIENTS = {"GetTelemetrySubscriptions", "PushTelemetry", "SaslAuthenticate"}
 TOKENS = {"CreateDelegationToken", "ExpireDelegationToken", "RenewDelegationToken"}  # refused at any rate
