@@ -217,7 +217,11 @@ class Shares:
     def _emptied(self, group: Group) -> None:
         """Return the partitions of a group whose last member has left to what is stored, as Kafka does."""
         share = self.share(group)
-        for place, part in share.partitions.items() if share is not None else ():
+        if share is None:
+            return
+        self._groups.plan(group, share, changed=False)
+        self._groups.remember(group)
+        for place, part in share.partitions.items():
             size = part.size
             part.restore(part.stored)
             self._groups.held.take(part.size - size)
