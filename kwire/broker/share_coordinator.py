@@ -219,7 +219,7 @@ class Shares:
         share = self.share(group)
         if share is None:
             return
-        self._groups.plan(group, share, changed=False)
+        share.target_epoch, share.target, share.counts = share.epoch, {}, {}
         self._groups.remember(group)
         for place, part in share.partitions.items():
             size = part.size
