@@ -47,6 +47,10 @@ class Session(NamedTuple):
     seconds: float = 0.0
     version: int = -1
 
+    def ends(self, begun: float) -> float:
+        """Return when to authenticate again, a fifth before the end, for a session that began at a time."""
+        return begun + 0.8 * self.seconds if self.seconds else float("inf")
+
 
 # Requests with their versions; it is sent the messages that answer.
 Steps = Generator[tuple[Any, int], Any, Session]
@@ -343,7 +347,7 @@ class BrokerConnection:
             self._authenticate()
 
     def _authenticate(self) -> None:
-        """Begin the connection, or authenticate again; a session counts as ended a fifth before its end."""
+        """Begin the connection, or authenticate again."""
         self._session_ends = float("inf")  # for the requests of this exchange
         begun = time.monotonic()
         where, version = str(self.address), self._session.version
@@ -357,7 +361,7 @@ class BrokerConnection:
                 answer = found.message
         except StopIteration as end:
             self._session = end.value
-            self._session_ends = begun + 0.8 * end.value.seconds if end.value.seconds else float("inf")
+            self._session_ends = self._session.ends(begun)
 
     def __enter__(self) -> BrokerConnection:
         return self

@@ -7,10 +7,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,8 +18,9 @@ from ..capture.writer import PcapWriter, TcpWriter
 from ..errors import BadFrame, CallError, EncodeError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.frame_codec import encode_result
+from ..protocol.framing import int32
 from ..spec.catalog import Catalog, catalog_for
-from .client import PLAINTEXT, TLS_RECORDS, Address, Security, tls_failure, why
+from .client import PLAINTEXT, TLS_RECORDS, Address, Security, Session, Steps, tls_failure, why
 from .limits import FrameMemory, Share
 
 # Where responses tell clients to connect to: arrays at the top of Metadata, DescribeCluster, FindCoordinator, and of
@@ -92,8 +93,12 @@ def _moved(struct: Any, translate: Translate) -> dict[str, Any]:
 
 
 PORTION = 1 << 16
+SIZE = 4  # bytes of the length before each frame
 AUTHENTICATION = 10.0  # seconds that it may take
+# Of requests that authenticate a connection again: Kafka's clients send no others with this correlation id (KIP-368).
+RENEWAL = 2**31 - 1
 Show = Callable[[Result], None]
+Exchange = Callable[[bytes], Awaitable[Frame | None]]  # sends a request; its response, None if the connection has ended
 
 
 class Proxy:
@@ -107,7 +112,9 @@ class Proxy:
         catalog: the specs to use; those of Kafka's releases by default.
         note: is given what an operator wants to know.
         memory: the bound on what all connections hold.
-        security: TLS and SASL of the connections to brokers; neither unless given. Clients connect without.
+        security: TLS and SASL of the connections to brokers; neither unless given. Clients connect without. Sessions
+            that end are renewed before the next request of a client (KIP-368).
+        clock: returns seconds, for these sessions.
 
     Raises:
         DumpError, OSError: as `Security.tls_context`.
@@ -124,8 +131,10 @@ class Proxy:
         note: Callable[[str], None] = lambda text: None,
         memory: FrameMemory | None = None,
         security: Security = PLAINTEXT,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.security: Security = security
+        self.clock = clock
         self.tls: ssl.SSLContext | None = security.tls_context() if security.has_tls else None
         self.memory: FrameMemory = memory or FrameMemory()
         self.note = note
@@ -146,7 +155,7 @@ class Proxy:
             CallError: the address is taken; or, with TLS or SASL, the broker cannot be reached so.
         """
         if self.security != PLAINTEXT:
-            (await self._connect(self.upstream))[1].close()
+            (await self._connect(self.upstream)).writer.close()
         return await self.listener(self.upstream, self.listen.port)
 
     async def run(self) -> None:
@@ -190,7 +199,7 @@ class Proxy:
         with suppress(asyncio.CancelledError):  # the proxy stops; asyncio would complain of the task
             await _Conversation(self, broker, (reader, writer), upstream, self.connections - 1).run()
 
-    async def _connect(self, broker: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connect(self, broker: Address) -> _Upstream:
         """Connect to a broker, with TLS and SASL as the settings say; raises CallError."""
         try:
             reader, writer = await asyncio.open_connection(*broker)
@@ -201,10 +210,10 @@ class Proxy:
                 await writer.start_tls(self.tls, server_hostname=broker.host)
             except OSError as error:
                 raise tls_failure(error, str(broker)) from None
+        begun, session = self.clock(), Session()
         if self.security != PLAINTEXT:
             try:
-                async with asyncio.timeout(AUTHENTICATION):
-                    await self._authenticate(reader, writer, str(broker))
+                session = await self._begin(reader, writer, str(broker))
             except BaseException as error:
                 writer.close()
                 if isinstance(error, ssl.SSLError):
@@ -212,19 +221,31 @@ class Proxy:
                 if isinstance(error, OSError):
                     raise CallError(str(broker), why(error), self.security.hint) from None
                 raise
-        return reader, writer
+        return _Upstream(reader, writer, session, session.ends(begun))
 
-    async def _authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, where: str) -> None:
-        """Begin a connection to a broker; raises CallError or OSError."""
-        steps, decoder, frames = self.security.begin(where), FrameDecoder(), FrameReader()
+    async def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, where: str) -> Session:
+        frames = FrameReader()
+
+        async def exchange(request: bytes) -> Frame | None:
+            writer.write(request)
+            return await _next_frame(frames, reader, where)
+
+        return await self.authenticate(self.security.begin(where), exchange, where)
+
+    async def authenticate(self, steps: Steps, exchange: Exchange, where: str) -> Session:
+        """Take the steps that begin a connection to a broker, or authenticate it again; raises CallError or OSError."""
+        decoder = FrameDecoder()
         answer: Any = None
-        with suppress(StopIteration):
+        async with asyncio.timeout(AUTHENTICATION):
             while True:
-                message, version = steps.send(answer)
-                request = encode_request(message, version, client_id="kwire")
+                try:
+                    message, version = steps.send(answer)
+                except StopIteration as end:
+                    session: Session = end.value
+                    return session
+                request = encode_request(message, version, client_id="kwire", correlation_id=RENEWAL)
                 decoder.decode(Frame(request, Source(direction="request")))
-                writer.write(request)
-                frame = await _next_frame(frames, reader, where)
+                frame = await exchange(request)
                 if frame is None:
                     raise CallError(where, "it closed the connection without an answer", self.security.hint)
                 result = decoder.decode(frame)
@@ -245,6 +266,15 @@ async def _next_frame(frames: FrameReader, reader: asyncio.StreamReader, where: 
     return None
 
 
+class _Upstream(NamedTuple):
+    """A connection to a broker, how it is authenticated, and when it is to be again."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    session: Session
+    renewed_at: float
+
+
 class _Conversation:
     """One client's connection, and ours to the broker."""
 
@@ -253,10 +283,12 @@ class _Conversation:
         proxy: Proxy,
         broker: Address,
         client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        upstream: _Upstream,
         number: int,
     ) -> None:
-        self.proxy, self.client, self.upstream = proxy, client, upstream
+        self.proxy, self.client, self.upstream = proxy, client, (upstream.reader, upstream.writer)
+        self.session, self.renewed_at = upstream.session, upstream.renewed_at
+        self.renewal: asyncio.Future[Frame | None] | None = None  # the response to our own request that is awaited
         self.decoder = FrameDecoder(proxy.catalog)
         ends = _peer(client[1]), _peer(upstream[1])
         self.source = Source(client=str(ends[0]), broker=str(broker), connection=number)
@@ -269,6 +301,9 @@ class _Conversation:
                 group.create_task(self._pump(self.upstream[0], self.client[1], "response"))
         except* OSError:
             pass  # one side is gone; so is the other in a moment
+        except* CallError as errors:
+            for error in errors.exceptions:
+                self.proxy.note(f"a session was not renewed: {error}")
         finally:
             for _, writer in (self.client, self.upstream):
                 writer.close()
@@ -280,8 +315,8 @@ class _Conversation:
         cutting = True
         try:
             while portion := await reader.read(PORTION):
-                if self.recorded is not None:
-                    self.recorded.send(time.time_ns(), portion, by_client=direction == "request")
+                if direction == "request" or not cutting:
+                    self._record(portion, direction)
                 if cutting:
                     frames.feed(portion)
                     self._hold(share, len(frames))
@@ -290,9 +325,11 @@ class _Conversation:
                     writer.write(portion)
                 await writer.drain()
                 share.hold(len(frames))
-            await _flush(frames, writer)
+            await self._flush(frames, writer, direction)
         finally:
             share.hold(0)
+            if direction == "response":
+                self._renewed(None)
             frames.restart(0)  # whatever still refers to this task's error, the bytes are not kept
         if writer.can_write_eof():
             writer.write_eof()
@@ -315,14 +352,59 @@ class _Conversation:
         """
         try:
             for frame in frames:
+                if direction == "response":
+                    if self._renewed(frame):
+                        continue
+                    self._record(frame.data, direction)
+                elif self.proxy.clock() > self.renewed_at:
+                    await self._renew(writer)
                 source = replace(self.source, frame=self.proxy.frames, offset=frame.source.offset)
                 self.proxy.frames += 1
                 frame = replace(frame, source=replace(source, time=time.time(), direction=direction))
                 writer.write(await self._seen(frame))
                 await asyncio.sleep(0)
         except BadFrame:
-            await _flush(frames, writer)
+            await self._flush(frames, writer, direction)
             return False
+        return True
+
+    async def _flush(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> None:
+        """Send the bytes that are in no whole frame, no more of them at once than the other side takes."""
+        rest = memoryview(frames.restart(frames.offset))
+        if direction == "response":
+            self._record(bytes(rest), direction)
+        for start in range(0, len(rest), PORTION):
+            writer.write(rest[start : start + PORTION])
+            await writer.drain()
+
+    def _record(self, data: bytes, direction: str) -> None:
+        """Write what passes to the capture: of responses whole frames, as ours to a renewal do not pass."""
+        if self.recorded is not None:
+            self.recorded.send(time.time_ns(), data, by_client=direction == "request")
+
+    async def _renew(self, writer: asyncio.StreamWriter) -> None:
+        """Authenticate the connection to the broker again, between two requests of the client; raises CallError."""
+        begun, where = self.proxy.clock(), self.source.broker or ""
+
+        async def exchange(request: bytes) -> Frame | None:
+            self.renewal = asyncio.get_running_loop().create_future()
+            writer.write(request)
+            return await self.renewal
+
+        steps = self.proxy.security.authenticate(where, self.session.version)
+        try:
+            self.session = await self.proxy.authenticate(steps, exchange, where)
+        except TimeoutError:
+            raise CallError(where, "no answer in time", self.proxy.security.hint) from None
+        self.renewed_at = self.session.ends(begun)
+
+    def _renewed(self, frame: Frame | None) -> bool:
+        """Take the response to our own request, None if there will be none; returns whether this is it."""
+        if self.renewal is None or self.renewal.done():
+            return False
+        if frame is not None and int32(frame.data, SIZE) != RENEWAL:
+            return False
+        self.renewal.set_result(frame and replace(frame, source=Source(direction="response")))
         return True
 
     async def _seen(self, frame: Frame) -> bytes:
@@ -333,14 +415,6 @@ class _Conversation:
             return frame.data
         brokers = {broker: await self.proxy.listener(broker) for broker in addresses(result.message)}
         return rewritten(result, brokers.__getitem__, self.proxy.catalog) if brokers else frame.data
-
-
-async def _flush(frames: FrameReader, writer: asyncio.StreamWriter) -> None:
-    """Send the bytes that are in no whole frame, no more of them at once than the other side takes."""
-    rest = memoryview(frames.restart(frames.offset))
-    for start in range(0, len(rest), PORTION):
-        writer.write(rest[start : start + PORTION])
-        await writer.drain()
 
 
 def _peer(writer: asyncio.StreamWriter) -> Address:

@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
+import kwire
 from kwire.broker.access_control import AuthenticationFailed, ClientExchange
+from kwire.capture.writer import PcapWriter
 from kwire.cli.main import main
-from kwire.net.client import BrokerConnection, Security, address
+from kwire.errors import CallError
+from kwire.net.client import Address, BrokerConnection, Security, address
 from kwire.testing import Kafka, Tls
+from tests.net.test_proxy import through
 from tests.net.test_security import PASSWORD, certified
 
 SASL = ["--sasl-username", "alice", "--sasl-password-file", "password"]
@@ -279,3 +283,73 @@ def test_a_broker_that_does_not_have_the_password_is_refused() -> None:
     assert b64decode("6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
     with pytest.raises(AuthenticationFailed, match="signature"):
         exchange.proceed(b"v=AAAATRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+
+
+class Clock:
+    """The clock of a proxy's sessions."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+ALICE = Security("SASL_PLAINTEXT", "SCRAM-SHA-256", "alice", PASSWORD)
+
+
+def sessions(kafka: Kafka) -> int:
+    return sum(isinstance(one, kwire.Request) for one in kafka.frames(api="SaslHandshake"))
+
+
+def test_the_proxy_renews_sessions_between_requests_of_its_clients(tmp_path: Path) -> None:
+    """KIP-368: the broker closes connections whose session has ended."""
+    clock, dump, counts = Clock(), tmp_path / "dump.pcap", []
+    with Kafka(users={"alice": PASSWORD}, max_reauth=60.0) as kafka, dump.open("wb") as file:
+
+        def use(place: Address) -> None:
+            with BrokerConnection(place, timeout=60) as client:
+                for seconds in (0, 40, 20, 100):  # 48 is the time of a renewal
+                    clock.now += seconds
+                    kafka.advance(seconds)
+                    assert set(client.versions()) >= {0, 1, 3}
+                    counts.append(sessions(kafka))
+                pipelined(client, 20)
+                clock.now += 50
+                pipelined(client, 20)
+                counts.append(sessions(kafka))
+
+        _, shown = through(kafka.bootstrap_servers, use, security=ALICE, clock=clock, recorder=PcapWriter(file))
+    assert counts == [2, 2, 3, 4, 5]  # the first is of the look before the proxy listens
+    passed = [one.api_name for one in shown]
+    assert len(passed) == 2 * (4 + 40)
+    assert set(passed) == {"ApiVersions"}
+    assert [getattr(one, "api_name", "") for one in kwire.decode_frames(kwire.read_dump(str(dump)))] == passed
+
+
+def pipelined(client: BrokerConnection, count: int) -> None:
+    """Send requests at once; their responses come in the same order."""
+    codec = kwire.codec("ApiVersionsRequest", 0)
+    requests = [
+        kwire.encode_request(kwire.messages.ApiVersionsRequest(), codec.version, correlation_id=1000 + number)
+        for number in range(count)
+    ]
+    client._socket.sendall(b"".join(requests))
+    found = [int.from_bytes(client._frame().data[4:8]) for _ in requests]
+    assert found == list(range(1000, 1000 + count))
+
+
+def test_a_session_that_is_not_renewed_ends_the_connection_with_a_note() -> None:
+    clock, notes = Clock(), list[str]()
+    with Kafka(users={"alice": PASSWORD}, max_reauth=60.0) as kafka:
+
+        def use(place: Address) -> None:
+            with BrokerConnection(place, timeout=60) as client:
+                client.versions()
+                clock.now += 50
+                kafka.on("SaslHandshake").drop()
+                with pytest.raises(CallError):
+                    client.versions()
+
+        through(kafka.bootstrap_servers, use, security=ALICE, clock=clock, note=notes.append)
+        (note,) = notes
+        assert note.startswith(f"a session was not renewed: {kafka.bootstrap_servers}: it closed the connection")
