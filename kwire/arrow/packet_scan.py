@@ -14,15 +14,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from io import SEEK_END, SEEK_SET
-from itertools import accumulate
+from itertools import accumulate, chain
 from struct import pack, unpack_from
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 from msgspec.msgpack import encode
+from msgspec.structs import replace
 
 from ..capture.link_layers import Segment, segment_of
 from ..capture.pcap import (
@@ -40,6 +42,7 @@ from ..capture.pcap import (
 )
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
+from ..input.compressed_blocks import Blocks, blocks_of
 from ..input.files import COMPRESSIONS, entries_in, open_file, unpacked
 from ..input.open import CAPTURES
 from ..protocol.headers import Apis
@@ -503,6 +506,8 @@ def _scanned(file: Any, split: Split, options: Options) -> Iterator[Any]:
         try:
             if kind:
                 yield from _range(stream, kind, split, rows)
+            elif split.weight < stream.seek(0, SEEK_END) and (blocks := blocks_of(stream, split.path)) is not None:
+                yield from _blocks(blocks, split, rows)
             elif split.weight < stream.seek(0, SEEK_END) and kind_of(split.path, options) == RAW:
                 yield from _frames(stream, split, rows, options)
             elif split.start == 0:
@@ -546,8 +551,92 @@ def _range(stream: BinaryIO, kind: str, split: Split, rows: Rows) -> Iterator[An
         yield from _corrected(walk, following)
 
 
-def _corrected(own: Walk, following: Walk) -> Iterator[Any]:
-    """Read on until the records of the next split are the same as those from here; give out where they differ."""
+def _blocks(blocks: Blocks, split: Split, rows: Rows) -> Iterator[Any]:
+    """Read the blocks of a compressed file that begin in a range; positions are those of `Blocks.position`."""
+    start, stop = blocks.first(split.start), blocks.first(split.stop)
+    if start >= stop:
+        return
+    head = _taken(blocks.portions(0), PORTION)
+    kind = capture_kind(head)
+    if not kind:
+        if start == 0:
+            rows.add(FILE)
+        return
+    base, (size, portions) = blocks.position(start), blocks.contents(start, stop)
+    mine, rest = _Readable(_joined(portions)), _Readable(blocks.portions(stop) if stop < blocks.end else iter(()))
+    own = _walk(head, kind, base, chain(mine, rest), rows)
+    own.begin()
+    yield from own.read_to(base + size)
+    if mine.error is not None:
+        rows.add(BROKEN, str(mine.error), start + (mine.error.offset or 0))
+    elif stop < blocks.end and rest.error is None:
+        rest.raises = True
+        with suppress(DumpError):  # the next range gives it out
+            following = _walk(head, kind, base + size, blocks.portions(stop), Rows(split))
+            yield from _corrected(own, following, blocks.position(stop) - base - size)
+
+
+class _Readable:
+    """Portions up to damage.
+
+    Attributes:
+        error: the damage that has ended them.
+        raises: whether it is raised.
+    """
+
+    def __init__(self, portions: Iterator[bytes]) -> None:
+        self._portions = portions
+        self.error: DumpError | None = None
+        self.raises = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._portions
+        except DumpError as error:
+            self.error = error
+            if self.raises:
+                raise
+
+
+def _walk(head: bytes, kind: str, start: int, portions: Iterator[bytes], rows: Rows) -> Walk:
+    """Return a walk from a place on in what a compressed file contains."""
+    path = rows.split.path
+    if start == 0:
+        return Walk(CAPTURES[kind][1](portions, path, looks_ahead=True), rows)
+    if kind == PCAP and start < FILE_HEADER:
+        portions, start = _skipped(portions, FILE_HEADER - start), FILE_HEADER
+    reader = placed(head, portions, path, start)
+    reader.synchronise()
+    return Walk(reader, rows)
+
+
+def _skipped(portions: Iterator[bytes], count: int) -> Iterator[bytes]:
+    for portion in portions:
+        yield portion[count:]
+        count = max(0, count - len(portion))
+
+
+def _taken(portions: Iterator[bytes], count: int) -> bytes:
+    """Return the first bytes of portions, so many if nothing is damaged."""
+    taken = b""
+    with suppress(DumpError):
+        while len(taken) < count and (portion := next(portions, b"")):
+            taken += portion
+    return taken
+
+
+def _moved(item: Item, count: int) -> Item:
+    """Return a record or damage so many bytes further behind."""
+    if isinstance(item, Record):
+        return item._replace(offset=item.offset + count)
+    return replace(item, offset=item.offset + count)
+
+
+def _corrected(own: Walk, following: Walk, shift: int = 0) -> Iterator[Any]:
+    """Read on until the records of the next split are the same as those from here; give out where they differ.
+
+    `shift` is how far behind their positions here are those that the next split gives to its records.
+    """
     true, wrong = list[Item](), list[Item]()
     while own.reader.state != following.reader.state and not (own.is_over and following.is_over):
         here, there = (ENDLESS if walk.is_over else walk.place for walk in (own, following))
@@ -557,7 +646,7 @@ def _corrected(own: Walk, following: Walk) -> Iterator[Any]:
             wrong += following.step()
     own.rows.lost.subtract(following.rows.lost)
     shared = set(true) & set(wrong)
-    own.rows.add_items([item for item in wrong if item not in shared], VOID)
+    own.rows.add_items([_moved(item, shift) for item in wrong if item not in shared], VOID)
     own.rows.add_items([item for item in true if item not in shared])
     yield from own.rows.taken()
 
@@ -574,12 +663,16 @@ def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Re
 
 
 def _joined(portions: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield portions in larger ones."""
+    """Yield portions in larger ones, also those before damage."""
     parts, size = list[bytes](), 0
-    for portion in portions:
-        parts.append(portion)
-        size += len(portion)
-        if size >= WINDOW:
-            yield b"".join(parts)
-            parts, size = [], 0
+    try:
+        for portion in portions:
+            parts.append(portion)
+            size += len(portion)
+            if size >= WINDOW:
+                yield b"".join(parts)
+                parts, size = [], 0
+    except DumpError:
+        yield b"".join(parts)
+        raise
     yield b"".join(parts)

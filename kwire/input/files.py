@@ -91,7 +91,7 @@ def decompressed(portions: Iterator[bytes], kind: str, file: str = "") -> Iterat
         for portion in portions:
             data: bytes = portion
             while data:
-                if member.ended and not data.startswith(magic[: len(data)]):
+                if member.ended and not (data.startswith(magic[: len(data)]) or _is_skippable(data, kind)):
                     if data.strip(b"\0"):
                         raise DumpError(f"something else follows the {kind} data", file=file, offset=offset)
                     break  # tapes and block devices pad with zeros
@@ -106,6 +106,11 @@ def decompressed(portions: Iterator[bytes], kind: str, file: str = "") -> Iterat
     if not member.ended:
         hint = "the file was cut short; what comes before is read"
         raise DumpError(f"the {kind} data ends in the middle", file=file, offset=offset, hint=hint)
+
+
+def _is_skippable(data: bytes, kind: str) -> bool:
+    """Whether a frame that zstd skips may begin here, such as a seek table."""
+    return kind == "zstd" and 0x50 <= data[0] <= 0x5F and data[1:4] == b"\x2a\x4d\x18"[: len(data) - 1]
 
 
 class _Gzip:

@@ -345,7 +345,6 @@ def paths_of(options: Mapping[str, Any]) -> list[str]:
 
 PACKETS = "kwire_packets"
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
-COMPRESSED = re.compile(r"\.(gz|zst|zstd)$", re.IGNORECASE)
 
 
 def read_captures(
@@ -457,14 +456,14 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
 
 
 def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[Split]:
-    """Divide a file into byte ranges of at most so many bytes; one that is compressed by its name stays whole.
+    """Divide a file into byte ranges of at most so many bytes. Of a compressed one, the first range is the whole file
+    unless it has blocks.
 
     >>> [split[1:4] for split in splits_of(File("/in/tap1-7.pcap", 100, 0), 60, "(tap[0-9]+)-")]
     [(0, 60, 'tap1'), (60, 100, 'tap1')]
     """
     capture, size = capture_of(without_password(file.path), pattern), file.size
-    step = size if COMPRESSED.search(file.path) else most
-    return [Split(file.path, start, min(size, start + step), capture, neighbour) for start in range(0, size, step)]
+    return [Split(file.path, start, min(size, start + most), capture, neighbour) for start in range(0, size, most)]
 
 
 def capture_of(path: str, pattern: str) -> str:

@@ -1,0 +1,179 @@
+"""Compressed files that can be read from the middle: bgzip's (BGZF), and zstd with a seek table.
+
+BGZF is gzip in members of at most 64 KiB, each with its size in an extra field (https://samtools.github.io/hts-specs/,
+SAMv1, section 4.1). A seek table is a skippable frame at the end of a zstd file, with the sizes of all its frames
+(`contrib/seekable_format/zstd_seekable_compression_format.md` of zstd). No size is believed: members have to follow
+each other, the frames of a table have to be the whole file, and nothing is allocated by what is claimed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
+from struct import Struct, iter_unpack
+from typing import BinaryIO, Protocol
+
+from ..capture.pcap import portions_from, portions_of
+from .files import COMPRESSIONS, decompressed
+
+BLOCK = 1 << 16  # bytes that a member of bgzip has at most, compressed or not
+CREDIBLE = 2 * BLOCK  # bytes in which members follow each other: more than a capture of such a file has in one
+WINDOW = 8 * BLOCK  # bytes that are searched at once
+MOST_TABLE = 64 << 20  # bytes of a seek table; 5 to 8 million frames
+_MEMBER = re.compile(rb"\x1f\x8b\x08\x04.{6}(..)(BC\x02\0)(..)", re.DOTALL)
+_MEMBER_HEADER = 18
+_UINT16, _FOOTER, _SKIPPABLE = (Struct(form) for form in ("<H", "<IBI", "<II"))
+TABLE_MAGIC, FOOTER_MAGIC, HAS_CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
+
+
+class Blocks(Protocol):
+    """Blocks of a file, which are decompressed on their own.
+
+    Attributes:
+        end: where they end in the file.
+    """
+
+    end: int
+
+    def first(self, place: int) -> int:
+        """Return where the first block begins from a place in the file on; `end` without one."""
+
+    def position(self, block: int) -> int:
+        """Return a number that grows with the decompressed bytes before a block, at least as fast as they do."""
+
+    def portions(self, start: int) -> Iterator[bytes]:
+        """Decompress a block and all that follow; raises as `decompressed`."""
+
+    def contents(self, start: int, stop: int) -> tuple[int, Iterator[bytes]]:
+        """Return how many bytes the blocks between two of them are when decompressed, and these bytes; as
+        `portions`."""
+
+
+def blocks_of(stream: BinaryIO, file: str) -> Blocks | None:
+    """Return the blocks of a compressed file; None if it has none, and is read from its start to its end."""
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    head = stream.read(BLOCK + _MEMBER_HEADER)
+    if head.startswith(COMPRESSIONS["gzip"][0]) and _member(head, 0):
+        return Members(stream, size, file)
+    if head.startswith(COMPRESSIONS["zstd"][0]):
+        return table_of(stream, size, file)
+    return None
+
+
+def _member(data: bytes, place: int) -> int:
+    """Return how many bytes a member of bgzip has by its header; 0 if none begins there."""
+    match = _MEMBER.match(data, place)
+    if match is None or _UINT16.unpack(match[1])[0] != 6:
+        return 0
+    return int(_UINT16.unpack(match[3])[0]) + 1
+
+
+class Members:
+    """The members of a file that bgzip wrote.
+
+    Args:
+        stream: the file.
+        size: its bytes.
+        file: its name, for errors.
+    """
+
+    def __init__(self, stream: BinaryIO, size: int, file: str) -> None:
+        self.end: int = size
+        self._stream, self._file = stream, file
+
+    def first(self, place: int) -> int:
+        """As `Blocks.first`."""
+        while 0 < place < self.end:
+            data = next(portions_from(self._stream, place, place + WINDOW), b"")
+            is_end = place + len(data) == self.end
+            for match in _MEMBER.finditer(data, 0):
+                if match.start() + CREDIBLE + BLOCK > len(data) and not is_end:
+                    break
+                if self._follow(data, match.start(), is_end):
+                    return place + match.start()
+            place = self.end if is_end else place + len(data) - CREDIBLE - BLOCK
+        return place
+
+    def _follow(self, data: bytes, start: int, is_end: bool) -> bool:
+        place = start
+        while place - start < CREDIBLE and place < len(data):
+            size = _member(data, place)
+            if not size:
+                return False
+            place += size
+        return place <= len(data) or not is_end
+
+    def position(self, block: int) -> int:
+        """As `Blocks.position`: what htslib calls a virtual offset."""
+        return block * BLOCK
+
+    def portions(self, start: int) -> Iterator[bytes]:
+        """As `Blocks.portions`."""
+        return decompressed(portions_from(self._stream, start, start), "gzip", self._file)
+
+    def contents(self, start: int, stop: int) -> tuple[int, Iterator[bytes]]:
+        """As `Blocks.contents`; the compressed bytes are read now."""
+        data = b"".join(portions_from(self._stream, start, stop, stop))
+        place = size = 0
+        while place < len(data) and (count := _member(data, place)):
+            place += count
+            size += int.from_bytes(data[place - 4 : place], "little")
+        return size, decompressed(iter([data] if data else []), "gzip", self._file)
+
+
+def table_of(stream: BinaryIO, size: int, file: str) -> Frames | None:
+    """Return the frames of a zstd file by its seek table; None if it has none, or one that does not fit the file."""
+    stream.seek(max(0, size - _FOOTER.size))
+    footer = stream.read(_FOOTER.size)
+    if len(footer) < _FOOTER.size:
+        return None
+    count, flags, magic = _FOOTER.unpack(footer)
+    entry = 12 if flags & HAS_CHECKSUMS else 8
+    length = count * entry + _FOOTER.size
+    end = size - length - _SKIPPABLE.size
+    if magic != FOOTER_MAGIC or end <= 0 or length > MOST_TABLE:
+        return None
+    stream.seek(end)
+    table = b"".join(portions_of(stream, length + _SKIPPABLE.size - _FOOTER.size))
+    if _SKIPPABLE.unpack_from(table) != (TABLE_MAGIC, length):
+        return None
+    sizes = [found[:2] for found in iter_unpack("<III" if entry == 12 else "<II", table[_SKIPPABLE.size :])]
+    starts = [0, *accumulate(one for one, _ in sizes)]
+    return Frames(stream, file, starts, [0, *accumulate(one for _, one in sizes)]) if starts[-1] == end else None
+
+
+class Frames:
+    """The frames of a zstd file with a seek table.
+
+    Args:
+        stream: the file.
+        file: its name, for errors.
+        starts: where frames begin in the file, and where the last one ends.
+        positions: where they begin when decompressed.
+    """
+
+    def __init__(self, stream: BinaryIO, file: str, starts: list[int], positions: list[int]) -> None:
+        self.end: int = starts[-1]
+        self._stream, self._file, self._starts, self._positions = stream, file, starts, positions
+
+    def first(self, place: int) -> int:
+        """As `Blocks.first`."""
+        return self._starts[min(bisect_left(self._starts, place), len(self._starts) - 1)]
+
+    def position(self, block: int) -> int:
+        """As `Blocks.position`: exactly these bytes."""
+        return self._positions[bisect_left(self._starts, block)]
+
+    def portions(self, start: int) -> Iterator[bytes]:
+        """As `Blocks.portions`."""
+        return self._between(start, self.end, start)
+
+    def contents(self, start: int, stop: int) -> tuple[int, Iterator[bytes]]:
+        """As `Blocks.contents`."""
+        return self.position(stop) - self.position(start), self._between(start, stop, stop)
+
+    def _between(self, start: int, stop: int, large: int) -> Iterator[bytes]:
+        return decompressed(portions_from(self._stream, start, large, stop), "zstd", self._file)
