@@ -16,7 +16,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from ..errors import DecodeError, UnexpectedResponse
-from ..native.states import FrameCount
+from ..native import FrameCount
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
 from ..protocol.framing import (
     SECOND,

@@ -21,8 +21,7 @@ from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.captured_groups import APIS, ConsumerGroups
 from ..cluster.cluster_model import Seen, files_of_ids
-from ..cluster.draft_fields import RELEASED
-from ..cluster.events import LOG
+from ..cluster.events import LOG, RELEASED
 from ..cluster.group_state import MemberRow, PartitionRow
 from ..cluster.metadata_log import logged_records
 from ..codecs import codec_in

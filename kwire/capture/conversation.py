@@ -12,7 +12,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from ..errors import BadFrame, DecodeError
-from ..native.states import ConversationState, EndsState
+from ..native import ConversationState, EndsState
 from ..protocol import Frame, FrameReader, cut_short
 from ..protocol.framing import (
     NOBODY,

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DumpError
-from ..native import ENGINE
-from ..native.states import FrameBatch
+from ..native import ENGINE, FrameBatch
 from ..protocol import Frame
 from ..protocol.framing import BrokenDump, CapturedBatch, CutRecord, Damaged, LostPackets, OpenConnection
 from ..spec.catalog import Catalog

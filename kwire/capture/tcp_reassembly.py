@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..native.states import ConnectionState, ReassemblerState, StreamState
+from ..native import ConnectionState, ReassemblerState, StreamState
 from .link_layers import ACK, FIN, RST, SYN, Segment, end_text, turned
 
 MASK = 0xFFFFFFFF

@@ -28,6 +28,7 @@ from .envelope import (
 from .topic_records import (
     ControlRecord,
     CoordinatorRecord,
+    Embedded,
     FramedRecord,
     RecordType,
     coordinator_record,
@@ -43,7 +44,6 @@ from .topic_records import (
     framed_record,
     record_types,
 )
-from .versioned_body import Embedded
 
 __all__ = [
     "ControlRecord",

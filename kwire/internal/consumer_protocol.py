@@ -11,7 +11,7 @@ from typing import Any
 from .. import messages
 from ..errors import DecodeError
 from ..wire import INT32, Node, Reader, Writer
-from .versioned_body import Embedded, codec_for, read_newest, versions_of, write_newest
+from .topic_records import Embedded, codec_for, read_newest, versions_of, write_newest
 
 SUBSCRIPTION = "ConsumerProtocolSubscription"
 ASSIGNMENT = "ConsumerProtocolAssignment"

@@ -14,7 +14,7 @@ from typing import Any
 from .. import messages
 from ..errors import DecodeError
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable, encode_request, encode_response
-from .versioned_body import Embedded, read_newest, write_newest
+from .topic_records import Embedded, read_newest, write_newest
 
 PRINCIPAL = "DefaultPrincipal"
 SIZE = 4  # bytes of the size that is left out

@@ -1,7 +1,8 @@
 """Records of Kafka's internal topics and control records: which record type is which message.
 
 `__consumer_offsets`, `__transaction_state` and `__share_group_state` have a type in the key and a version in the value;
-the KRaft metadata log (`__cluster_metadata`) and `__remote_log_metadata` have type and version as varints.
+the KRaft metadata log (`__cluster_metadata`) and `__remote_log_metadata` have type and version as varints. `Embedded`
+is a message that follows its version, as they all are.
 """
 
 from __future__ import annotations
@@ -10,10 +11,93 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..errors import SpecError, WrongType
+from ..codecs import Codec, codec_in
+from ..errors import SpecError, UnknownVersion, WrongType
 from ..spec.catalog import Catalog, catalog_for
+from ..spec.model import Versions
 from ..wire import INT16, UNSIGNED_VARINT, Reader
-from .versioned_body import Embedded, body_of, int16, read_embedded, read_newest, versions_of, write_newest
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A message that follows its version.
+
+    Attributes:
+        name: of the message; None for an unknown type.
+        version: the version in the bytes; None if there is none.
+        message: the decoded message; None if type or version is unknown.
+        rest: the bytes after the message; all bytes if there is no message.
+    """
+
+    name: str | None
+    version: int | None
+    message: Any
+    rest: bytes = b""
+
+
+def codec_for(name: str, version: int) -> Codec:
+    """Return the codec of a released message. Raises UnknownMessage, UnsupportedVersion."""
+    return codec_in(catalog_for(), name, version)
+
+
+def codec_of(embedded: Embedded) -> Codec | None:
+    """Return the codec that a message was read with; None where there is no message."""
+    if embedded.message is None or embedded.name is None or embedded.version is None:
+        return None
+    return codec_for(embedded.name, min(embedded.version, versions_of(embedded.name).last))
+
+
+def versions_of(name: str) -> Versions:
+    """Return the versions of a released message."""
+    return catalog_for().spec(name).versions
+
+
+def read_embedded(reader: Reader, name: str | None, version: int) -> Embedded:
+    """Read a message whose version has been read; keep the bytes of an unknown type or version.
+
+    Raises DecodeError, also for bytes left over after a known message.
+    """
+    if name is None or version not in versions_of(name):
+        return Embedded(name, version, None, reader.read())
+    message = codec_for(name, version).read(reader)
+    reader.finish()
+    return Embedded(name, version, message)
+
+
+def read_newest(data: bytes, name: str) -> Embedded:
+    """Read an int16 version and the message; a version above ours is read as ours, and a tail is kept.
+
+    So Kafka does it: a newer version only adds fields at the end, for old readers to pass over.
+    """
+    reader = Reader(bytes(data))
+    version = reader.child("version", INT16)
+    if version < 0:
+        found = (name, version, str(versions_of(name)))
+        reader.refuse(UnknownVersion, 0, found=found, raw=reader.data[:2])
+    message = codec_for(name, min(version, versions_of(name).last)).read(reader)
+    return Embedded(name, version, message, reader.read())
+
+
+def write_newest(embedded: Embedded) -> bytes:
+    """Write what `read_newest` read. Raises EncodeError, UnsupportedVersion."""
+    if embedded.name is None or embedded.version is None:
+        return embedded.rest
+    codec = codec_for(embedded.name, min(embedded.version, versions_of(embedded.name).last))
+    return int16(embedded.version) + codec.encode(embedded.message) + embedded.rest
+
+
+def body_of(embedded: Embedded) -> bytes:
+    """Write what `read_embedded` read. Raises EncodeError, UnsupportedVersion."""
+    if embedded.message is None or embedded.name is None or embedded.version is None:
+        return embedded.rest
+    return codec_for(embedded.name, embedded.version).encode(embedded.message) + embedded.rest
+
+
+def int16(value: int) -> bytes:
+    """Write two bytes. Raises EncodeError if the value does not fit."""
+    written: bytes = INT16.build(value)
+    return written
+
 
 GROUPS, TRANSACTIONS, SHARES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 METADATA, REMOTE = "__cluster_metadata", "__remote_log_metadata"

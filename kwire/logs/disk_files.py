@@ -17,7 +17,7 @@ import msgspec
 
 from ..caches import lazy_pattern
 from ..errors import BadChecksum, DecodeError, EncodeError, Tolerated, TrailingBytes
-from ..internal.versioned_body import codec_for, versions_of
+from ..internal.topic_records import codec_for, versions_of
 from ..records.checksums import crc32c, hex32
 from ..wire import Reader
 from .segment_reader import LogBytes

@@ -14,8 +14,7 @@ import msgspec
 from ..codecs.tracing import Span, TracingReader
 from ..errors import BadBatchLength, BadRecordCount, BadRecordSize, DecodeError
 from ..internal import ControlRecord, FramedRecord
-from ..internal.topic_records import MARKER
-from ..internal.versioned_body import Embedded, codec_of
+from ..internal.topic_records import MARKER, Embedded, codec_of
 from ..records import LIMIT, RecordBatch
 from ..records.compression import inflate
 from ..records.layouts import LOG_OVERHEAD, MESSAGES, RECORD

@@ -12,9 +12,43 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import deque
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import KwireError
+
+__all__ = [
+    "AVAILABLE",
+    "ENGINE",
+    "ENGINES",
+    "NO_CALLS",
+    "BadEngine",
+    "BodyFacts",
+    "CallState",
+    "ColumnTable",
+    "ConnectionState",
+    "ConversationState",
+    "EndsState",
+    "FrameBatch",
+    "FrameBuffer",
+    "FrameCount",
+    "InFlight",
+    "KindState",
+    "NativeMethods",
+    "NodeTable",
+    "PacketWalker",
+    "PairingState",
+    "ReassemblerState",
+    "Refused",
+    "Repeat",
+    "StreamState",
+    "chosen_engine",
+    "engine",
+    "pack_bits",
+    "records_are_whole",
+]
 
 HERE = Path(__file__).parent
 
@@ -59,23 +93,6 @@ else:
         reason = "its sources have changed since it was compiled"
         warnings.warn(f"kwire's native engine is not used, {AGAIN}: {reason}", RuntimeWarning, stacklevel=2)
 
-__all__ = [
-    "AVAILABLE",
-    "ENGINE",
-    "ENGINES",
-    "BadEngine",
-    "BodyFacts",
-    "ColumnTable",
-    "NativeMethods",
-    "NodeTable",
-    "PacketWalker",
-    "Refused",
-    "Repeat",
-    "chosen_engine",
-    "engine",
-    "pack_bits",
-    "records_are_whole",
-]
 
 ENGINES = ("native", "python", "reference")
 
@@ -111,3 +128,191 @@ def chosen_engine(wanted: str, available: bool) -> str:
 
 ENGINE = chosen_engine(os.environ.get("KWIRE_ENGINE", ""), AVAILABLE)
 engine = ENGINE  # `kwire.engine`
+
+# What the fast path of captures shares with the general path: where TCP streams and Kafka conversations stand. The
+# native engine's classes; plain ones with the same attributes where another engine was chosen.
+if TYPE_CHECKING or ENGINE == "native":
+    from ._engine import (
+        NO_CALLS,
+        CallState,
+        ConnectionState,
+        ConversationState,
+        EndsState,
+        FrameBatch,
+        FrameBuffer,
+        FrameCount,
+        InFlight,
+        KindState,
+        PairingState,
+        ReassemblerState,
+        StreamState,
+    )
+else:
+
+    class _State:
+        """Sets attributes before __init__, as the engine's classes do: those built on them need not call it.
+
+        No class that is built on these may have a method `_make_state`.
+        """
+
+        def __new__(cls, *arguments: Any, **named: Any) -> Any:
+            self = super().__new__(cls)
+            self._make_state(*arguments, **named)
+            return self
+
+    NO_CALLS: dict[Any, Any] = {}
+
+    class InFlight(deque[Any]):
+        """The headers of requests without a response, the oldest first; of many, the newest ones."""
+
+        def __init__(self) -> None:
+            super().__init__(maxlen=65536)
+
+    class CallState(_State):
+        """The common part of requests."""
+
+        def _make_state(self, *_: Any) -> None:
+            self.note = self._downgraded = None
+
+    class PairingState(_State):
+        """The state of a connection of Kafka's protocol."""
+
+        def _make_state(self, *_: Any, **__: Any) -> None:
+            self.in_flight, self._client, self.tokens = InFlight(), b"", 0
+            self._known = self._calls = NO_CALLS
+            self.authenticating = self.expects_tokens = self.lossy = False
+            self.answers = self.group = self.mechanism = self._doubt = self._ids = self.call = self.note = None
+
+    class KindState:
+        """The requests or the responses of a call."""
+
+    class FrameCount:
+        """Counts of the frames of one call."""
+
+        def __init__(self, owner: Any) -> None:
+            self.owner = owner
+
+    class FrameBatch(list[Any]):
+        """Frames that were captured together, in order."""
+
+        def others(self) -> list[Any]:
+            """Return the items that are not whole frames: tuples with a fault, and numbers."""
+            return [one for one in self if type(one) is not tuple or one[5] is not None]
+
+        def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
+            """Count frames: all are left to the counter."""
+            for one in self:
+                counter.count(one)
+            return 0, 0, []
+
+        def tally(self, tally: Any, number: int, width: float) -> Any:
+            """Count frames for a report: all are left to the tally."""
+            for one in self:
+                if type(one) is tuple:
+                    tally.rest(one, number, None, None)
+                    number += 1
+                else:
+                    tally.forget(one)
+            return number, [], {}, ({}, {})
+
+    class FrameBuffer(_State):
+        """The bytes received so far of a frame."""
+
+        def _make_state(self, limit: int = 100 << 20, least: int = 4) -> None:
+            self.limit, self.least, self._buffer = limit, least, bytearray()
+            self.missing = self.passed = self._start = self._count = 0
+
+    class StreamState(_State):
+        """The state of one direction of a TCP connection."""
+
+        def _make_state(self, side: int) -> None:
+            self.side, self.position, self.held, self.sent, self.pieces = side, 0, 0, 0, []
+            self.begun = self.late = self.finished = self.opened = False
+            self.sequence = self.first = self.acked = self.excused = self.end = None
+            self.peer = self.connection = None
+
+    class ConnectionState(_State):
+        """A TCP connection."""
+
+        def _make_state(self, number: int, key: bytes, half: Any = None) -> None:
+            self.number, self.key, self.newest, self.packets = number, key, 0, 0
+            self.calm = self.closed = False
+            self.last = self.opener = self.halves = None
+            self.unseen = -1, -1
+            if half is not None:
+                one, other = self.halves = half(0), half(1)
+                one.peer, other.peer = other, one
+                one.connection = other.connection = self
+
+        def release(self) -> None:
+            """Break reference cycles, so that both halves are freed at once rather than by the garbage collector."""
+            for half in self.halves:
+                half.peer = half.connection = None
+
+    class ReassemblerState(_State):
+        """All TCP connections of a capture."""
+
+        def _make_state(self, *_: Any, **__: Any) -> None:
+            self.count = self.packets = self.read = 0
+            self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
+
+        def add(self, key: bytes) -> Any:
+            """Begin a connection; `key` is that of its first segment."""
+            size = (len(key) - 4) // 2
+            connection = self.open[self.count] = self.connection_class(self.count, key, self.half_class)
+            self.count += 1
+            self.known[key[size : 2 * size] + key[:size] + key[-2:] + key[-4:-2]] = connection.halves[1]
+            self.known[key] = connection.halves[0]
+            return connection
+
+    class EndsState(_State):
+        """Which connection a frame came on."""
+
+        def _make_state(self, connection: int = -1, key: bytes = b"", side: int = 0) -> None:
+            self.connection, self.key, self.side = connection, key, side
+            self.texts = self.note = None
+
+    class ConversationState(_State):
+        """A Kafka connection, with the requests without a response."""
+
+        def _make_state(
+            self, recogniser: Any = None, connection: Any = None, client: int = 0, head: bytes = b""
+        ) -> None:
+            self.recogniser, self.connection, self.client = recogniser, connection, client
+            self.readers = self.reader(), self.reader()
+            self.tokens, self.client_id, self.general = False, None, None
+            if connection is not None:
+                self.ends = self.ends_class(connection.number, connection.key, client)
+            number = int.from_bytes(head[4:], "big")
+            self.newest, self.answered = number if head and number < 0x7FFFFFF8 else None, None
+            self._expected, self._apis = deque(maxlen=1024), {}
+            if head:
+                self.add_api(int.from_bytes(head[:4], "big", signed=True))
+
+        @property
+        def awaited(self) -> int:
+            """How many responses are awaited."""
+            return len(self._expected)
+
+        @property
+        def apis(self) -> list[bytes]:
+            """Api keys and versions of requests, as in their headers."""
+            return [api.to_bytes(4, "big", signed=True) for api in self._apis]
+
+        def expected(self, most: int) -> list[tuple[int, int | None]]:
+            """Return api and correlation id of the next responses."""
+            return list(islice(self._expected, most))
+
+        def expect(self, api: int, correlation_id: int | None) -> None:
+            """Note that a response is awaited."""
+            self._expected.append((api, correlation_id))
+
+        def settle(self, count: int) -> None:
+            """Stop waiting for so many responses."""
+            for _ in range(min(count, len(self._expected))):
+                self._expected.popleft()
+
+        def add_api(self, api: int) -> None:
+            """Note an api key and version of a request."""
+            if len(self._apis) < 32:
+                self._apis[api] = None

@@ -19,7 +19,7 @@ from struct import Struct
 from typing import Any
 
 from ..errors import DecodeError, UnexpectedResponse
-from ..native.states import NO_CALLS, PairingState
+from ..native import NO_CALLS, PairingState
 from ..spec.catalog import Catalog, catalog_for
 from .frame_codec import FrameReading
 from .framing import BareToken, CapturedFrame, CutShort, Frame, loses, numbers_of, unexpected_response

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, Protocol
 
 from ..errors import BadFrame, DecodeError, Truncated, UnexpectedResponse
-from ..native.states import FrameBatch, FrameBuffer
+from ..native import FrameBatch, FrameBuffer
 
 
 class NoFrame(DecodeError):

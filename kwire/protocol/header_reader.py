@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ..codecs import Codec
 from ..errors import DecodeError
-from ..native.states import KindState
+from ..native import KindState
 from ..spec.catalog import Catalog, catalog_for
 from .connection import Connection, is_whole
 from .framing import NOBODY as WHOLE_FILE

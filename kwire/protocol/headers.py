@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr
 
 from ..caches import once_attribute
 from ..codecs import Codec, codec_in
-from ..native.states import CallState
+from ..native import CallState
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions

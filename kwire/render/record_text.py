@@ -13,7 +13,7 @@ import msgspec
 
 from ..errors import DecodeError
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
-from ..internal.versioned_body import Embedded, codec_of
+from ..internal.topic_records import Embedded, codec_of
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..logs.segment_reader import Message
 from ..records import RecordBatch

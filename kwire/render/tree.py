@@ -13,7 +13,7 @@ import hexdump
 from ..codecs import Codec
 from ..errors import DecodeError, KwireError
 from ..internal import ControlRecord, FramedRecord, decode_assignment, decode_subscription
-from ..internal.versioned_body import Embedded, codec_of
+from ..internal.topic_records import Embedded, codec_of
 from ..logs import DiskEntry, Log, LogBatch, LogBytes, LogRecord
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.framing import NoFrame, NotKafka

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kwire import messages
-from kwire.cluster.draft_fields import body_of
 from kwire.cluster.events import (
     DELETED,
     DELETION_BEGUN,
     Event,
     Listed,
     State,
+    body_of,
     events_of_controller,
     events_of_view,
     listed_by_controller,

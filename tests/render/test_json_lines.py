@@ -15,7 +15,7 @@ import kwire
 from kwire import FrameDecoder
 from kwire.capture.conversation import TcpEnds
 from kwire.input import open_dump
-from kwire.native.states import FrameBatch
+from kwire.native import FrameBatch
 from kwire.protocol import Result
 from kwire.protocol.framing import SECOND, CapturedFrame, Endpoints, NamedEnds, frame_of, numbers_of
 from kwire.protocol.summary import MessageSummary

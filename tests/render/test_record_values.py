@@ -6,7 +6,7 @@ import pytest
 
 from kwire import messages
 from kwire.internal import coordinator_record, decode_metadata_frame, framed_record
-from kwire.internal.versioned_body import Embedded
+from kwire.internal.topic_records import Embedded
 from kwire.render.record_text import bytes_json, embedded_json, message_text, time_text
 
 

@@ -1,17 +1,16 @@
 """Produce: checks batches, assigns offsets, and writes them to all in-sync replicas. Fetch: whole batches from an
-offset on, immediately or once there are enough, in sessions or without.
+offset on, immediately or once there are enough, in sessions or without; and the replica nearest to a consumer (KIP-392).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ... import messages
-from ...cluster.replica_selector import ReplicaView, select_replica
 from ...errors import BadChecksum, DecodeError, KwireError, MissingExtra
 from ...records import RecordBatch, parse_records
 from ...values import ErrorCode
@@ -21,6 +20,39 @@ from ..purgatory import Later, Parked
 from ..replica_log import Log, with_append_time
 from ..settings import FETCH, PRODUCE
 from ..transaction_coordinator import TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaView:
+    """The leader's view of a replica that may serve a consumer."""
+
+    node_id: int
+    rack: str | None
+    log_end_offset: int
+    ms_since_caught_up: int
+
+
+def select_replica(leader: ReplicaView, replicas: Iterable[ReplicaView], client_rack: str | None) -> ReplicaView:
+    """Choose the replica from which a consumer should fetch.
+
+    Args:
+        leader: of the partition.
+        replicas: all that may serve, including the leader.
+        client_rack: the consumer's `client.rack`; None or empty if it is not set.
+
+    Returns:
+        The leader, if the client has no rack, or the leader or no replica is in that rack. Otherwise the replica in the
+        rack with the highest log end offset, then the one that was in sync last, then the one with the highest id.
+
+    >>> leader, near = ReplicaView(1, "a", 7, 0), ReplicaView(2, "b", 5, 40)
+    >>> [select_replica(leader, [leader, near], rack).node_id for rack in ("a", "b", "c", None)]
+    [1, 2, 1, 1]
+    """
+    if not client_rack or leader.rack == client_rack:
+        return leader
+    near = (replica for replica in replicas if replica.rack == client_rack)
+    return max(near, key=lambda one: (one.log_end_offset, -one.ms_since_caught_up, one.node_id), default=leader)
+
 
 FIRST_WITH_ABORTABLE = 11  # KIP-890
 FIRST_OF_PROTOCOL_2 = 12  # KIP-890: writing to a partition takes it into the transaction

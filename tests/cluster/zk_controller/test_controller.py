@@ -5,8 +5,13 @@ from __future__ import annotations
 from kwire import messages
 from kwire.cluster.zk_controller import JbodCluster, KafkaController
 from kwire.cluster.zk_controller.requests import leader_and_isr_response
-from kwire.zookeeper import PartitionReassignment, PreferredReplicaElection, write_znode
-from kwire.zookeeper.znodes import AssignedPartition, TopicPartition
+from kwire.zookeeper import (
+    AssignedPartition,
+    PartitionReassignment,
+    PreferredReplicaElection,
+    TopicPartition,
+    write_znode,
+)
 from tests.cluster.zk_controller.playing import isr, replicate, started
 
 T = ("orders", 0)
