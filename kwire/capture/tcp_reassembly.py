@@ -118,7 +118,7 @@ class Half(StreamState):
             self.acked = sequence
 
     def put(self, new: StreamSegment, base: int) -> None:
-        """Buffer those bytes of a segment, which starts at `base`, that are new."""
+        """Buffer the new bytes of a segment that starts at `base`."""
         start, stop = base, base + new.stop - new.start
         if self.begun:
             start = max(start, self.position)
@@ -542,7 +542,7 @@ class Reassembler(ReassemblerState):
         return [Portion(half.connection, half.side, position, segment.nanoseconds, payload)]
 
     def is_next(self, half: Half, segment: Segment) -> bool:
-        """Whether a segment is the usual one: next in order, and acknowledging only data that was seen."""
+        """Whether a segment is the next in order and acknowledges only data that was seen."""
         if not half.connection.calm or segment.flags & (SYN | FIN | RST | ACK) != ACK or segment.missing:
             return False
         behind = (segment.acknowledgement - (half.peer.sequence or 0)) & MASK

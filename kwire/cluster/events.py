@@ -272,7 +272,7 @@ def partition_errors(response: Any, names: Mapping[bytes, str]) -> dict[tuple[st
 
 
 def state_of(one: Partition, offline: tuple[int, ...] | None) -> State:
-    """Return a partition as a record has it."""
+    """Return the state of a partition in a record."""
     return State(
         one.leader,
         one.leader_epoch,
@@ -643,7 +643,7 @@ def is_refusal(body: Body) -> bool:
 
 
 def learn_facts(state: ClusterState, body: Body) -> None:
-    """Write into a state the ids of the cluster and of its controller, and the names of topics, that a message has."""
+    """Copy the ids of the cluster and of its controller, and the names of topics, from a message to a state."""
     message = body.message
     state.cluster_id = getattr(message, "cluster_id", None) or state.cluster_id
     if "controller_id" in body.fields:

@@ -335,7 +335,7 @@ class MetadataLog:
             yield record
 
     def fetched(self, response: Any) -> Iterator[LoggedRecord]:
-        """Add the records in a Fetch response; yields those that are now committed, as `append`.
+        """Add the records in a Fetch response; yield those that are now committed, as `append` does.
 
         Args:
             response: a Fetch response of any version; partitions of other topics are ignored.

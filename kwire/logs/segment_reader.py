@@ -444,7 +444,7 @@ class SegmentReader:
         self._zeros: LogBytes | None = None  # not yielded yet, because more may follow
 
     def feed(self, data: bytes) -> Iterator[Cut]:
-        """Add bytes; yields the entries that are complete."""
+        """Add bytes; yield the entries that they complete."""
         self._data += data
         self._proofs += _PROOFS_PER_BYTE * len(data)
         yield from self._cuts()

@@ -266,7 +266,7 @@ else:
             return connection
 
     class EndsState(_State):
-        """Which connection a frame came on."""
+        """The connection on which a frame arrived."""
 
         def _make_state(self, connection: int = -1, key: bytes = b"", side: int = 0) -> None:
             self.connection, self.key, self.side = connection, key, side

@@ -396,7 +396,7 @@ class FrameJoiner:
         self._passed = 0  # bytes of frames that were yielded
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Add bytes, and yield the frames that are whole by that.
+        """Add bytes, and yield the frames that they complete.
 
         Raises:
             BadFrame: a size is negative, too small for a correlation id, or above the limit.
@@ -434,7 +434,7 @@ class FrameJoiner:
         return whole
 
     def _keep(self, data: bytes) -> None:
-        """Hold a part of a frame; small ones are joined, for each takes memory beside its bytes."""
+        """Buffer a part of a frame; small parts are joined, because each takes memory beside its bytes."""
         self.held += len(data)
         self._missing -= len(data) if self._missing else 0
         if self._parts and len(self._parts[-1]) < LEAST_PART:

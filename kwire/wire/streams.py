@@ -163,7 +163,7 @@ class Reader:
 
 
 class Writer:
-    """Bytes being made, and the place in the message they are made from. Acts as construct's stream."""
+    """The bytes written so far, and the path of the value being written. Acts as construct's stream."""
 
     __slots__ = ("message", "out", "path", "version")
 

@@ -1,5 +1,6 @@
 """Produce: checks batches, assigns offsets, and writes them to all in-sync replicas. Fetch: whole batches from an
-offset on, immediately or once there are enough, in sessions or without; and the replica nearest to a consumer (KIP-392).
+offset on, immediately or once there are enough, in sessions or without; and the replica nearest to a consumer
+(KIP-392).
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class Waiting:
             del places[bisect_left(places, place)]
 
     def pop(self) -> str:
-        """Take the first member out."""
+        """Remove and return the first member."""
         while self._places.get(self._names[self._first]) != self._first:
             self._first += 1
         member_id = self._names[self._first]
@@ -227,7 +227,7 @@ class Waiting:
         return member_id
 
     def clear(self) -> None:
-        """Take all members out."""
+        """Remove all members."""
         for member_id in list(self._places):
             self.remove(member_id)
 

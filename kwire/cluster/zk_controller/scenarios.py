@@ -261,12 +261,12 @@ class Scenario:
         return found
 
     def since(self, versions: Mapping[tuple[int, int], int], oldest: int) -> int:
-        """Return the version of a message for the brokers' protocol: of the newest release that is not newer."""
+        """Return the version of a message in the newest release that is not newer than the brokers' protocol."""
         protocol = release_number(self.setting.protocol.partition("-")[0])
         return max((version for first, version in versions.items() if first <= protocol), default=oldest)
 
     def partition(self, text: str) -> TopicPartition:
-        """Return the partition that a text names, `orders-0`; by default the first there is."""
+        """Return the partition that a text names, such as `orders-0`; by default the first one."""
         known = self.partitions()
         if not known:
             raise BadStep("there is no topic", "create=TOPIC:1,2 makes one")

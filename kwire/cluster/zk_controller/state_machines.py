@@ -332,7 +332,7 @@ class PartitionStateMachine:
     def handle(
         self, partitions: Iterable[TopicPartition], target: PartitionStates, elect: Elector = elect_for_offline
     ) -> None:
-        """Move partitions to a state, and send what that makes necessary."""
+        """Move partitions to a state, and send the requests that this requires."""
         allowed = [one for one in partitions if self.context.partition_state(one) in PREVIOUS_PARTITION_STATES[target]]
         for partition in allowed:
             if target is P.NON_EXISTENT:
@@ -473,7 +473,7 @@ class ReplicaStateMachine:
 
 
 class Machines:
-    """The common ground of topics, deletions, reassignments and liveness; arguments as those of `KafkaController`."""
+    """What topics, deletions, reassignments and liveness share; arguments as for `KafkaController`."""
 
     def __init__(
         self,
