@@ -208,7 +208,7 @@ class Head:
         self._search = None if whole else Search(lambda: REQUESTS, self._judge)
 
     def add(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         if self._search is not None:
             self._search.packet(len(self.data))
         if len(self._packets) < STARTS:

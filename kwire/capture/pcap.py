@@ -469,7 +469,7 @@ class PcapReader:
         return self._is_header(place) and self._is_near(self._unpack(self.cursor.data, self.cursor.pos + place)[0])
 
     def _is_header(self, place: int) -> bool:
-        """Whether the numbers are valid for a header of any time."""
+        """Whether the numbers are valid in a record header, whatever its time."""
         _, ticks, captured, length = self._unpack(self.cursor.data, self.cursor.pos + place)
         return bool(0 < captured <= min(length, self._most) and length <= LONGEST and ticks * self.tick < SECOND)
 

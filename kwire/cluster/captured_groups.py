@@ -107,7 +107,7 @@ class ConsumerGroups:
         return True
 
     def _rename(self, word: str, name: str) -> None:
-        """Give partitions that were known by their topic's id alone its name."""
+        """Name the partitions whose topic was known only by its id."""
 
         def named(partition: TopicPartition) -> TopicPartition:
             return (name, partition[1]) if partition[0] == word else partition

@@ -201,7 +201,7 @@ class Random:
         return drawn % stop
 
     def shuffle(self, x: MutableSequence[Any]) -> None:
-        """Do `Collections.shuffle` in place."""
+        """Shuffle in place, as `Collections.shuffle` does."""
         for last in range(len(x) - 1, 0, -1):
             other = self.randrange(last + 1)
             x[last], x[other] = x[other], x[last]

@@ -126,7 +126,7 @@ def _leader(state: ClusterState, record: Any) -> None:
 
 
 def _word(value: IntEnum) -> str:
-    """Return the name of a value of an enum; its number where Kafka has given it no name yet."""
+    """Return the name of an enum value; its number if it has no name."""
     return value.name or str(int(value))
 
 

@@ -152,7 +152,7 @@ class EvenSets:
 
 
 class _Nearest:
-    """Finds the even set that keeps most brokers: at each node, the children that lose least by it get fewer replicas."""
+    """Finds the even set that keeps most brokers: at each node, children that lose least by it get fewer replicas."""
 
     def __init__(self, sets: EvenSets, wanted: int, first: int, loads: Sequence[int], turn: int) -> None:
         self._sets, self._wanted, self._first, self._loads, self._turn = sets, wanted, first, loads, turn

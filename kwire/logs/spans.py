@@ -52,14 +52,14 @@ class Explained(NamedTuple):
 
 
 def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[Explained, Explained | None]:
-    """Say which byte of a batch is which field.
+    """Map each byte of a batch to its field.
 
     Args:
         batch: of a log.
         limit: the most bytes that its records may take once decompressed.
 
     Returns:
-        The batch; and its records decompressed, where they are compressed and can be.
+        The batch; if its records are compressed and can be decompressed, the decompressed records too.
 
     Raises:
         MissingExtra: the compression needs a library that is not installed.

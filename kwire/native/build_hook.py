@@ -1,4 +1,4 @@
-"""Writes stubs and compiles the native engine while kwire is installed: a build hook of hatchling, no use afterwards.
+"""Writes stubs and compiles the native engine while kwire is installed: a build hook of hatchling, not used afterwards.
 
 Where there is no C compiler, or no headers of Python, the installation goes on without the engine and says so once;
 kwire then decodes by generated Python. `KWIRE_BUILD=required` makes that an error, `KWIRE_BUILD=none` leaves it out.

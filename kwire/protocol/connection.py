@@ -412,7 +412,7 @@ class Connection(ConnectionState):
         return None
 
     def _receive(self, data: bytes, from_client: bool | None, time: Any, fault: DecodeError | None) -> Header:
-        """Take any frame."""
+        """Process any frame."""
         if fault is not None:
             if loses(fault):
                 self.lossy = True

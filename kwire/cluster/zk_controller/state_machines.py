@@ -102,7 +102,7 @@ class ControllerContext:
         return self.partition_states.get(partition, PartitionStates.NON_EXISTENT)
 
     def is_deleted(self, partition: TopicPartition) -> bool:
-        """Return whether the partition's topic waits for its deletion."""
+        """Whether the topic of the partition is queued for deletion."""
         return partition[0] in self.topics_to_delete
 
     def forget_partition(self, partition: TopicPartition) -> None:
@@ -172,7 +172,7 @@ def elect_reassigned(
 def elect_for_shutdown(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """Choose a replica whose broker does not shut down, and take those that do from the ISR. As `elect_for_offline`."""
+    """Choose a replica whose broker is not shutting down, and remove the others from the ISR. As `elect_for_offline`."""
     replicas = [
         one
         for one in context.assignments[partition].replicas
