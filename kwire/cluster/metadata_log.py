@@ -306,7 +306,7 @@ class MetadataLog:
         self._snapshot_file: list[LoggedRecord] | None = None
 
     def append(self, records: Iterable[LoggedRecord]) -> Iterator[LoggedRecord]:
-        """Apply committed records in the order of their offsets; yields each when `state` has it.
+        """Apply committed records in the order of their offsets; yield each when `state` has it.
 
         A record that is known already, or that a transaction aborts, is not yielded.
         """
@@ -356,7 +356,7 @@ class MetadataLog:
         self._waiting[record.offset] = record
 
     def fetched_snapshot(self, response: Any) -> bool:
-        """Take a part of a snapshot in a FetchSnapshot response; returns whether the state is that of the snapshot."""
+        """Take a part of a snapshot in a FetchSnapshot response; return whether the state is that of the snapshot."""
         found = False
         for one in (one for topic in response.topics for one in topic.partitions if is_of_metadata_log(response)):
             key = one.snapshot_id.end_offset, one.snapshot_id.epoch
@@ -370,7 +370,7 @@ class MetadataLog:
         return found
 
     def restore(self, records: Iterable[LoggedRecord], end: int) -> bool:
-        """Replace the state by that of a snapshot; returns whether it was replaced.
+        """Replace the state by that of a snapshot; return whether it was replaced.
 
         Args:
             records: of the snapshot.
@@ -386,7 +386,7 @@ class MetadataLog:
         return True
 
     def read(self, record: LoggedRecord, snapshot_end: int) -> Iterator[LoggedRecord]:
-        """Take the next record of a file, a log segment or a snapshot; yields as `append`, of a snapshot its last.
+        """Take the next record of a file, a log segment or a snapshot; yield as `append`, of a snapshot its last.
 
         Args:
             record: the next one.

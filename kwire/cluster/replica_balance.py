@@ -457,7 +457,7 @@ class EvenBytes:
             pass  # a broker that could not be relieved may be, once others are
 
     def _pass(self) -> bool:
-        """Relieve each broker as long as that is possible; returns whether any was."""
+        """Relieve each broker as long as that is possible; return whether any was."""
         left, changed = set(range(len(self.loads))), False
         while left:
             broker = max(left, key=lambda one: (self.loads[one], one))

@@ -61,7 +61,7 @@ class Znodes:
         return tuple(self._listed.values())
 
     def take(self, znode: Znode) -> Iterator[Event]:
-        """Apply the current data of a znode; yields the partitions that change. Older data of a znode is ignored."""
+        """Apply the current data of a znode; yield the partitions that change. Older data of a znode is ignored."""
         match = _PATH.fullmatch(znode.path)
         if match is None:
             return

@@ -52,7 +52,7 @@ def encode_subscription(subscription: Any, version: int | None = None) -> bytes:
     """Encode a subscription.
 
     Args:
-        subscription: a `ConsumerProtocolSubscription`, or an `Embedded` that was decoded, which is encoded to the same bytes.
+        subscription: a `ConsumerProtocolSubscription`, or a decoded `Embedded`, which is encoded to the same bytes.
         version: of a message; None for the highest. One above 3 is written as 3, as Kafka does.
 
     Raises:

@@ -450,7 +450,7 @@ class SegmentReader:
         yield from self._cuts()
 
     def finish(self) -> Iterator[Cut]:
-        """End the input; yields the remaining entries."""
+        """End the input; yield the remaining entries."""
         self._final = True
         yield from self._cuts()
         if self._zeros is not None:

@@ -149,7 +149,7 @@ class ZooKeeperConnection:
         self._is_new = [True, True]
 
     def packet(self, is_client: bool, data: bytes, time: float | None) -> Iterator[Znode]:
-        """Take the next packet; yields the znodes that it contains.
+        """Take the next packet; yield the znodes that it contains.
 
         Args:
             is_client: whether the client sent it.

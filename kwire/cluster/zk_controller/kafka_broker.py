@@ -57,7 +57,7 @@ class PartitionLog:
         self.records += records
 
     def truncate(self, offset: int) -> None:
-        """Drop the records from an offset on, and the knowledge that they were committed."""
+        """Drop the records from an offset on; the high watermark is at most that offset then."""
         del self.records[offset:]
         self.high_watermark = min(self.high_watermark, offset)
 
@@ -140,7 +140,7 @@ class LogManager:
         return True
 
     def fail(self, directory: str) -> list[TopicPartition]:
-        """Take a directory for bad; returns the partitions whose replicas were on it."""
+        """Take a directory for bad; return the partitions whose replicas were on it."""
         if directory not in self.live:
             return []
         self.live.remove(directory)
@@ -200,7 +200,7 @@ class Partition:
         self._advance()
 
     def append(self, values: list[Any]) -> int:
-        """Write records as the leader; returns the offset of the first."""
+        """Write records as the leader; return the offset of the first."""
         assert self.log is not None
         first = self.log.end_offset
         self.log.append([(self.leader_epoch, value) for value in values])
@@ -223,7 +223,7 @@ class Partition:
         return Fetched(tuple(self.log.records[asked.offset :]), self.log.high_watermark)
 
     def follow(self, asked: Fetch, sent: Fetched) -> bool:
-        """Apply the leader's answer; returns whether it still answers this replica's next request."""
+        """Apply the leader's answer; return whether it still answers this replica's next request."""
         if self.log is None or self.is_leader or asked != self.fetch():
             return False
         if sent.cut_at is not None:
@@ -277,7 +277,7 @@ class ReplicaManager:
         return len(self.offline)
 
     def become_leader_or_follower(self, request: Any, version: int, is_alive: Callable[[int], bool]) -> Any:
-        """Apply a LeaderAndIsrRequest; returns the response, with an error per partition.
+        """Apply a LeaderAndIsrRequest; return the response, with an error per partition.
 
         Args:
             request: of any version; below 1 no replica counts as new.
@@ -313,7 +313,7 @@ class ReplicaManager:
         return NONE
 
     def stop_replicas(self, request: Any) -> Any:
-        """Apply a StopReplicaRequest: stop or delete replicas; returns the response."""
+        """Apply a StopReplicaRequest: stop or delete replicas; return the response."""
         if request.controller_epoch < self.controller_epoch:
             return stop_replica_response(STALE_CONTROLLER_EPOCH, {})
         self.controller_epoch = request.controller_epoch
@@ -339,7 +339,7 @@ class ReplicaManager:
         return NONE
 
     def log_dir_failed(self, directory: str) -> list[TopicPartition]:
-        """Stop serving the replicas in a bad directory, as after a StopReplica; returns their partitions."""
+        """Stop serving the replicas in a bad directory, as after a StopReplica; return their partitions."""
         for one in (lost := self.logs.fail(directory)):
             self._lose(one)
         return lost
@@ -361,7 +361,7 @@ class ReplicaManager:
         return partition if partition.is_leader and partition.log is not None else NOT_LEADER_OR_FOLLOWER
 
     def change_isr(self, one: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
-        """Write another ISR as the leader; returns whether ZooKeeper took it.
+        """Write another ISR as the leader; return whether ZooKeeper took it.
 
         It does not if the controller has written since: then a LeaderAndIsrRequest is on its way.
         """
@@ -449,7 +449,7 @@ class KafkaBroker:
         return self.metadata.brokers is not None and broker_id in self.metadata.brokers
 
     def log_dir_failed(self, directory: str) -> list[TopicPartition]:
-        """Handle the failure of a log directory (scenario 2); returns the partitions whose replicas were in it.
+        """Handle the failure of a log directory (scenario 2); return the partitions whose replicas were in it.
 
         The broker notifies the controller by a znode. After the failure of its last directory it stops without a
         notification.

@@ -92,7 +92,7 @@ class Topics(_UsesMachines):
         self.zk.delete(events)
 
     def _learn_topics(self) -> list[TopicPartition]:
-        """Read assignments from ZooKeeper; returns the partitions that are new."""
+        """Read assignments from ZooKeeper; return the partitions that are new."""
         new = []
         for topic, stored in self.zk.topics().items():
             if topic in self.context.topics_to_delete:
@@ -494,7 +494,7 @@ class KafkaController(_UsesMachines):
             self.deletion.answered(broker_id, {one: code for one, code in errors.items() if one in deleted})
 
     def on_controlled_shutdown(self, request: Any) -> Any:
-        """Move leaders off a broker that is about to stop; returns the ControlledShutdownResponse."""
+        """Move leaders off a broker that is about to stop; return the ControlledShutdownResponse."""
         broker_id = request.broker_id
         self.context.shutting_down.add(broker_id)
         moved = [

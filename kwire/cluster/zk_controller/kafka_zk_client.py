@@ -64,7 +64,7 @@ class Ensemble:
         self._numbers: dict[str, int] = {}
 
     def create(self, path: str, data: bytes = b"", *, owner: int | None = None, sequential: bool = False) -> str | None:
-        """Create a node; returns its path, or None if it exists. A sequential node gets a number after its name."""
+        """Create a node; return its path, or None if it exists. A sequential node gets a number after its name."""
         if sequential:
             number = self._numbers.get(path, 0)
             self._numbers[path] = number + 1
@@ -78,7 +78,7 @@ class Ensemble:
         return path
 
     def set(self, path: str, data: bytes, version: int | None = None) -> int | None:
-        """Write a node, if it still has this version; returns its new version, or None if it has not."""
+        """Write a node, if it still has this version; return its new version, or None if it has not."""
         node = self.nodes.get(path)
         if node is None or (version is not None and node.version != version):
             return None
@@ -158,7 +158,7 @@ class KafkaZkClient:
         return found
 
     def elect_controller(self, broker_id: int) -> int | None:
-        """Become the controller if there is none; returns the new controller epoch, or None."""
+        """Become the controller if there is none; return the new controller epoch, or None."""
         node = Controller(brokerid=broker_id, timestamp="0", version=1)
         if self.zk.create(CONTROLLER, write_znode(node), owner=self.session) is None:
             return None
@@ -210,11 +210,11 @@ class KafkaZkClient:
         return None if node is None else _leader_and_isr(state_path(partition), node)
 
     def create_state(self, partition: TopicPartition, state: LeaderAndIsr) -> bool:
-        """Write a partition's first state; returns whether there was none."""
+        """Write a partition's first state; return whether there was none."""
         return self.zk.create(state_path(partition), _state_data(state)) is not None
 
     def set_state(self, partition: TopicPartition, state: LeaderAndIsr) -> int | None:
-        """Write a partition's state if its znode still has the version that was read; return the new state, or None."""
+        """Write a partition's state if its znode still has the version that was read; return the new version, else None."""
         return self.zk.set(state_path(partition), _state_data(state), state.zk_version)
 
     def notify_log_dir_failure(self, broker_id: int) -> None:

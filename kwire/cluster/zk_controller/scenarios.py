@@ -194,7 +194,7 @@ class Scenario:
         self.cluster.start(broker_id, registration)
 
     def _settle(self) -> None:
-        """Let everything happen that can, and followers come into the ISR; then reassignments may be over."""
+        """Run all pending steps, then let followers replicate, which may complete reassignments."""
         self.cluster.run()
         for partition in self.partitions():
             self.cluster.replicate(partition)
@@ -219,7 +219,7 @@ class Scenario:
         self._recorder.note(frame=Frame(data, source))
 
     def exchange(self, host: str, broker_id: int, request: Any, version: int, answer: Callable[[], Any]) -> Any:
-        """Send a request to a broker on a new connection; returns the response."""
+        """Send a request to a broker on a new connection; return the response."""
         connection = self._connection(host)
         name = "kwire" if host == CLIENT else f"broker-{host.rpartition('.')[2]}"
         self._note(connection, broker_id, encode_request(request, version, correlation_id=1, client_id=name), "request")

@@ -270,7 +270,7 @@ class JbodCluster(Steps):
         self.expire(broker_id)
 
     def elect(self, broker_id: int) -> bool:
-        """Let a running broker try to become the controller; returns whether it did."""
+        """Let a running broker try to become the controller; return whether it did."""
         host = self.hosts[broker_id]
         epoch = self.client(broker_id).elect_controller(broker_id) if host.broker else None
         if epoch is None:
@@ -306,7 +306,7 @@ class JbodCluster(Steps):
         self.hosts[broker_id].disks[directory].works = False
 
     def notice(self, broker_id: int, directory: str) -> list[TopicPartition]:
-        """Let a broker touch a log directory; returns the partitions it loses, if the disk has failed."""
+        """Let a broker touch a log directory; return the partitions it loses, if the disk has failed."""
         host = self.hosts[broker_id]
         if host.broker is None or host.disks[directory].works:
             return []

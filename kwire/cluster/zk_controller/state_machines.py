@@ -172,7 +172,7 @@ def elect_reassigned(
 def elect_for_shutdown(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """Choose a replica whose broker is not shutting down, and remove the others from the ISR. As `elect_for_offline`."""
+    """Choose a replica whose broker is not shutting down; the others leave the ISR. As `elect_for_offline`."""
     replicas = [
         one
         for one in context.assignments[partition].replicas
