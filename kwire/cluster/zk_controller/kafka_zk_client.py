@@ -214,7 +214,7 @@ class KafkaZkClient:
         return self.zk.create(state_path(partition), _state_data(state)) is not None
 
     def set_state(self, partition: TopicPartition, state: LeaderAndIsr) -> int | None:
-        """Write a partition's state if its znode still has the version that was read; return the new version, else None."""
+        """Write a partition's state if its znode has the version that was read; return the new version, or None."""
         return self.zk.set(state_path(partition), _state_data(state), state.zk_version)
 
     def notify_log_dir_failure(self, broker_id: int) -> None:
