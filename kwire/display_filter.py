@@ -331,6 +331,16 @@ def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
     return DisplayFilter(text, messages, holds)
 
 
+def names_property(name: str, *texts: str | None) -> bool:
+    """Return whether filters or lists of paths name a property of frames. Raises FilterError.
+
+    >>> names_property("latency", None, "api == 'X' and latency > 1s"), names_property("latency", "api == 'latency'")
+    (True, False)
+    """
+    found = (token for text in texts if text for token in tokens(text))
+    return any(token.kind == "path" and snake_case(str(token.value)) == name for token in found)
+
+
 def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:
     """Read a path, as `--fields` takes it.
 

@@ -11,30 +11,31 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import nlargest
 from itertools import chain, groupby, islice
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from ..codecs.columns import need_libraries
 from ..codecs.json import uuid_text
-from ..display_filter import FieldPath, parse_path
+from ..display_filter import FieldPath, names_property, parse_path
+from ..input import Dump
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
-from ..protocol import Result, Token, Undecodable
-from ..protocol.framing import CutShort, NoFrame, NotKafka
+from ..protocol import FrameDecoder, Result, Token, Undecodable
+from ..protocol.framing import CapturedBatch, CutShort, NoFrame, NotKafka, count_frames
 from ..protocol.identify import Guess, guesses
 from ..protocol.results import with_response_frames
 from ..protocol.summary import MessageSummary
-from ..render.json_objects import envelope, record_envelope
-from ..render.line import unread_text
+from ..render.json_objects import envelope, json_line, record_envelope, record_json_line
+from ..render.line import MOST_TEXT, CapturedLines, FrameLines, JsonLines, unread_text
+from ..render.record_text import RecordLines
 from ..render.style import Style, escape, json_text, table
 from ..render.tree import RecordTree, title, tree
 from ..render.value_text import count_text
 from ..sensitive_fields import HIDDEN, Hidden
-from ..spec.catalog import Catalog
+from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions
-from .filters import LogFilter, add_filters, entries, filter_for, is_bad, is_faulty, pushed_filter
+from .filters import Entry, LogFilter, Ours, add_filters, entries, filter_for, is_bad, is_faulty, ours, pushed_filter
 from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
-from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_live, is_quick, ours
 from .options import add_colour, add_command, add_inputs, add_keylog
 from .terminal import Paged, paged, remark, style_for, with_progress
 
@@ -136,8 +137,7 @@ def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counte
     """Return the items that the filters leave, counted."""
     catalog = catalog_of(options)
     wanted, of_log = filter_for(options, catalog, summary), LogFilter(options)
-    names_responses = "response_frame" in " ".join(filter(None, (options.fields, options.where)))
-    names_responses |= options.response_frames
+    names_responses = options.response_frames or names_property("response_frame", options.where, options.fields)
     pushed = None if names_responses else pushed_filter(options, catalog)
     salvage = not options.strict
     found = _read(options, salvage, pushed)
@@ -450,3 +450,214 @@ def _separated(header: list[str], rows: Iterator[list[list[Any]]], form: str) ->
         yield line.getvalue()
         line.seek(0)
         line.truncate()
+
+
+T = TypeVar("T")
+Item = Result | Entry | DiskEntry
+ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
+
+
+def are_for(options: argparse.Namespace) -> bool:
+    """Whether the options ask for lines of all frames, each read as what it says it is."""
+    chosen = (
+        options.response_frames
+        or options.sort
+        or options.api
+        or options.conn
+        or options.errors
+        or options.named
+        or options.body
+    )
+    bounded = any(value is not None for value in (options.client, options.since, options.until, options.where))
+    bounded |= options.response_frames or options.sort is not None
+    bounded |= options.first is not None or options.request is not None or options.fields is not None or options.count
+    as_text = not (options.json or options.verbose or is_live(options))
+    return bool((options.jsonl or as_text) and not chosen and not bounded)
+
+
+def is_live(options: argparse.Namespace) -> bool:
+    """Whether frames are shown as they come: from standard input, or of what is followed."""
+    return options.follow or "-" in options.files
+
+
+def is_quick(dump: Dump, reading: Reading) -> bool:
+    """Whether a dump is a capture, of what Kafka released."""
+    return dump.captured is not None and reading.catalog is catalog_for()
+
+
+class Writer(Protocol):
+    """Writes the lines of one capture from bytes."""
+
+    def written(
+        self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield lines of a batch, each time with the number of frames they are of.
+
+        Args:
+            batch: the frames.
+            number: of the first one in the capture.
+            carefully: writes what had to be decoded.
+        """
+
+
+class Form(Protocol):
+    """How items are written."""
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> Writer:
+        """Return what writes the lines of a capture."""
+
+    def text(self, item: Item) -> str:
+        """Return what is written of an item, with its newline."""
+
+    def end(self) -> str:
+        """Return what is written behind all items."""
+
+
+class AsJson:
+    """Items as JSON lines."""
+
+    writer = JsonLines
+
+    def text(self, item: Item) -> str:
+        """Return the line of an item."""
+        return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n"
+
+    def end(self) -> str:
+        """Return nothing."""
+        return ""
+
+
+class AsText:
+    """Items as lines; a frame that is the only item as a tree.
+
+    Args:
+        summary: extracts topics and errors.
+        style: colours and width.
+        live: write each line at once; if it was the only one, its fields follow.
+        wanted: asked of all items, in order, whether they are shown.
+    """
+
+    def __init__(
+        self,
+        summary: MessageSummary,
+        style: Style,
+        *,
+        live: bool = False,
+        wanted: Callable[[Item], bool] = lambda item: True,
+    ) -> None:
+        self._style, self._live, self._wanted = style, live, wanted
+        self._records, self._frames = RecordLines(style), FrameLines(summary, style)
+        self._first: Item | None = None  # until there is another
+        self._count = 0
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> Writer:
+        """Return what writes the lines of a capture."""
+        return _BehindTheFirst(CapturedLines(decoder, file, self._frames, sealed=sealed), self)
+
+    @property
+    def has_several(self) -> bool:
+        """Whether several items were written, so that none is the only one."""
+        return self._count > 1
+
+    def text(self, item: Item) -> str:
+        """Return the line of an item; of the first one nothing yet, unless it is shown live or no frame."""
+        if not self._wanted(item):
+            return ""
+        self._count += 1
+        if self._count == 1:
+            self._first = item
+            return self._line(item) if self._live or isinstance(item, ENTRY) else ""
+        first, self._first = self._first, None
+        is_held = first is not None and not (self._live or isinstance(first, ENTRY))
+        return (self._line(first) if is_held else "") + self._line(item)  # type: ignore[arg-type]
+
+    def end(self) -> str:
+        """Return the fields of the only item, if that is a frame."""
+        if self._count != 1 or self._first is None or isinstance(self._first, ENTRY):
+            return ""
+        return "".join(f"{line}\n" for line in [*tree(self._first, self._style)][self._live :])
+
+    def _line(self, item: Item) -> str:
+        if isinstance(item, ENTRY):
+            return "".join(f"{line}\n" for line in self._records.lines(item))
+        return self._frames.text(item)
+
+
+class _BehindTheFirst:
+    """Writes lines once there are several; before that, results, of which one may be shown as a tree."""
+
+    def __init__(self, writer: CapturedLines, form: AsText) -> None:
+        self._writer, self._form = writer, form
+        self.decoder: FrameDecoder = writer.decoder
+
+    def written(
+        self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield lines of a batch, as a `Writer` does."""
+        at = 0
+        while at < len(batch) and not self._form.has_several:
+            captured = batch[at]
+            at += 1
+            if type(captured) is tuple:
+                yield carefully(self._writer.result(captured, number)), 1
+                number += 1
+            else:
+                self._writer.forget(captured)
+        yield from self._writer.written(batch, number, carefully, at)
+
+
+class Lines:
+    """The lines of one capture.
+
+    Args:
+        dump: the capture.
+        reading: how what is odd in it is decoded.
+        form: how it is written.
+        count: notes what was decoded so.
+        passed: gets the number of all other frames.
+    """
+
+    def __init__(
+        self, dump: Dump, reading: Reading, form: Form, count: Callable[[Any], None], passed: Callable[[int], None]
+    ) -> None:
+        self.dump: Dump = dump
+        self.form, self.count, self.passed = form, count, passed
+        self._part = partial(part_read, reading.options)
+        self._decoder, self._seal = reading.decoder(), reading.seal
+        self._quick = form.writer(self._decoder, dump.file, sealed=reading.sealed)
+        self._number = self._frames = self._size = 0  # frames that were not decoded, and characters, not given out yet
+        self._lines: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield lines, with their newlines, as many together as the capture gives at once."""
+        assert self.dump.captured is not None
+        for batch in with_progress(self.dump.captured, self._part, weight=count_frames, wanted=not sys.stdout.isatty()):
+            try:
+                yield from self._written(batch)
+            except KeyboardInterrupt:
+                yield self._taken()
+                raise
+
+    def _written(self, batch: CapturedBatch) -> Iterator[str]:
+        """Yield the lines of a batch; many at once."""
+        for text, frames in self._quick.written(batch, self._number, self._carefully):
+            self._number += frames
+            self._frames += frames
+            self._lines.append(text)
+            self._size += len(text)
+            if self._size > MOST_TEXT:
+                yield self._taken()
+        yield self._taken()
+
+    def _carefully(self, result: Result) -> str:
+        result = self._seal(result)
+        self.count(result)
+        self._frames -= 1
+        return self.form.text(result)
+
+    def _taken(self) -> str:
+        text = "".join(self._lines)
+        self.passed(self._frames)
+        self._frames = self._size = 0
+        self._lines.clear()
+        return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
@@ -16,9 +16,11 @@ from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..logs.checks import rebuild
 from ..logs.spans import explain_batch, has_secrets, mask_log_bytes, mask_record
 from ..protocol import Frame, Request, Response, Result, Undecodable
+from ..protocol.framing import NotKafka
 from ..protocol.results import client_of
 from ..protocol.summary import MessageSummary
 from ..render.record_text import batch_text
+from ..render.tree import is_note
 from ..sensitive_fields import Hidden
 from ..spec.catalog import Catalog
 from .inputs import PushedFilter, UsageError, name_and_version, named_codecs
@@ -297,3 +299,34 @@ def log_difference(item: LogBatch | LogBytes) -> dict[str, Any] | None:
         "again": str(Hidden(again[byte:])) if hidden else again[byte : byte + 8].hex(" "),
         "reason": faults or "another way to write the same" + (", in decompressed records" * compared.inside),
     }
+
+
+class Ours:
+    """Decides which frames are shown.
+
+    A remark on a connection is shown once. Streams of other protocols are left out, since a summary names them.
+
+    Args:
+        foreign: show the streams of other protocols.
+    """
+
+    def __init__(self, *, foreign: bool = False) -> None:
+        self._foreign = foreign
+        self._noted: set[tuple[str, object]] = set()
+
+    def __call__(self, item: object) -> bool:
+        """Whether an item is shown; called once for each."""
+        if not isinstance(item, Undecodable) or not is_note(item):
+            return True
+        source = item.frame.source
+        key = item.error.code, source.connection if source.connection is not None else source.frame
+        if isinstance(item.error, NotKafka):
+            return self._foreign
+        is_new = key not in self._noted
+        self._noted.add(key)
+        return is_new
+
+
+def ours(decoded: Iterable[Other], *, foreign: bool = False) -> Iterator[Other]:
+    """Leave out the frames that `Ours` does not show."""
+    return filter(Ours(foreign=foreign), decoded)

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
+from ..display_filter import names_property
 from ..protocol import Frame, FrameDecoder
 from ..protocol.headers import Header
 from ..protocol.summary import MessageSummary
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the chosen frames; returns 1 if none was chosen."""
     if not options.write:
         raise UsageError("slice takes FILE and -w OUT, and filters such as --where 'latency > 1s'")
-    if "response_frame" in (options.where or ""):
+    if names_property("response_frame", options.where):
         raise UsageError("response_frame: slice does not know it; requests come with their responses anyway")
     catalog = catalog_of(options)
     wanted = filter_for(options, catalog, MessageSummary())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli import lines as lines_module
+from kwire.cli import decode
 from kwire.cli.main import parser_for
 from kwire.protocol.header_reader import Kinds
 from tests.capture.building import Talk, capture
@@ -91,7 +91,7 @@ def test_many_lines_come_in_pieces(
 ) -> None:
     path = capture_of(tmp_path, kafka(), kafka(50001))
     _, whole, _ = both_ways(capsys, str(path))
-    monkeypatch.setattr(lines_module, "MOST_TEXT", 600)
+    monkeypatch.setattr(decode, "MOST_TEXT", 600)
     monkeypatch.setattr("kwire.render.line.MOST_TEXT", 600)
     written: list[str] = []
     monkeypatch.setattr("kwire.cli.decode._printer", lambda pager: written.append)
@@ -119,8 +119,8 @@ def test_an_interrupt_prints_what_was_read_and_counts_it(
 
 def test_what_chooses_or_names_needs_decoded_frames() -> None:
     parse = parser_for().parse_args
-    assert lines_module.are_for(parse(["decode", "--jsonl", "x"]))
-    assert lines_module.are_for(parse(["decode", "--jsonl", "x", "--show-secrets", "--strict"]))
+    assert decode.are_for(parse(["decode", "--jsonl", "x"]))
+    assert decode.are_for(parse(["decode", "--jsonl", "x", "--show-secrets", "--strict"]))
     for options in (
         ["--api", "Fetch"],
         ["--client", ""],
@@ -129,13 +129,13 @@ def test_what_chooses_or_names_needs_decoded_frames() -> None:
         ["--from", "0"],
         ["--to", "1"],
     ):
-        assert not lines_module.are_for(parse(["decode", "--jsonl", "x", *options]))
-        assert not lines_module.are_for(parse(["decode", "x", *options]))
-    assert lines_module.are_for(parse(["decode", "x", "y"]))
-    assert not lines_module.are_for(parse(["decode", "x", "-"]))
-    assert not lines_module.are_for(parse(["decode", "x", "-v"]))
-    assert not lines_module.are_for(parse(["decode", "--jsonl", "x", "--as", "Metadata:1"]))
-    assert not lines_module.are_for(parse(["decode", "--json", "x"]))
+        assert not decode.are_for(parse(["decode", "--jsonl", "x", *options]))
+        assert not decode.are_for(parse(["decode", "x", *options]))
+    assert decode.are_for(parse(["decode", "x", "y"]))
+    assert not decode.are_for(parse(["decode", "x", "-"]))
+    assert not decode.are_for(parse(["decode", "x", "-v"]))
+    assert not decode.are_for(parse(["decode", "--jsonl", "x", "--as", "Metadata:1"]))
+    assert not decode.are_for(parse(["decode", "--json", "x"]))
 
 
 def test_drafts_are_decoded_frame_by_frame(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
