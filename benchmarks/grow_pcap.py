@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from kwire.capture.link_layers import ACK, SYN, Segment, segment_of, turned
 from kwire.capture.pcap import FILE_HEADER, SECOND, Packet
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 
 FIRST_PORT, LAST_PORT = 1024, 65535
 MAGIC_NANOSECONDS = b"\x4d\x3c\xb2\xa1"

@@ -1,4 +1,13 @@
-"""Converts hex text to bytes, in the dialect of the tool that wrote it; `DIALECTS` is the table of the forms."""
+"""Converts hex text to bytes, in the dialect of the tool that wrote it; `DIALECTS` is the table of the forms.
+
+One form is the golden fixture, an annotated hexdump whose first lines name the message and the writer of the bytes:
+
+    # fixture: MetadataResponse v12 body
+    # writer: Apache Kafka 4.4.0
+    00000000  00 00 00 05  throttle_time_ms = 5
+
+`frame` instead of `body`: size, header and body. `# profile: KIP-36` for a draft. Other lines with `#` are comments.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +22,7 @@ from typing import NamedTuple
 from .caches import lazy_pattern
 from .errors import DumpError
 
-__all__ = ["DIALECTS", "HexText", "parse_hex_text", "read_hex_text"]
+__all__ = ["DIALECTS", "Fixture", "HexText", "check_writer", "parse_fixture", "parse_hex_text", "read_hex_text"]
 
 _TOKEN = lazy_pattern(r"""\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\(0(?![0-7])|[abtnvfr\\'"])|([^\\])""")
 _SHORT = dict(zip("0abtnvfr\\'\"", b"\0\a\b\t\n\v\f\r\\'\"", strict=True))
@@ -438,3 +447,52 @@ class _Reading:
 
     def error(self, problem: str, hint: str = "") -> DumpError:
         return DumpError(problem, file=self.file, line=self.number, hint=hint)
+
+
+_FIRST = lazy_pattern(r"# fixture: ([A-Za-z0-9]+) v([0-9]{1,5}) (frame|body)")
+_LINE = lazy_pattern(r"# (profile|writer): (\S.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """A message's bytes, with their origin. `head` has all lines with `#`, which are kept when the fixture is written
+    again.
+    """
+
+    message: str
+    version: int
+    bare: bool
+    profile: str | None
+    writer: str
+    data: bytes
+    head: tuple[str, ...]
+
+
+def parse_fixture(text: str, file: str = "") -> Fixture | None:
+    """Read a fixture; None if the text does not begin as one.
+
+    Raises:
+        DumpError: it starts as one and is not; or its writer is missing, or kwire.
+    """
+    head = tuple(line.rstrip() for line in text.splitlines() if line.startswith("#"))
+    if not head or not head[0].startswith("# fixture:"):
+        return None
+    first = _FIRST.fullmatch(head[0])
+    if first is None:
+        raise DumpError("the first line is not right", file=file, line=1, hint="# fixture: NAME vN body (or: frame)")
+    about = [(match[1], match[2]) for match in map(_LINE.fullmatch, head) if match]
+    writers = [value for key, value in about if key == "writer"]
+    for writer in writers or [""]:
+        check_writer(writer, file)
+    has_bytes = any(line.strip() and not line.startswith("#") for line in text.splitlines())  # some have none at all
+    data = parse_hex_text(text, file)[0] if has_bytes else b""
+    return Fixture(first[1], int(first[2]), first[3] == "body", dict(about).get("profile"), writers[0], data, head)
+
+
+def check_writer(writer: str, file: str = "") -> None:
+    """Refuse bytes without a writer, and bytes that kwire wrote: they would prove nothing."""
+    if not writer.strip():
+        raise DumpError("no line names the writer of the bytes", file=file, hint="# writer: Apache Kafka 3.9.2")
+    if "kwire" in writer.lower():
+        problem = "kwire wrote these bytes, so they prove nothing"
+        raise DumpError(problem, file=file, hint="take bytes that another implementation wrote, or write them by hand")

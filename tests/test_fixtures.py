@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from kwire.errors import DumpError
-from kwire.fixtures import check_writer, parse_fixture
+from kwire.hex_text import check_writer, parse_fixture
 
 BROKER = """\
 # fixture: Broker v0 body

@@ -70,7 +70,7 @@ def test_importing_costs_nothing() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-READERS = "kwire.hex_text kwire.fixtures kwire.logs kwire.records kwire.input.request_log kwire.input.packet_text"
+READERS = "kwire.hex_text kwire.hex_text kwire.logs kwire.records kwire.input.request_log kwire.input.packet_text"
 WRITERS = (
     "kwire.codecs.json kwire.codecs.generated_python kwire.redaction "
     + "kwire.render.line kwire.render.tree hexdump subprocess"

@@ -22,9 +22,8 @@ from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..capture.pcap import portions_of
 from ..capture.tcp_reassembly import Share
 from ..errors import DumpError, UnknownMessage, ZnodeError
-from ..input import Dump, open_dump
+from ..input import CAPTURES, Dump, open_dump, znode_text
 from ..input.files import open_file, unpacked
-from ..input.open import CAPTURES, znode_text
 from ..logs import LogBytes
 from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis

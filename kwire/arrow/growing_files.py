@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, NamedTuple
 from ..capture.pcap import FILE_HEADER, PORTION, PcapReader, portions_of
 from ..capture.pcapng import PcapngReader
 from ..errors import BadFrame, DumpError, KwireError
+from ..input import CAPTURES
 from ..input.files import open_file, unpacked
-from ..input.open import CAPTURES
 from ..logs.segment_reader import SHORT, credible_stop
 from ..protocol.headers import Apis
 from .frame_rows import Cut, State, Walker

@@ -12,9 +12,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from ..capture.pcap import portions_of
 from ..errors import DumpError
-from ..input import open_dump
+from ..input import CAPTURES, open_dump
 from ..input.files import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file, unpacked
-from ..input.open import CAPTURES
 from ..protocol.headers import Apis
 from .frame_rows import Pairing, State, Walker
 from .read_options import FRAMES, BadOption, Options

@@ -44,7 +44,6 @@ from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
 from ..input.compressed_blocks import Blocks, blocks_of
 from ..input.files import COMPRESSIONS, entries_in, open_file, unpacked
-from ..input.open import CAPTURES
 from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .frame_scan import FrameRanges, Part

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EncodeError
-from ..input.open import open_unpacked
+from ..input import open_unpacked
 from ..logs import DiskEntry, LogBatch, LogBytes
 from ..logs.checks import Difference, check_disk_file
 from ..logs.disk_files import DiskFile, base_offset_of

@@ -37,7 +37,7 @@ from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_repli
 from ..cluster.replica_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicaAssignment, InvalidReplicationFactor
-from ..input.open import read_znodes
+from ..input import read_znodes
 from ..logs import LogRecord
 from ..net.admin import LiveCluster, ask_sizes, under_way
 from ..net.client import Address, address

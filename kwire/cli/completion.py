@@ -189,7 +189,7 @@ def _profiles(line: _Line) -> Found:
 
 
 def _columns(line: _Line) -> Found:
-    from ..analysis import COLUMNS
+    from ..traffic import COLUMNS
 
     return dict.fromkeys(COLUMNS, "")
 

@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import Any
 
 from ..errors import DumpError, KwireError
-from ..input.open import read_text
+from ..input import read_text
 from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
 from ..protocol import Frame
 from ..render.schema_text import template

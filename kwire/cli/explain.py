@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from ..codecs.tracing import Span
 from ..errors import DumpError
-from ..fixtures import check_writer, parse_fixture
-from ..input.open import read_text
+from ..hex_text import check_writer, parse_fixture
+from ..input import read_text
 from ..logs import LogBatch, LogBytes
 from ..logs.spans import Explained, explain_batch, mask_explained
 from ..protocol import Result, Token, Undecodable

@@ -6,9 +6,9 @@ import argparse
 from functools import partial
 from typing import Any
 
-from ..analysis.report import CapturedTally, Tally, report_html
 from ..protocol.framing import count_frames
 from ..render.value_text import count_text
+from ..report import CapturedTally, Tally, report_html
 from .inputs import Reading, dumps_in, masker, part_read, title_of
 from .options import add_command, add_inputs
 from .output import output_text, refuse_input

@@ -17,7 +17,13 @@ from typing import Any
 
 import msgspec
 
-from ..analysis import (
+from ..capture.tcp_reassembly import ALL, Share
+from ..errors import KwireError, suggestion
+from ..native import ENGINE
+from ..protocol.framing import SECOND, BareToken, count_frames
+from ..render.style import escape, json_text, table
+from ..render.value_text import count_text
+from ..traffic import (
     COLUMNS,
     NOTHING,
     REASONS,
@@ -32,12 +38,6 @@ from ..analysis import (
     percentile,
     unspoken,
 )
-from ..capture.tcp_reassembly import ALL, Share
-from ..errors import KwireError, suggestion
-from ..native import ENGINE
-from ..protocol.framing import SECOND, BareToken, count_frames
-from ..render.style import escape, json_text, table
-from ..render.value_text import count_text
 from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release, part_read
 from .options import add_colour, add_command, add_files, add_keylog, add_profile
 from .terminal import remark, style_for, with_progress

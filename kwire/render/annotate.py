@@ -9,7 +9,7 @@ from ..caches import lazy_pattern
 from ..codecs import Codec
 from ..codecs.tracing import Span
 from ..errors import DumpError
-from ..fixtures import Fixture, check_writer, parse_fixture
+from ..hex_text import Fixture, check_writer, parse_fixture
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..spec.catalog import catalog_for
 from .style import PLAIN, Style, escape

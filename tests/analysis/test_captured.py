@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.analysis.report import CapturedTally, Tally, report_html
 from kwire.input import open_dump
 from kwire.native import ENGINE
 from kwire.protocol import FrameDecoder
 from kwire.redaction import mask
+from kwire.report import CapturedTally, Tally, report_html
 from tests.analysis.test_report_tally import refused
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import kwire
-from kwire.analysis.report import ROWS, Tally, report_html
+from kwire.report import ROWS, Tally, report_html
 from tests.analysis.test_report_tally import frame, refused, tallied
 from tests.browser import Structure, loaded
 from tests.conftest import ROOT

@@ -6,8 +6,8 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.analysis import Traffic, unspoken
 from kwire.errors import UnknownMessage
+from kwire.traffic import Traffic, unspoken
 from tests.protocol.test_decoder import request, response
 
 

@@ -12,7 +12,7 @@ import kwire
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.input_splits import Unit
 from kwire.arrow.read_options import Options
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 from tests.capture.building import enhanced, interface, section
 from tests.conftest import ROOT
 

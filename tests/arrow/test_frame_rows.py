@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.frame_rows import Cut, Pairing, Row, State, Walker
 from kwire.errors import BadFrame, DumpError
-from kwire.input.open import raw_frames
+from kwire.input import raw_frames
 from kwire.protocol import LIMIT, Request, Response, Token, Undecodable
 from kwire.protocol.framing import BrokenDump, CutShort, NamedEnds
 from kwire.protocol.headers import Apis

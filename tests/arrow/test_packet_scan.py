@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.packet_scan import PACKETS, VOID, Split, scan
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged
 from tests.capture.building import Talk as Conversation

@@ -12,7 +12,7 @@ import pytest
 import kwire
 from kwire import Request, Response, Undecodable
 from kwire.capture.link_layers import Segment, segment_of
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 from kwire.protocol import Token
 from kwire.protocol.framing import BareToken, BegunBefore, CutShort, Fragment, NoFrame, NotKafka
 from tests.capture.building import unaccounted

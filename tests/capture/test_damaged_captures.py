@@ -14,7 +14,7 @@ import pytest
 
 import kwire
 from kwire.capture.link_layers import ACK, FIN, RST, SYN, Segment, end_text, segment_of, turned
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 from kwire.protocol import Result, Token
 from kwire.protocol.framing import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.capture.building import Talk, changed, frames_of, unaccounted

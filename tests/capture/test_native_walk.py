@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.analysis import COLUMNS, Traffic
 from kwire.capture.frame_extractor import Streams
 from kwire.capture.link_layers import Segment, link_layout
 from kwire.capture.pcap import PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.capture.tcp_reassembly import EVERY, Limits
 from kwire.errors import DumpError
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 from kwire.native import ENGINE
 from kwire.protocol.framing import CapturedBatch
+from kwire.traffic import COLUMNS, Traffic
 from tests.capture import building
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section
 from tests.conftest import ROOT, SHARED, each_of

@@ -12,7 +12,7 @@ from kwire.capture import frame_extractor as streams
 from kwire.capture.frame_extractor import Streams
 from kwire.capture.pcap import PcapReader
 from kwire.capture.tcp_reassembly import ALL, Share
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 from tests.capture.building import Talk, capture
 from tests.conftest import SHARED, each_of
 

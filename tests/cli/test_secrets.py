@@ -15,7 +15,7 @@ import pytest
 import kwire
 from kwire.capture.frame_extractor import Streams
 from kwire.cli import main
-from kwire.input.open import packets_of
+from kwire.input import packets_of
 from kwire.protocol import SaslMessage
 from kwire.redaction import mask
 from kwire.render.json_objects import json_line

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from kwire import input as raw
+from kwire import input as reading
 from kwire.capture.pcap import PORTION
 from kwire.errors import DumpError
 from kwire.input import files as compression
-from kwire.input import open as raw
-from kwire.input import open as reading
 from kwire.input import open_dump, open_hex, read_dump, request_log
 from kwire.protocol import Frame
 from tests.input.test_packet_text import ASKED, TCPDUMP, packet

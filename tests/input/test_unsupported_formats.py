@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from kwire.errors import DumpError
-from kwire.input import open_dump
-from kwire.input.open import UNSUPPORTED as FORMATS
-from kwire.input.open import refuse_foreign
+from kwire.input import UNSUPPORTED as FORMATS
+from kwire.input import open_dump, refuse_foreign
 
 
 @pytest.mark.parametrize("name", FORMATS)

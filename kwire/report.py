@@ -12,16 +12,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from datetime import UTC, datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ..codecs import Codec
-from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
-from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of, loses
-from ..protocol.header_reader import DecodedConnection, Kind, Kinds
-from ..protocol.headers import Apis, Call, Header
-from ..protocol.summary import body_facts, error_codes
-from ..render.html import asset, document, text
-from ..render.line import unread_text
-from ..render.value_text import count_text
-from ..values import kind
+from .codecs import Codec
+from .protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
+from .protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of, loses
+from .protocol.header_reader import DecodedConnection, Kind, Kinds
+from .protocol.headers import Apis, Call, Header
+from .protocol.summary import body_facts, error_codes
+from .render.html import asset, document, text
+from .render.line import unread_text
+from .render.value_text import count_text
+from .values import kind
 
 STEPS = 64  # bins from one duration to its double: each is 1.1 % wide
 DRAWN = 16  # bins in one bar of a histogram, so that four bars lead from one duration to its double

@@ -15,10 +15,10 @@ from heapq import heappush, heappushpop
 from itertools import product
 from typing import Any, NamedTuple
 
-from ..errors import DecodeError, UnexpectedResponse
-from ..native import FrameCount
-from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from ..protocol.framing import (
+from .errors import DecodeError, UnexpectedResponse
+from .native import FrameCount
+from .protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
+from .protocol.framing import (
     SECOND,
     BareToken,
     CapturedBatch,
@@ -29,11 +29,11 @@ from ..protocol.framing import (
     loses,
     unexpected_response,
 )
-from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
-from ..protocol.headers import Apis, Call, Header, client_in
-from ..protocol.summary import MessageSummary, software_of
-from ..spec.catalog import Catalog, catalog_for
-from ..spec.releases import release, releases
+from .protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
+from .protocol.headers import Apis, Call, Header, client_in
+from .protocol.summary import MessageSummary, software_of
+from .spec.catalog import Catalog, catalog_for
+from .spec.releases import release, releases
 
 COLUMNS = ("client", "api", "version", "ip", "broker", "topic", "software", "error")
 About = tuple[tuple[str, str], ...]  # topics and error codes of a frame, each with each; empty if no column has them
