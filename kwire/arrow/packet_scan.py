@@ -42,6 +42,7 @@ from ..capture.pcap import (
 )
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
+from ..input import CAPTURES
 from ..input.compressed_blocks import Blocks, blocks_of
 from ..input.files import COMPRESSIONS, entries_in, open_file, unpacked
 from ..protocol.headers import Apis
