@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ._codec import codec as codec
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
+    from .codecs import Span as Span
     from .codecs.columns import arrow_schema as arrow_schema
     from .codecs.columns import columns as columns
-    from .codecs.tracing import Span as Span
     from .display_filter import DisplayFilter as DisplayFilter
     from .display_filter import FilterError as FilterError
     from .display_filter import parse_filter as parse_filter
@@ -102,7 +102,7 @@ _MODULES = {
     "Response": "protocol",
     "Salvaged": "codecs",
     "Source": "protocol",
-    "Span": "codecs.tracing",
+    "Span": "codecs",
     "SpecError": "errors",
     "Token": "protocol",
     "Undecodable": "protocol",

@@ -28,7 +28,7 @@ from textual.strip import Strip
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
-from .codecs.tracing import Span
+from .codecs import Span
 from .display_filter import DisplayFilter, parse_filter
 from .errors import DecodeError, KwireError
 from .protocol import Frame, FrameDecoder, Result, Source

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..codecs.tracing import Span
+from ..codecs import Span
 from ..errors import DumpError
 from ..hex_text import check_writer, parse_fixture
 from ..input import read_text

@@ -1,27 +1,106 @@
 """Codecs: one message at one version, with `decode`, `encode`, `trace`, `to_json`, `from_json`.
 
-The fast path, native or generated, is tried first; the reference path decodes and explains the bytes that it refuses.
-Headers and frames are in `kwire.protocol`. The generator is imported where generated source runs: a third of the
-start-up of a command.
+The fast path, native or generated, is tried first; the reference path decodes and explains the bytes that it refuses,
+and collects `Span`s: which bytes are which field. They cover a message without gap or overlap. Headers and frames are
+in `kwire.protocol`. The generator is imported where generated source runs: a third of the start-up of a command.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, SupportsIndex, cast, overload
 
 from .. import native
 from ..caches import once, once_attribute
-from ..errors import DecodeError
+from ..errors import DecodeError, Tolerated, path_text
 from ..messages.classes import find_spec
 from ..native import ENGINE
 from ..native.table import NoTable, node_table
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog
 from ..wire import Array, Reader, Struct, Writer, bytes_of
-from ..wire.streams import Elements
+from ..wire.streams import Construct, Elements
 from .schema_tree import grow
-from .tracing import Span, TracingReader
+
+_start = attrgetter("start")
+
+
+class Span(NamedTuple):
+    """A range of bytes and the field that it encodes.
+
+    `start` and `stop` are offsets in bytes; `path` is as in errors (`topics[0].partitions[2].isr_nodes[1]`); `type` is
+    the wire type; `value` is the decoded value, for an array its count; `faults` are its faults.
+    """
+
+    start: int
+    stop: int
+    path: str
+    type: str
+    value: Any
+    faults: tuple[DecodeError, ...] = ()
+
+
+class TracingReader(Reader):
+    """A reader that records a span for every scalar, count, marker and tag."""
+
+    __slots__ = ("pending", "spans", "start")
+
+    def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
+        super().__init__(data, start, salvage=salvage)
+        self.start: int = start
+        self.spans: list[Span] = []
+        self.pending: list[DecodeError] = []
+
+    def child(self, segment: str | int, node: Construct) -> Any:
+        """Read a part; if it has recorded no span, it is a scalar and gets one."""
+        start, before = self.pos, len(self.spans)
+        self.path.append(segment)
+        value = node._parse(self, None, "")
+        if len(self.spans) == before:
+            self.mark(start, _type_name(node), value)
+        self.path.pop()
+        return value
+
+    def elements(self, array: Construct, count: int) -> None:
+        """Leave all elements to the reference path, which records their spans."""
+
+    def prefix(self, node: Construct) -> Any:
+        """Read the prefix of a value; it gets its own span."""
+        start = self.pos
+        value = node._parse(self, None, "")
+        self.mark(start, _type_name(node), value)
+        return value
+
+    def mark(self, start: int, type_name: str, value: Any) -> None:
+        """Record the bytes from `start` to the current position as a span, if there are any."""
+        if self.pos > start:
+            self.spans.append(Span(start, self.pos, path_text(self.path), type_name, value, tuple(self.pending)))
+            self.pending.clear()
+
+    def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
+        """Record a fault, to be added to its span."""
+        before = len(self.faults)
+        super().note(kind, offset, **facts)
+        for fault in self.faults[before:]:
+            at = bisect_right(self.spans, offset, key=_start) - 1
+            if at >= 0 and offset < self.spans[at].stop:
+                self.spans[at] = self.spans[at]._replace(faults=(*self.spans[at].faults, fault))
+            else:  # its bytes are being read
+                self.pending.append(fault)
+
+    def leave_rest(self, type_name: str, error: DecodeError) -> None:
+        """Record one span for all bytes that are in no span yet."""
+        start = self.spans[-1].stop if self.spans else self.start
+        if start < self.end:
+            rest = self.data[start : self.end]
+            self.spans.append(Span(start, self.end, error.path, type_name, rest, (*self.pending, error)))
+
+
+def _type_name(node: Construct) -> str:
+    return str(getattr(node, "type_name", type(node).__name__))
+
 
 if ENGINE == "python":  # not on first use, which is under a lock
     from . import generated_python  # noqa: F401

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..codecs.tracing import Span, TracingReader
+from ..codecs import Span, TracingReader
 from ..errors import BadBatchLength, BadRecordCount, BadRecordSize, DecodeError
 from ..internal import ControlRecord, FramedRecord
 from ..internal.topic_records import MARKER, Embedded, codec_of

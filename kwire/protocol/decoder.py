@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from ..codecs import Codec, codec_in
-from ..codecs.tracing import Span, TracingReader
+from ..codecs import Codec, Span, TracingReader, codec_in
 from ..errors import DecodeError, Truncated, UnexpectedResponse, UnknownApi, UnknownMessage, UnknownVersion
 from ..spec.catalog import WIRE_TYPES, Catalog, catalog_for
 from ..wire import INT32, bytes_of

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..codecs import Codec, codec_in
-from ..codecs.tracing import Span, TracingReader
+from ..codecs import Codec, Span, TracingReader, codec_in
 from ..errors import DecodeError
 from ..messages.classes import message_class
 from ..spec.catalog import Catalog, catalog_for

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 from msgspec import Struct
 
 from .. import hooks
-from ..codecs import Codec
-from ..codecs.tracing import Span
+from ..codecs import Codec, Span
 from ..errors import DecodeError
 from .framing import Frame
 from .headers import expects_response

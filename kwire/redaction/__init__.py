@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from struct import Struct
 
 from ..caches import lazy_pattern
-from ..codecs import Codec
+from ..codecs import Codec, Span
 from ..codecs.field_plan import places_in
-from ..codecs.tracing import Span
 from ..errors import UnknownVersion
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..protocol.framing import NoFrame

@@ -16,9 +16,8 @@ import msgspec
 from msgspec.structs import replace as replaced
 
 from ..caches import lazy_pattern
-from ..codecs import Codec
+from ..codecs import Codec, Span
 from ..codecs.field_plan import Place, Step, plan_of
-from ..codecs.tracing import Span
 from ..errors import DecodeError, Truncated, UnknownVersion, path_text
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
 from ..protocol.framing import LIMIT, NotKafka

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..caches import lazy_pattern
-from ..codecs import Codec
-from ..codecs.tracing import Span
+from ..codecs import Codec, Span
 from ..errors import DumpError
 from ..hex_text import Fixture, check_writer, parse_fixture
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable

@@ -7,8 +7,7 @@ from dataclasses import fields, is_dataclass
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
-from ..codecs import Codec
-from ..codecs.tracing import Span
+from ..codecs import Codec, Span
 from ..errors import Segments, excerpt, path_text
 from ..protocol import FrameDecoder, Result, Undecodable, cut_frames, spans_for
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive

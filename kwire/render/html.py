@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..codecs import Codec, codec
-from ..codecs.tracing import Span
+from ..codecs import Codec, Span, codec
 from ..messages.classes import find_spec
 from ..protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames, spans_for
 from ..protocol.summary import MessageSummary

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..caches import lazy_pattern
-from ..codecs import Codec
+from ..codecs import Codec, Span
 from ..codecs.field_plan import places_in
-from ..codecs.tracing import Span
 from ..errors import DecodeError
 from ..sensitive_fields import Hidden
 from ..values import Value, kind_of

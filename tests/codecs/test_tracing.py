@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.codecs import Span, TracingReader
 from kwire.codecs.schema_tree import grow
-from kwire.codecs.tracing import Span, TracingReader
 from kwire.errors import (
     BadBoolean,
     BadLength,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kwire.codecs.tracing import TracingReader
+from kwire.codecs import TracingReader
 from kwire.errors import (
     BadLength,
     BadTag,
