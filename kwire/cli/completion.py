@@ -61,7 +61,7 @@ Found = dict[str, str]  # a word that may stand there -> what it is
 def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str]:
     """Return what may stand at the end of a command line, as a script of `SCRIPTS` reads it; nothing for files.
 
-    >>> from kwire.cli.main import parser_for
+    >>> from kwire.cli import parser_for
     >>> complete("bash", "kwire schema leaderandisrre", parser_for(["schema"]))
     ['LeaderAndIsrRequest', 'LeaderAndIsrResponse']
     """

@@ -201,7 +201,7 @@ def test_garbage_is_collected_while_a_command_runs(monkeypatch: pytest.MonkeyPat
         seen.append(gc.isenabled())
         return 0
 
-    monkeypatch.setattr(sys.modules["kwire.cli.main"], "parser_for", parser_for)
+    monkeypatch.setattr(sys.modules["kwire.cli"], "parser_for", parser_for)
 
     assert main() == 0
     assert (seen, gc.isenabled(), gc.get_freeze_count()) == ([False, True], True, frozen)
