@@ -27,13 +27,10 @@ from ..broker import ServedCluster, faults
 from ..broker.faults import Rule, check_rule, error_code
 from ..broker.partitions import Partition
 from ..broker.settings import checked
-from ..capture.writer import CaptureWriter
 from ..codecs import codec
 from ..errors import CallError, KwireError, MissingExtra
-from ..input import read_dump
 from ..protocol import Result, decode_frames
 from ..records import Record, RecordHeader, build_batch, parse_records
-from ..render.json_objects import envelope
 from ..values import ErrorCode
 from .client import Address, why
 from .limits import Recorder
@@ -330,6 +327,8 @@ class Control:
     def capture(self) -> bytes:
         """Return all frames so far as a pcap file, as `kwire decode` and Wireshark read it."""
         stream = io.BytesIO()
+        from ..capture.writer import CaptureWriter  # here: serve starts sooner
+
         writer = CaptureWriter(stream)
         for frame in self.serving.recorded.frames():
             writer.write(frame)
@@ -467,6 +466,8 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Record):
         fields = ("offset", "timestamp", "key", "value", "headers")
         return {name: getattr(value, name) for name in fields}
+    from ..render.json_objects import envelope  # here: serve starts sooner
+
     return envelope(value)
 
 
@@ -538,6 +539,8 @@ def _record_of(row: dict[str, Any]) -> Record:
 
 
 def _frames(capture: bytes, api: str | None, client: str | None) -> list[Any]:
+    from ..input import read_dump  # here: serve starts sooner
+
     with NamedTemporaryFile(suffix=".pcap") as file:
         file.write(capture)
         file.flush()
