@@ -7,7 +7,7 @@ overlapping files have twice are taken once.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain, groupby
 from operator import itemgetter
@@ -25,11 +25,44 @@ from ..capture.pcapng import PcapngReader
 from ..capture.tcp_reassembly import ahead
 from ..errors import DecodeError, DumpError
 from ..protocol.framing import BrokenDump, CutRecord, Damaged, LostPackets
+from ..spec.catalog import Catalog
 from .batch_reader import Reading
-from .frame_rows import Pairing
+from .connection_windows import (
+    BEHIND,
+    LEAST_SHARE,
+    NEAR,
+    REGION,
+    WHOLE,
+    WITHIN,
+    Found,
+    Region,
+    Rest,
+    Span,
+    Windows,
+    check,
+    found_in,
+    go_on,
+    rest_of,
+)
+from .frame_rows import Pairing, Row
 from .frame_scan import Entry, fragments_of, read_frames
 from .input_splits import Unit
-from .packet_scan import BROKEN, DAMAGE, ENTRY, FILE, LOST, PACKETS, SEGMENTS, VOID
+from .packet_scan import (
+    BROKEN,
+    DAMAGE,
+    ENDLESS,
+    ENTRY,
+    FILE,
+    LOST,
+    PACKETS,
+    SEGMENTS,
+    VOID,
+    Split,
+    head_of,
+    is_compressed,
+    pieces_around,
+    scan,
+)
 
 CAPTURE = "capture"  # the column that names the capture
 SHORT, MOST_SHORT = 1 << 20, 1 << 12  # bytes of a short connection, and how many are read together
@@ -78,14 +111,15 @@ class ConnectionDecoder:
 
     Args:
         reading: what rows of frames are made.
+        windows: those of long connections, as `scan` had them.
 
     Attributes:
         schema: of the batches: that of the reading, and the name of the capture.
     """
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, windows: Windows = WHOLE) -> None:
         self.schema: Any = reading.schema.append(pa.field(CAPTURE, pa.string()))
-        self._reading = reading
+        self._reading, self._windows = reading, windows
 
     def read(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Decode all connections.
@@ -117,18 +151,24 @@ class ConnectionDecoder:
 
     def _connection(self, rows: Iterator[Chunk], short: _Short) -> Iterator[None]:
         """Put the frames of a connection into the builder, or notes about a file; yields periodically."""
-        begun = short.begun(rows)
-        if not begun:
+        first = next(rows)
+        span, rows = self._windows.span(first.capture, first.connection), chain([first], rows)
+        if span is not None:
+            yield from self._window(rows, span)
+        elif begun := short.begun(rows):
+            yield from self._whole(chain(begun, rows))
+        else:
             yield from short.full()
-            return
-        rows = chain(begun, rows)
+
+    def _whole(self, rows: Iterator[Chunk]) -> Iterator[None]:
+        """Put the frames of a connection that is not short into the builder, or notes about a file."""
         reading, voids, lost = self._reading, Counter[Any](), Counter[str]()
         pairing, path = Pairing(reading.apis, reading.builder.rows.append), ""
         for chunk in rows:
             if chunk.kind == VOID:
                 voids.update((chunk.path, chunk.head, place) for place in chunk.places)
             elif chunk.kind == PACKETS:
-                yield from _Feeder(reading, pairing, voids).feed(_Ahead(chain([chunk], rows)))
+                yield from _Feeder(reading, pairing, voids).feed(chain([chunk], rows))
             elif chunk.kind == ENTRY:
                 yield from self._frames(chain([chunk], rows))
             elif chunk.kind == LOST:
@@ -164,6 +204,16 @@ class ConnectionDecoder:
             yield from reading.rows_of(Unit(path, start, stop, entry.state, broken=broken))
         for _ in rows:
             pass  # of a range that is behind the last frame
+
+    def _window(self, rows: Iterator[Chunk], span: Span) -> Iterator[None]:
+        """Put the frames of a window of a connection into the builder; yields periodically."""
+        reading, chunks = self._reading, _Ahead(rows)
+        voids = Counter[Any]()
+        while (chunk := chunks.following) is not None and chunk.kind == VOID:
+            chunks.take()
+            voids.update((chunk.path, chunk.head, place) for place in chunk.places)
+        feeder = _Feeder(reading, Pairing(reading.apis, reading.builder.rows.append), voids)
+        yield from feeder.feed_window(chunks, span, self._windows)
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
         """Read a file that is no capture, or say what is wrong with one."""
@@ -228,6 +278,22 @@ class _Ahead:
         return taken
 
 
+def _until(chunks: _Ahead, part: int, span: Span, windows: Windows) -> Iterator[Chunk]:
+    """Take chunks up to one of a part of a window."""
+    while (chunk := chunks.following) is not None and windows.part(span, chunk.path, chunk.place) < part:
+        chunks.take()
+        yield chunk
+
+
+def _comparable(row: Row) -> Any:
+    """Return what can be compared of a row."""
+    return *row[:5], id(row[5]), *row[6:8], str(row[8])
+
+
+def _drop(row: Row) -> None:
+    """Drop a row: another window has it."""
+
+
 def _lost(path: str, counts: Counter[str]) -> Iterator[DecodeError]:
     """Say which packets of a file could not be read, and if none of them could."""
     others, segments = counts.pop(NOT_TCP, 0), counts.pop(SEGMENTS, 0)
@@ -268,8 +334,82 @@ class _Feeder:
         self._recent: deque[Chunk] = deque()  # what was read as it is, the newest
         self._path = ""
 
-    def feed(self, chunks: _Ahead) -> Iterator[None]:
+    def feed(self, chunks: Iterator[Chunk]) -> Iterator[None]:
         """Read all chunks, which are ordered by their first times, and end the connection; yield now and then."""
+        yield from self._read(chunks)
+        yield from self._finish()
+
+    def feed_window(self, chunks: _Ahead, span: Span, windows: Windows) -> Iterator[None]:
+        """Read the chunks of a window; only the last window ends the connection.
+
+        Raises:
+            DumpError: the window does not begin or end with the state that it should.
+        """
+        if span.begin is not None:
+            sink, self._pairing.sink = self._pairing.sink, _drop
+            yield from self._read(_until(chunks, WITHIN, span, windows))
+            self._pairing.sink = sink
+            go_on(self._streams, self._pairing, span)
+        yield from self._read(_until(chunks, NEAR, span, windows))
+        near = list(_until(chunks, BEHIND, span, windows))
+        yield from self._read(iter(near))
+        if span.end is None:
+            yield from self._finish()
+        elif self._rest(span) != span.end.rest:
+            packets = chain.from_iterable(_packets(chunk, {}) for chunk in iter(chunks.take, None))
+            self._hand_over(span, near, packets, has_rest=windows.has_rest(span.end))
+        while chunks.take() is not None:  # what is behind the window is only for the case that its end is in doubt
+            pass
+
+    def _rest(self, span: Span) -> Rest | None:
+        """Return the state of the connection, with positions from its begin."""
+        rest = rest_of(self._streams, self._pairing, span.connection)
+        return rest if rest is None or span.begin is None else rest.moved(span.begin.shifts)
+
+    def _hand_over(self, span: Span, near: Sequence[Chunk], behind: Iterator[Packet], *, has_rest: bool) -> None:
+        """Read on as the next window does, until nothing is waited for from before the cut; leave it the rows behind.
+
+        Raises:
+            DumpError: it gives other rows.
+        """
+        rows, cut = self._reading.builder.rows, span.end
+        assert cut is not None
+        count, others, ends = len(rows), list[Row](), self._pairing.ends(0)
+        other = _Feeder(self._reading, Pairing(self._reading.apis, others.append), Counter())
+        following = Span(span.connection, cut, None)
+        for _ in other._read(iter(near)):
+            pass
+        others.clear()
+        go_on(other._streams, other._pairing, following)
+        rest = self._converge(span, other, following, behind)
+        if rest is None and has_rest:
+            for _ in chain(self._finish(), other._finish()):
+                pass
+        elif rest is None:
+            check(cut, rest)
+        found = rows[count:]
+        own = [row for row in found if row[3] == ends and row[0] < cut.rest.positions[bool(row[4])]]
+        rows[count:] = own
+        if Counter(map(_comparable, found)) - Counter(map(_comparable, own)) != Counter(map(_comparable, others)):
+            check(cut, rest)
+
+    def _converge(self, span: Span, other: _Feeder, following: Span, behind: Iterator[Packet]) -> Rest | None:
+        """Read packets, as another one does, until both have the same state; returns it, or None at the end."""
+        for packet in behind:
+            for feeder in (self, other):
+                for _ in feeder._frames_of([packet]):
+                    pass
+            rest = self._rest(span)
+            if rest is not None and rest == other._rest(following):
+                return rest
+        return None
+
+    def _finish(self) -> Iterator[None]:
+        self._pairing.add_batch(self._streams.finish())
+        yield
+
+    def _read(self, rows: Iterator[Chunk]) -> Iterator[None]:
+        chunks = _Ahead(rows)
         while (chunk := chunks.take()) is not None:
             after = chunks.following
             overlaps = after is not None and after.path != chunk.path and after.first < chunk.last
@@ -279,8 +419,6 @@ class _Feeder:
                 self._begin(chunk.path)
                 yield from self._frames_of(chunk.reader())
                 self._remember(chunk)
-        self._pairing.add_batch(self._streams.finish())
-        yield
 
     def _frames_of(self, packets: Iterable[Any]) -> Iterator[None]:
         for batch in self._streams.receive(packets):
@@ -382,3 +520,41 @@ class _Seen:
         if len(self._counts) > REMEMBERED:
             self._counts.popitem(last=False)
         return counts[path] > most
+
+
+def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[Region]:
+    """Look for places at the begin of a file and at the end of a byte range at which connections are at rest.
+
+    Args:
+        split: the byte range.
+        catalog: the specs that identify requests.
+        most: bytes to look at, at either place.
+
+    Yields:
+        What was found; of a file that is no whole capture, that its packets may be of any time.
+    """
+    if is_compressed(head_of(split.path, 4)) or pieces_around(split) is not None:
+        yield Region(split.capture, split.path, 0, 0, ENDLESS, ())
+        return
+    size = min(most, (split.stop - split.start) // 2)
+    for start, stop in ((split.start, split.start + size), (split.stop - size, split.stop)):
+        if start and start == split.start:
+            continue
+        part = split._replace(start=start, stop=stop)
+        chunks = [chunk for chunk in _chunks(scan(part)) if chunk.kind in (PACKETS, VOID)]
+        if chunks:
+            first, last = min(chunk.first for chunk in chunks), max(chunk.last for chunk in chunks)
+            is_sure = all(chunk.kind == PACKETS for chunk in chunks)
+            found = tuple(_found(chunks, size // LEAST_SHARE if start else 0, catalog)) if is_sure else ()
+            yield Region(split.capture, split.path, start, first, last, found)
+
+
+def _found(chunks: Sequence[Chunk], least: int, catalog: Catalog) -> Iterator[Found]:
+    """Yield where connections with so many bytes are at rest."""
+    for key, some in groupby(sorted(chunks, key=itemgetter(1, 6)), itemgetter(1)):
+        ordered = list(some)
+        if sum(len(chunk.packets) for chunk in ordered) >= least:
+            packets = (one for chunk in ordered for one in zip(chunk.places, _packets(chunk, {}), strict=True))
+            found = found_in(ordered[0].path, key, packets, catalog)
+            if found is not None:
+                yield found

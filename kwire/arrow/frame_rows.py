@@ -219,6 +219,14 @@ class _Ended(Connection):
         self.ends = ends
 
 
+def _waiting(connection: Connection) -> tuple[tuple[int, int, str | None], ...]:
+    return tuple(
+        (request.correlation_id or 0, request.call.api.number, request.client_id)
+        for request in connection.in_flight
+        if request.call is not None
+    )
+
+
 class Pairing:
     """Creates rows from the frames of any number of connections; frames of one connection must be in order.
 
@@ -245,12 +253,32 @@ class Pairing:
     def state(self, least: int) -> State:
         """Return the state after the raw frames so far, to continue elsewhere."""
         connection = self._connection(None)
-        waiting = tuple(
-            (request.correlation_id or 0, request.call.api.number, request.client_id)
-            for request in connection.in_flight
-            if request.call is not None
-        )
+        waiting = _waiting(connection)
         return State(waiting, connection.expects_tokens, connection.tokens, least, connection.authenticating)
+
+    def in_flight(self, number: int) -> tuple[tuple[int, int, str | None], ...] | None:
+        """Return the requests in flight of a connection as in `State`; None if they, or what follows, are in doubt."""
+        connection = self._connections.get(number)
+        if connection is None or connection.authenticating or connection.expects_tokens or connection.is_in_doubt:
+            return None
+        return _waiting(connection)
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether bytes of a connection are missing."""
+        return any(connection.lossy for connection in self._connections.values())
+
+    def ends(self, number: int) -> RowEndpoints | None:
+        """Return the endpoints of a connection; None if it has no frames yet."""
+        connection = self._connections.get(number)
+        return None if connection is None else connection.ends
+
+    def continue_with(self, number: int, began: int | None, *, is_lossy: bool) -> RowEndpoints | None:
+        """Continue a connection that began earlier; returns the endpoints that its rows have from now on."""
+        connection = self._connections[number]
+        connection.lossy = is_lossy
+        connection.ends = None if connection.ends is None else connection.ends._replace(began=began)
+        return connection.ends
 
     def resume(self, state: State) -> None:
         """Continue from a state."""

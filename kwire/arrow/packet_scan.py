@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import lru_cache
 from io import SEEK_END, SEEK_SET
 from itertools import accumulate, chain
-from struct import pack, unpack_from
+from struct import Struct, pack, unpack, unpack_from
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -30,6 +30,7 @@ from ..capture.link_layers import Segment, segment_of
 from ..capture.pcap import (
     DAY,
     FILE_HEADER,
+    MAGICS,
     PORTION,
     RECORD_HEADER,
     SECOND,
@@ -47,6 +48,7 @@ from ..input.compressed_blocks import Blocks, blocks_of
 from ..input.files import COMPRESSIONS, entries_in, open_file, unpacked
 from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
+from .connection_windows import WHOLE, Windows
 from .frame_scan import FrameRanges, Part
 from .input_splits import RAW, kind_of
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
@@ -157,6 +159,11 @@ def capture_kind(head: bytes) -> str:
     return next((kind for kind, (magics, _) in CAPTURES.items() if head[:4] in magics), "")
 
 
+def is_compressed(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a compressed one."""
+    return any(head.startswith(magic) for magic, _ in COMPRESSIONS.values())
+
+
 def pieces_of(path: str) -> tuple[Piece, ...]:
     """Return the pieces of the capture that a file is one of, in their order; nothing if it is none, or whole."""
     entries = [one for one in entries_in(path.rpartition("/")[0] or ".") if not one.is_folder and one.size]
@@ -171,7 +178,7 @@ def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
     runs, loose = list[list[Piece]](), list[Piece]()
     for piece in files:
         head = head_of(piece.path, 4)
-        if any(head.startswith(magic) for magic, _ in COMPRESSIONS.values()):
+        if is_compressed(head):
             continue
         if capture_kind(head):
             runs.append([piece])
@@ -279,13 +286,18 @@ Item = Record | Damage
 class Rows:
     """Rows of `SCHEMA` in the making, of one split.
 
+    Args:
+        split: it.
+        windows: those of long connections, each of which is a connection of its own in the rows.
+
     Attributes:
         lost: how many packets are no TCP segments, by the reason; and how many are some.
         last: the time of the last packet, in nanoseconds.
     """
 
-    def __init__(self, split: Split) -> None:
+    def __init__(self, split: Split, windows: Windows = WHOLE) -> None:
         self.split = split
+        self.windows = windows
         self.lost: Counter[str] = Counter()
         self.last: int | None = None
         self._rows: list[tuple[Any, ...]] = []
@@ -300,19 +312,47 @@ class Rows:
     def add_groups(self, groups: Iterable[Group], head: bytes) -> None:
         """Add packets."""
         for key, first, last, offsets, packets in groups:
-            self._add(key, PACKETS, first, last, head, offsets, packets)
+            if self.windows.has(self.split.capture, key):
+                self._add_windows(Group(key, first, last, offsets, packets), head)
+            else:
+                self._add(key, PACKETS, first, last, head, offsets, packets)
+
+    def _keys(self, key: bytes, place: int) -> list[tuple[bytes, int]]:
+        """Return the keys of what a packet belongs to, as `Windows.keys`."""
+        return self.windows.keys(self.split.capture, key, self.split.path, place)
+
+    def _add_windows(self, group: Group, head: bytes) -> None:
+        """Add packets of a connection that is cut into windows."""
+        offsets = unpack(f"<{len(group.offsets) // 8}q", group.offsets)
+        if (keys := self._keys(group.key, offsets[0])) == self._keys(group.key, offsets[-1]):
+            for key, _ in keys:
+                self._add(key, PACKETS, group.first, group.last, head, group.offsets, group.packets)
+            return
+        size = Struct(MAGICS[head[:4]][0] + "I")
+        parts: dict[tuple[bytes, int], tuple[list[int], list[bytes]]] = {}
+        start = 0
+        for place in offsets:
+            stop = start + RECORD_HEADER + size.unpack_from(group.packets, start + 8)[0]
+            for part in self._keys(group.key, place):
+                places, records = parts.setdefault(part, ([], []))
+                places.append(place)
+                records.append(group.packets[start:stop])
+            start = stop
+        for (key, _), (places, records) in parts.items():
+            self._add(key, PACKETS, group.first, group.last, head, _packed(*places), b"".join(records))
 
     def add_items(self, items: Sequence[Item], kind: int = PACKETS) -> None:
         """Add packets that were read one by one, or what is no packet; of `kind` VOID, take them back."""
-        groups: dict[tuple[bytes, bytes], list[tuple[Record, int]]] = {}
+        groups: dict[tuple[tuple[bytes, int], bytes], list[tuple[Record, int]]] = {}
         for item, time in zip(items, self._times(items, kind), strict=True):
             if isinstance(item, Record):
-                groups.setdefault((item.key, item.head), []).append((item, time))
+                for part in self._keys(item.key, item.offset):
+                    groups.setdefault((part, item.head), []).append((item, time))
             else:
                 code = DAMAGE if kind == PACKETS else VOID
                 problem = f"{'cut' if item.is_cut else 'damaged'}:{item.problem}"
                 self._add(self._own, code, 0, 0, b"", _packed(item.offset), item.data, problem)
-        for (key, head), timed in groups.items():
+        for ((key, _), head), timed in groups.items():
             records, times = zip(*timed, strict=True)
             data = b"" if kind == VOID else b"".join(record.data for record in records)
             self._add(key, kind, min(times), max(times), head, _packed(*(record.offset for record in records)), data)
@@ -463,12 +503,13 @@ def _record(reader: Reader, packet: Packet, segment: Segment) -> Record:
     return Record(reader.cursor.offset - size, reader.header, packet.nanoseconds, key, data[stop - size : stop])
 
 
-def scan(split: Split, options: Options = PLAIN) -> Iterator[Any]:
+def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> Iterator[Any]:
     """Read a split.
 
     Args:
         split: the range; all ranges of a file, but for its last one, have one size.
         options: of the read; only raw frames depend on them.
+        windows: those of long connections.
 
     Yields:
         Record batches of `SCHEMA`: packets of a connection; VOID, packets that others give out and should not; DAMAGE,
@@ -479,14 +520,14 @@ def scan(split: Split, options: Options = PLAIN) -> Iterator[Any]:
     Raises:
         OSError: the file cannot be read.
     """
-    if found := _pieces(split):
+    if found := pieces_around(split):
         pieces, split = found
-        yield from _scanned(Pieces(pieces), split, options)
+        yield from _scanned(Pieces(pieces), Rows(split, windows), options)
     else:
-        yield from _scanned(open_file(split.path, PORTION), split, options)
+        yield from _scanned(open_file(split.path, PORTION), Rows(split, windows), options)
 
 
-def _pieces(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
+def pieces_around(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
     """Return the pieces of the capture that a file is one of, and the range in all of them; None if it is whole."""
     if not split.neighbour:
         return None
@@ -499,8 +540,8 @@ def _pieces(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
     return pieces, split._replace(path=pieces[0].path, start=base + split.start, stop=base + split.stop)
 
 
-def _scanned(file: Any, split: Split, options: Options) -> Iterator[Any]:
-    rows = Rows(split)
+def _scanned(file: Any, rows: Rows, options: Options) -> Iterator[Any]:
+    split = rows.split
     with file as stream:
         kind = capture_kind(stream.read(4))
         try:

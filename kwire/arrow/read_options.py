@@ -71,6 +71,9 @@ class Options:
         max_corrupt_bytes: the largest row of bytes outside frames.
         capture: of `kwire.spark.read_captures`: a regular expression whose first group, found in the path of a file,
             names the capture of the file; by default its folder does.
+        long_connections: of `kwire.spark.read_captures`: cut connections that have an eighth of a capture's bytes into
+            windows about as long as the byte ranges of tasks, so that one connection is decoded by many. To find where,
+            a job reads a megabyte of each byte range at once.
         zookeeper: whether each packet of ZooKeeper connections is a row, as malformed (`NOT_KAFKA`); else a row a side.
         profile, release: the specs, as for `kwire.codec`.
         pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
@@ -103,6 +106,7 @@ class Options:
     max_frame_bytes: int = LIMIT
     max_corrupt_bytes: int = 1 << 20
     capture: str = ""
+    long_connections: bool = False
     zookeeper: bool = False
     profile: str = ""
     release: str = ""
@@ -223,6 +227,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "apis": _words,
     "columns": _words,
     "recursive_file_lookup": _truth,
+    "long_connections": _truth,
     "ignore_missing_files": _truth,
     "ignore_corrupt_files": _truth,
     "pushdown": _truth,

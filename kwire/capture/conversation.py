@@ -385,6 +385,17 @@ class Conversation(ConversationState):
             for reader, direction in zip(self.readers, self._general.directions, strict=True)
         )
 
+    @property
+    def is_at_frames(self) -> bool:
+        """Whether the next bytes of both sides are known to begin frames."""
+        return not self.buffered and all(one is None or one.synced for one in self._general.directions)
+
+    def continue_with(self, apis: Iterable[int], *, is_lossy: bool) -> None:
+        """Continue a connection that began earlier, with requests of these apis."""
+        for api in apis:
+            self.add_api(api)
+        self._general.is_lossy = is_lossy
+
     def _direction(self, asked: bool) -> Direction:
         """Return the frame extractor of requests, or of responses."""
         direction = self._general.directions[asked]

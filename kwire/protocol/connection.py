@@ -160,6 +160,11 @@ class ConnectionState(PairingState):
         """How many requests and correlation ids are stored."""
         return len(self.in_flight) + len(self._ids or ())
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether a response may seem to answer another request than its own, because bytes are missing."""
+        return self._doubt is not None
+
     def unexpected(self, correlation_id: int) -> UnexpectedResponse:
         """Return the error for a response that answers no request in flight."""
         return unexpected_response(

@@ -26,7 +26,8 @@ from pyspark.sql.datasource import (
 )
 
 from ..arrow.batch_reader import Reading
-from ..arrow.connection_decoder import ConnectionDecoder
+from ..arrow.connection_decoder import ConnectionDecoder, regions_of
+from ..arrow.connection_windows import WHOLE, Region, Windows, windows_of
 from ..arrow.growing_files import Growing, Offset, offset_of, places_of
 from ..arrow.input_splits import COLUMN, File, Unit, column_folder, find_files, packed, share_of
 from ..arrow.packet_scan import SCHEMA, Split, neighbours, scan
@@ -343,7 +344,8 @@ def paths_of(options: Mapping[str, Any]) -> list[str]:
     return [options["path"]]
 
 
-PACKETS = "kwire_packets"
+PACKETS, REGIONS = "kwire_packets", "kwire_regions"
+WINDOWS = "kwire.windows"  # an option of the first: what is made of the second
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 
 
@@ -362,10 +364,11 @@ def read_captures(
         partitions: into how many partitions connections are shuffled; `spark.sql.shuffle.partitions` unless given.
         options: of the data source, by the same names or as Python writes them. `capture` is a regular expression whose
             first group, found in the path of a file, names its capture; the folder of the file does unless given.
+            `long_connections` has several tasks decode one connection: see `kwire.arrow.read_options.Options`.
 
     Returns:
         A DataFrame with the columns of `format("kwire")` and `capture`. `path` is the file in which a frame ends.
-        Nothing is read before it is asked for.
+        Nothing is read before it is asked for, but with `long_connections` a megabyte of each byte range.
 
     Raises:
         BadOption: an option is not known or does not take such a value; once it is read, that there is no such path.
@@ -374,27 +377,40 @@ def read_captures(
         >>> frames = read_captures(spark, "s3a://taps/2026-11-*/", capture=r"/(tap\\d+)-")  # doctest: +SKIP
     """
     given = {name.replace("_", ""): _text(value) for name, value in options.items()}
-    parsed = Options.parse(given)
-    return frames_of(packets_of(spark, paths, given, partitions), parsed)
+    parsed, named = Options.parse(given), [paths] if isinstance(paths, str) else list(paths)
+    windows = windows_in(spark, named, given)
+    return frames_of(packets_of(spark, named, given, windows, partitions), parsed, windows)
+
+
+def windows_in(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> Windows:
+    """Return the windows of long connections, with the option of that name; arguments as of `read_captures`."""
+    options = Options.parse(given)
+    if not options.long_connections:
+        return WHOLE
+    spark.dataSource.register(RegionSource)
+    found = spark.read.format(REGIONS).options(**given).load(list(paths)).toArrow()
+    sizes = {file.path: file.size for file in find_files(paths, options)}
+    return windows_of(map(Region.load, found[0].to_pylist()), sizes)
 
 
 def packets_of(
-    spark: Any, paths: str | Sequence[str], given: Mapping[str, Any], partitions: int | None = None
+    spark: Any, paths: Sequence[str], given: Mapping[str, Any], windows: Windows, partitions: int | None = None
 ) -> DataFrame:
     """Return the packets of captures, those of a connection behind each other; arguments as of `read_captures`."""
     spark.dataSource.register(PacketSource)
-    packets = spark.read.format(PACKETS).options(**given).load([paths] if isinstance(paths, str) else list(paths))
+    options = {**given, WINDOWS: windows.dump()} if windows else given
+    packets = spark.read.format(PACKETS).options(**options).load(list(paths))
     keys = ORDER[:2]
     shuffled = packets.repartition(*keys) if partitions is None else packets.repartition(partitions, *keys)
     return shuffled.sortWithinPartitions(*ORDER)
 
 
-def frames_of(packets: DataFrame, options: Options) -> DataFrame:
-    """Return the frames of packets that `packets_of` has given."""
+def frames_of(packets: DataFrame, options: Options, windows: Windows) -> DataFrame:
+    """Return the frames of packets that `packets_of` has given, with these windows."""
     schema = ConnectionDecoder(Reading(options)).schema
 
     def decode(batches: Iterator[Any]) -> Iterator[Any]:
-        return ConnectionDecoder(reading_of(options, None)).read(batches)
+        return ConnectionDecoder(reading_of(options, None), windows).read(batches)
 
     return packets.mapInArrow(decode, to_spark(schema))
 
@@ -425,7 +441,9 @@ class PacketSource(DataSource):  # type: ignore[misc]
 
     def reader(self, schema: Any) -> PacketReader:
         """Return what reads them."""
-        return PacketReader(options_of(self.options), paths_of(self.options))
+        given = dict(self.options)
+        windows = Windows.load(given.pop(WINDOWS, ""))
+        return PacketReader(options_of(given), paths_of(given), windows)
 
 
 class PacketReader(DataSourceReader):  # type: ignore[misc]
@@ -434,11 +452,13 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
     Args:
         options: of the reading.
         paths: files, folders and globs.
+        windows: those of long connections.
     """
 
-    def __init__(self, options: Options, paths: Sequence[str]) -> None:
+    def __init__(self, options: Options, paths: Sequence[str], windows: Windows = WHOLE) -> None:
         self.options: Options = options
         self.paths: Sequence[str] = paths
+        self.windows: Windows = windows
 
     def partitions(self) -> list[InputPartition]:
         """Divide files into byte ranges, by nothing but their names and sizes."""
@@ -452,7 +472,35 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
         """Yield record batches. Where there is nothing to divide, Spark asks for one part of its own."""
         if isinstance(partition, Ranges):
             for split in partition.splits:
-                yield from scan(split, self.options)
+                yield from scan(split, self.options, self.windows)
+
+
+class RegionSource(PacketSource):
+    """Places at which connections are at rest, as `kwire.arrow.connection_decoder` finds them."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return REGIONS
+
+    def schema(self) -> Any:
+        """Return the column."""
+        return "region string"
+
+    def reader(self, schema: Any) -> RegionReader:
+        """Return what reads them."""
+        return RegionReader(options_of(self.options), paths_of(self.options))
+
+
+class RegionReader(PacketReader):
+    """Reads places at which connections are at rest."""
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Yield rows."""
+        if isinstance(partition, Ranges):
+            catalog = catalog_for(self.options.profile or None, self.options.release or None)
+            for split in partition.splits:
+                yield from ((region.dump(),) for region in regions_of(split, catalog))
 
 
 def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[Split]:

@@ -26,7 +26,7 @@ from ..cluster.cluster_model import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
 from ..input.files import local_path
 from . import cluster_history as cluster
-from .data_source import frames_of, packets_of
+from .data_source import frames_of, packets_of, windows_in
 from .lake import Lake, Source, sources_of
 from .session import JobFailed
 
@@ -147,14 +147,15 @@ def _write(
     """Write the tables, and the plots to the folder `drawings`; arguments as for `run`."""
     captures = {"capture": clusters or "", **given}
     paths = [source.path for source in sources]
-    packets = packets_of(spark, paths, captures).persist(StorageLevel.DISK_ONLY)  # files are read once
+    windows = windows_in(spark, paths, captures)
+    packets = packets_of(spark, paths, captures, windows).persist(StorageLevel.DISK_ONLY)  # files are read once
     named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
     try:
-        frames = frames_of(packets, Options.parse(cluster.reading_options(given)))
+        frames = frames_of(packets, Options.parse(cluster.reading_options(given)), windows)
         history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
         notices = _notices(history, clusters)
         run, staged = lake.stage(sources, overwrite=overwrite)
-        counts = _frames(frames_of(packets, Options.parse(given)), named, f"{lake.out}/{staged}/{FRAMES}")
+        counts = _frames(frames_of(packets, Options.parse(given), windows), named, f"{lake.out}/{staged}/{FRAMES}")
         counts = counts._replace(rows=_history(history, f"{lake.out}/{staged}"), notices=tuple(notices))
         lake.commit(run, staged, sources, overwrite=overwrite)
         if drawings is not None:

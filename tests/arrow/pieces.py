@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from struct import unpack_from
@@ -14,9 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.connection_decoder import ConnectionDecoder
+from kwire.arrow.connection_decoder import ConnectionDecoder, regions_of
+from kwire.arrow.connection_windows import WHOLE, Region, Windows, windows_of
 from kwire.arrow.packet_scan import SCHEMA, Split, neighbours, scan
 from kwire.arrow.read_options import Options
+from kwire.spec.catalog import catalog_for
 
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 COLUMNS = ["direction", "offset", "length", "timestamp", "message", "_corrupt_record", "api_key", "correlation_id"]
@@ -62,20 +64,32 @@ def cut_at_bytes(file: Path, folder: Path, parts: int, names: random.Random | No
 
 def staged(files: Sequence[Path], most: int, **options: Any) -> list[dict[str, Any]]:
     """Read files as one capture: byte ranges of a size, then connections."""
-    batches = list[Any]()
-    near = neighbours(sorted(map(str, files)))
     parsed = Options.parse(options)
+    return decoded([batch for split in splits_of(files, most) for batch in scan(split, parsed)], **options)
+
+
+def splits_of(files: Sequence[Path], most: int) -> Iterator[Split]:
+    """Yield the byte ranges of files of one capture."""
+    near = neighbours(sorted(map(str, files)))
     for file in files:
         size = file.stat().st_size
         for start in range(0, size, most):
-            batches += scan(Split(str(file), start, min(size, start + most), "it", near[str(file)]), parsed)
-    return decoded(batches, **options)
+            yield Split(str(file), start, min(size, start + most), "it", near[str(file)])
 
 
-def decoded(batches: Sequence[Any], **options: Any) -> list[dict[str, Any]]:
+def windowed(files: Sequence[Path], most: int, **options: Any) -> tuple[list[dict[str, Any]], int]:
+    """Read files as `staged` does, but long connections in windows; returns the number of cuts, too."""
+    splits, sizes = list(splits_of(files, most)), {str(file): file.stat().st_size for file in files}
+    regions = [Region.load(one.dump()) for split in splits for one in regions_of(split, catalog_for(), most)]
+    windows = Windows.load(windows_of(regions, sizes).dump())
+    batches = [batch for split in splits for batch in scan(split, windows=windows)]
+    return decoded(batches, windows, **options), windows.count
+
+
+def decoded(batches: Sequence[Any], windows: Windows = WHOLE, **options: Any) -> list[dict[str, Any]]:
     """Bring packets into their order, and decode them."""
     table = pa.Table.from_batches(batches, schema=SCHEMA).sort_by([(name, "ascending") for name in ORDER])
-    decoder = ConnectionDecoder(Reading(Options.parse({"body": "raw", **options})))
+    decoder = ConnectionDecoder(Reading(Options.parse({"body": "raw", **options})), windows)
     rows: list[dict[str, Any]] = pa.Table.from_batches(
         decoder.read(table.to_batches(max_chunksize=7)), schema=decoder.schema
     ).to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pytest
 
 from kwire.arrow.read_options import BadOption, Options
 from kwire.spark import read_captures
-from kwire.spark.data_source import PacketReader
-from tests.arrow.captures import FRAMES, PCAP, rows_of
+from kwire.spark.data_source import PacketReader, windows_in
+from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, decoded
+from tests.arrow.test_connection_windows import connection, head
 from tests.conftest import SHARED, lacking, needs_shared
 from tests.object_store import object_store
 
@@ -32,6 +34,15 @@ def test_pieces_of_a_capture_are_that_capture(spark: Any, tmp_path: Path) -> Non
     assert content(rows) == content(rows_of(WHOLE, body="raw"))
     assert {row["capture"] for row in rows} == {str(tmp_path / "in")}
     assert len({row["path"] for row in rows}) > 10
+
+
+def test_long_connections_are_decoded_by_several_tasks(spark: Any, tmp_path: Path) -> None:
+    path = write(tmp_path, head() + b"".join(connection(random.Random(3), 200).records))
+    given = {"maxPartitionBytes": str(path.stat().st_size // 5), "openCostInBytes": "0"}
+    windows = windows_in(spark, [str(path)], {**given, "longConnections": "true"})
+    assert windows.count > 2
+    rows = staged(spark, path, long_connections=True, **given)
+    assert content(rows) == content(rows_of(path, body="raw"))
 
 
 @needs_shared
