@@ -42,10 +42,19 @@ _HIGHEST = 2**31 - 1
 
 @dataclass(slots=True, eq=False)
 class ShareSession:
-    """What a member fetches from a broker: `parts` are partitions, those that are new with true."""
+    """What a member fetches from a broker.
 
+    Attributes:
+        connection: stands for the connection that it was begun on; None if there is none.
+        epoch: of the next request.
+        parts: partitions, those that are new with true.
+        is_over: whether nothing is to be acquired any more.
+    """
+
+    connection: object = None
     epoch: int = 1
     parts: dict[Place, bool] = field(default_factory=dict)
+    is_over: bool = False
 
 
 class Shares:
@@ -113,8 +122,14 @@ class Shares:
             int(configs["share.partition.max.record.locks"]),
         )
 
-    def prepare(self, share: ShareGroup) -> bool:
-        """Add the partitions that members read; returns whether there are new ones."""
+    def prepare(self, group_id: str, share: ShareGroup) -> bool:
+        """Add the partitions that members read, and forget those of deleted topics; returns whether there are new ones.
+
+        Args:
+            group_id: the group.
+            share: its members.
+        """
+        self.forget(group_id, share, [one for one in share.partitions if one[0] not in self._controller.by_id])
         topics = (self._controller.topics[name] for name in share.counts if name in self._controller.topics)
         places = {(topic.topic_id, index) for topic in topics for index in range(len(topic.partitions))}
         new = places - share.partitions.keys()
@@ -227,13 +242,15 @@ class Shares:
             self._groups.held.take(part.size - size)
             self._purgatory.changed(key_of(group.group_id, place))
 
-    def session(self, node_id: int, group_id: str, member_id: str, epoch: int) -> ShareSession | int:
+    def session(
+        self, node_id: int, group_id: str, member_id: str, epoch: int, connection: object = None
+    ) -> ShareSession | int:
         """Return the session of a fetch, a new one at epoch 0; or an error code. At the last epoch it stays."""
         key = node_id, group_id, member_id
         if epoch == FIRST:
             if key not in self._sessions and sum(one[0] == node_id for one in self._sessions) >= MOST_SESSIONS:
                 return ErrorCode.SHARE_SESSION_LIMIT_REACHED
-            self._sessions[key] = ShareSession()
+            self._sessions[key] = ShareSession(connection)
             return self._sessions[key]
         found = self._sessions.get(key)
         if found is None:
@@ -246,12 +263,18 @@ class Shares:
     def end_session(self, node_id: int, group_id: str, member_id: str) -> None:
         """End a session: what the member has acquired of its partitions is available again."""
         session = self._sessions.pop((node_id, group_id, member_id))
+        session.is_over = True
         limits = self.limits(group_id)
         for place in session.parts:
             part = self.find(group_id, place)
             size = part.size if part is not None else 0
             if part is not None and part.release(member_id, limits):
                 self.changed(group_id, place, part, size)
+
+    def disconnected(self, connection: object) -> None:
+        """End the sessions that were begun on a connection, which is closed."""
+        for key in [key for key, one in self._sessions.items() if one.connection is connection]:
+            self.end_session(*key)
 
     def state_topics(self, share: ShareGroup) -> Mapping[str, list[int]]:
         """Return the partitions of a share group by the names of their topics."""

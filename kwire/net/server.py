@@ -285,7 +285,7 @@ class ServedConnection(asyncio.Protocol):
 
     async def _answered(self, request: RequestContext) -> Any:
         """Return the response to a request; None if none is due."""
-        if isinstance(request.message, messages.FetchRequest):
+        if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
             await self.serving.room()
         response = self.serving.cluster.handle(request)
         self.serving.settle()
@@ -593,8 +593,12 @@ class Serving:
         return self.connections
 
     def remove(self, client: ServedConnection) -> None:
-        """Forget a connection that is closed."""
+        """Forget a connection that is closed, and what was to last as long, unless the broker is stopped."""
         self._clients.discard(client)
+        server = self._servers.get(client.node.node_id)
+        if server is not None and server.is_serving():
+            self.cluster.shares.disconnected(client.session)
+            self.settle()
 
     def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start the task of a connection."""

@@ -90,10 +90,14 @@ def send(world: World, count: int = 10, **fields: Any) -> None:
     assert answer.responses[0].partition_responses[0].error_code == 0
 
 
-def partition(world: World) -> SharePartition:
+def share_of(world: World) -> ShareGroup:
     share = world.cluster.shares.share(world.group())
     assert isinstance(share, ShareGroup)
-    return share.partitions[world.cluster.controller.topics["t"].topic_id, 0]
+    return share
+
+
+def partition(world: World) -> SharePartition:
+    return share_of(world).partitions[world.cluster.controller.topics["t"].topic_id, 0]
 
 
 def test_a_lock_ends_with_its_time_and_the_last_delivery_with_the_record() -> None:
@@ -229,6 +233,35 @@ def test_rules_apply_to_requests_of_share_groups() -> None:
         assert group.acknowledge("a", {})[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
         for connection in group.connections.values():
             connection.close()
+
+
+def test_what_a_client_had_is_available_when_its_connection_is_closed() -> None:
+    with Kafka() as kafka:
+        one, other = Sharers(kafka.bootstrap_servers), Sharers(kafka.bootstrap_servers)
+        one.begin()
+        other.group, other.topic, other.leaders = one.group, one.topic, one.leaders
+        other.ids, other.sessions, other.topic_id = {}, {}, one.topic_id
+        one.ids = {"a": "a"}
+        one.reads_from("earliest")
+        one.join("a")
+        one.share_fetch("a", {0: ()})
+        one.send(0, 3)
+        assert one.share_fetch("a")[2][0][3] == [(0, 2, 1)]
+        assert other.share_fetch("b", {0: ()})[2][0][3] == []
+        for connection in one.connections.values():
+            connection.close()
+        assert other.share_fetch("b", wait=20_000)[2][0][3] == [(0, 2, 2)]
+        for connection in other.connections.values():
+            connection.close()
+
+
+def test_a_deleted_topic_is_forgotten() -> None:
+    world = share_world()
+    one = Sharer(world, "a")
+    assert len(world.cluster.shares.state_topics(share_of(world))["t"]) == 2
+    world.cluster.delete(world.cluster.controller.topics["t"])
+    assert one.beat() == 0
+    assert share_of(world).partitions == {}
 
 
 @pytest.mark.parametrize(("release", "served"), [("3.9", []), ("4.0", []), ("4.1", [0, 1]), ("4.4", [0, 1])])

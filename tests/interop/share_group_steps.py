@@ -291,7 +291,8 @@ def _members(group: Sharers) -> Iterator[Line]:
     yield "another joins", group.join("b")[:2]
     yield "settled", group.settled("a", "b")
     yield "a third joins", group.join("c")[:2]
-    yield "settled", group.settled("a", "b", "c")
+    found = group.settled("a", "b", "c")
+    yield "settled", (*found[:5], sorted(member[2] for member in found[5]))
     yield "another epoch", [group.beat("a", epoch=epoch)[0] for epoch in (99, 1)]
     yield "nobody", group.beat("d", epoch=5)
     yield "other topics", group.beat("b", subscribed_topic_names=("nowhere",))[:2]

@@ -35,7 +35,7 @@ def share_fetch(request: RequestContext) -> Any:
     if code := _problem(request) or _fetch_problem(request, acks):
         return messages.ShareFetchResponse(error_code=code)
     shares, who = request.cluster.shares, (request.node_id, asked.group_id, asked.member_id)
-    session = shares.session(*who, asked.share_session_epoch)
+    session = shares.session(*who, asked.share_session_epoch, request.session)
     if isinstance(session, int):
         return messages.ShareFetchResponse(error_code=session)
     for topic_id, part in acks if asked.share_session_epoch != FINAL else ():
@@ -209,7 +209,7 @@ class _Fetching:
         failed: dict[Place, _Part] = {}
         candidates: list[_Candidate] = []
         left, most = min(asked.max_bytes, self.request.cluster.fetch_max_bytes), asked.max_records or 1
-        for place in list(self.session.parts):
+        for place in list(self.session.parts) if not self.session.is_over else ():
             found = self._candidate(place, left, most) if most > 0 and left > 0 else None
             if isinstance(found, int):
                 failed[place] = _Part(found)

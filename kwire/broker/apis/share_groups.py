@@ -107,7 +107,7 @@ def _heartbeat(request: RequestContext, group: Group, share: ShareGroup, member:
     cluster.groups.held.take(member.size - before)
     place = share.epoch, member.epoch, set(member.assigned)
     cluster.groups.plan(group, share, changed=changed)
-    is_new = cluster.shares.prepare(share)
+    is_new = cluster.shares.prepare(asked.group_id, share)
     share.reconcile(member, None, request.now)
     if is_new or changed or place != (share.epoch, member.epoch, member.assigned):
         cluster.groups.remember(group)
