@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,26 +79,35 @@ def write_zip(file: Path) -> Path:
     Raises:
         OSError: a file cannot be written.
     """
+    _pack(file, [*_package(), *_libraries()])
+    script = file.with_name(f"{file.stem}-pipeline.py")  # a name that cannot be imported
+    script.write_text(SCRIPT)
+    return script
+
+
+def _pack(file: Path, contents: Iterable[tuple[str, Path]]) -> None:
+    """Write a zip of files, by their names in the zip; it appears only when it is complete."""
     part = file.with_name(f"{file.name}.part")
     try:
         with ZipFile(part, "w", ZIP_DEFLATED) as archive:
-            for name, path in sorted(_contents()):
+            for name, path in sorted(contents):
                 info = ZipInfo(name, _BEGINNING)
                 info.compress_type = ZIP_DEFLATED
                 archive.writestr(info, path.read_bytes())
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
-    script = file.with_name(f"{file.stem}-pipeline.py")  # a name that cannot be imported
-    script.write_text(SCRIPT)
-    return script
 
 
-def _contents() -> Iterator[tuple[str, Path]]:
-    """Yield the files of the zip: name in the zip, and path."""
-    yield from _files("kwire", _PACKAGE)
+def _package(name: str = "kwire/") -> Iterator[tuple[str, Path]]:
+    """Yield the files of kwire: name in the zip, which begins with `name`, and path."""
+    yield from _files(name, _PACKAGE)
     if SCHEMAS.parent != _PACKAGE:
-        yield from _files("kwire/schemas", SCHEMAS)
+        yield from _files(f"{name}schemas/", SCHEMAS)
+
+
+def _libraries() -> Iterator[tuple[str, Path]]:
+    """Yield the files of the libraries `PURE`, as `_package`."""
     for library in PURE:
         found = find_spec(library)
         if found is not None and found.origin is not None:
@@ -106,13 +115,13 @@ def _contents() -> Iterator[tuple[str, Path]]:
             if found.submodule_search_locations is None:
                 yield origin.name, origin
             else:
-                yield from _files(library, origin.parent)
+                yield from _files(f"{library}/", origin.parent)
 
 
-def _files(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+def _files(before: str, folder: Path) -> Iterator[tuple[str, Path]]:
     for path in folder.rglob("*"):
         if path.is_file() and path.suffix not in LEFT_OUT:
-            yield f"{name}/{path.relative_to(folder).as_posix()}", path
+            yield f"{before}{path.relative_to(folder).as_posix()}", path
 
 
 LEAST_JAVA = 17
@@ -145,6 +154,7 @@ _LINE_END = re.compile(rb"(?<=[\r\n])")
 STDERR = 2
 APPLICATION = "kwire pipeline"
 PROBES = 4  # tasks for each core of a cluster that are asked for their engine
+SERVER_PROBES = 32  # such tasks on a server of Spark Connect, whose number of cores is not known here
 _PACKAGE = Path(__file__).parent.parent
 
 
@@ -246,20 +256,31 @@ def engine_notices(spark: Any) -> list[str]:
     """
     from pyspark.sql import is_remote
 
-    if is_remote() or re.match(r"local(\[|$)", spark.sparkContext.master):
+    if is_remote():
+        tasks = SERVER_PROBES
+    elif re.match(r"local(\[|$)", spark.sparkContext.master):
         return []
-    tasks = PROBES * spark.sparkContext.defaultParallelism
-    found = spark.sparkContext.range(tasks, numSlices=tasks).map(_engine_of_worker).distinct().collect()
-    slow = sorted({host for host, engine in found if engine != "native"})
+    else:
+        tasks = PROBES * spark.sparkContext.defaultParallelism
+    slow = sorted(host for host, engine in workers_engines(spark, tasks) if engine != "native")
     if not slow:
         return []
     return [f"without the native engine, slower: workers on {', '.join(slow)} (another platform, or another Python)"]
 
 
-def _engine_of_worker(_: int) -> tuple[str, str]:
+def workers_engines(spark: Any, tasks: int) -> set[tuple[str, str]]:
+    """Return the names of machines that carry out tasks, and the engine of kwire there."""
+    rows = spark.range(0, tasks, 1, tasks).mapInArrow(_engines, "host string, engine string")
+    return {(row["host"], row["engine"]) for row in rows.distinct().collect()}
+
+
+def _engines(batches: Iterable[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
     import kwire
 
-    return socket.gethostname(), kwire.engine
+    for _ in batches:
+        yield pa.RecordBatch.from_pylist([{"host": socket.gethostname(), "engine": kwire.engine}])
 
 
 def _remote(url: str | None, settings: Mapping[str, str], folder: Path) -> Any:
@@ -277,10 +298,12 @@ def _remote(url: str | None, settings: Mapping[str, str], folder: Path) -> Any:
         spark.client.set_retry_policies(patience)
     except PySparkException as error:
         raise JobFailed(str(error)) from None
-    file = folder / "kwire.zip"
-    write_zip(file)
-    # A server that runs already has its path: the zip is imported, without the native engine.
-    spark.addArtifacts(str(file), pyfile=True)
+    # A worker has the folder of a session's files on its path, and archives are unpacked there: into a folder that is
+    # called kwire, whose native engine can be loaded, as it cannot from a zip.
+    _pack(folder / "package.zip", _package(""))
+    _pack(folder / "libraries.zip", _libraries())
+    spark.addArtifacts(f"{folder / 'package.zip'}#kwire", archive=True)
+    spark.addArtifacts(str(folder / "libraries.zip"), pyfile=True)
     return spark
 
 

@@ -29,6 +29,7 @@ test_source.py::test_a_wrong_option_is_an_error[options1-did you mean maxPartiti
 test_functions.py::test_a_column_of_versions_and_back
 test_functions.py::test_frames_say_their_header_and_version
 test_rows.py::test_rows_are_those_of_arrow
+test_shipping.py::test_workers_have_the_same_engine
 test_cluster.py::test_frames_may_come_from_a_table
 test_streaming.py::test_a_growing_folder_is_read_once
 """.strip().splitlines()

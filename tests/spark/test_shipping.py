@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
-from kwire.spark.session import SCRIPT, write_zip
+import kwire
+from kwire.spark.session import SCRIPT, workers_engines, write_zip
 from tests.conftest import ROOT
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
@@ -59,3 +61,7 @@ print(len(catalog.catalog_for(release="3.9").names()) > 200, kwire.release("3.9"
         "['KIP-112', 'KIP-36', 'KIP-879'] CreateReplicaAssignmentRequest",
         "True 3.9.2",
     ]
+
+
+def test_workers_have_the_same_engine(spark: Any) -> None:
+    assert {engine for _, engine in workers_engines(spark, 2)} == {kwire.engine}
