@@ -21,6 +21,7 @@ from ..codecs.column_plan import conform, halves
 from ..codecs.column_reader import Columns
 from ..codecs.columns import arrow_schema
 from ..errors import DecodeError, DefaultTag, EncodeError, without_password
+from ..input.files import entry_of
 from ..protocol import Frame, Undecodable
 from ..protocol.frame_codec import FrameReading
 from ..protocol.headers import Api, may_be_downgraded
@@ -38,6 +39,15 @@ CONNECTION = pa.struct(
     ]
 )
 ERROR = pa.struct([("code", pa.string()), ("reason", pa.string()), ("field", pa.string()), ("position", pa.int64())])
+# Names and types of Spark's own file sources.
+FILE = pa.struct(
+    [
+        ("file_path", pa.string()),
+        ("file_name", pa.string()),
+        ("file_size", pa.int64()),
+        ("file_modification_time", pa.timestamp("us", "UTC")),
+    ]
+)
 # The columns in order; the type of `message` depends on `body`.
 TYPES: dict[str, Any] = {
     "path": pa.string(),
@@ -54,6 +64,7 @@ TYPES: dict[str, Any] = {
     "message": None,
     "_corrupt_record": pa.binary(),
     "_error": ERROR,
+    "_metadata": FILE,
 }
 COMMENTS = {
     "path": "the file in which the frame ends",
@@ -70,8 +81,9 @@ COMMENTS = {
     "message": "the decoded body",
     "_corrupt_record": "the bytes of what could not be decoded",
     "_error": "why a frame could not be decoded",
+    "_metadata": "the file in which the frame ends, as it was when it was read",
 }  # on columns of tables
-MESSAGE, CORRUPT, ERROR_NAME = "message", "_corrupt_record", "_error"
+MESSAGE, CORRUPT, ERROR_NAME, METADATA = "message", "_corrupt_record", "_error", "_metadata"
 LONGEST = 2**31 - 1
 EARLIEST, LATEST = -62135596800000000, 253402300799999999  # microseconds since 1970: the years 1 to 9999
 EXPANSION = 4  # estimated size of columns, relative to frames
@@ -101,17 +113,22 @@ class Builder:
         self.schema: Any = pa.schema(list(zip(columns, types, strict=True)))
         self.rows: list[Row] = []
         self._files: list[tuple[int, str]] = []  # the first row of each file
+        self._metadata: dict[str, dict[str, Any]] = {}  # of each file, if the column is selected
         self._measured = self._bytes = 0  # rows, and their size in bytes
 
     def clear(self) -> None:
         """Forget all rows."""
         self.rows.clear()
         self._files.clear()
+        self._metadata.clear()
         self._measured = self._bytes = 0
 
     def begin(self, path: str) -> None:
         """Set the file of the next rows."""
-        self._files.append((len(self.rows), without_password(path)))
+        shown = without_password(path)
+        self._files.append((len(self.rows), shown))
+        if METADATA in self._columns and shown not in self._metadata:
+            self._metadata[shown] = metadata_of(path)
 
     def ready(self) -> Iterator[Any]:
         """Yield full batches."""
@@ -142,7 +159,8 @@ class Builder:
         message = self.bodies.column(rows, faults) if self.bodies else None
         if self.mode == FAILFAST and faults:
             self._refuse(rows, files, faults)
-        arrays = [message if name == MESSAGE else MAKERS[name](rows, faults, files) for name in self._columns]
+        makers = {**MAKERS, MESSAGE: lambda *_: message, METADATA: self._files_metadata}
+        arrays = [makers[name](rows, faults, files) for name in self._columns]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         if self.mode == DROPMALFORMED and faults:
             kept = np.ones(len(rows), bool)
@@ -150,6 +168,11 @@ class Builder:
             batch = batch.filter(pa.array(kept))
         if batch.num_rows:
             yield from halves(batch, self.max_bytes)
+
+    def _files_metadata(self, rows: list[Row], _: Any, files: list[tuple[int, str]]) -> Any:
+        paths = _paths(rows, None, files).dictionary_encode()
+        found = pa.array([self._metadata[path] for path in paths.dictionary.to_pylist()], FILE)
+        return found.take(paths.indices)
 
     def _refuse(self, rows: list[Row], files: list[tuple[int, str]], faults: dict[int, Fault]) -> None:
         """Raise for the first fault of a Kafka frame."""
@@ -159,6 +182,16 @@ class Builder:
                 api = rows[index][5]
                 name, version = (api.name or str(api.key), api.version) if api else (None, None)
                 raise MalformedFrame(path, rows[index][0], name, version, faults[index].reason)
+
+
+def metadata_of(path: str) -> dict[str, Any]:
+    """Return the value of the column `_metadata` for a file; only its names if there is no such file any more."""
+    entry = entry_of(path)
+    shown = without_password(path)
+    found: dict[str, Any] = {"file_path": shown, "file_name": shown.rpartition("/")[2]}
+    if entry is not None:
+        found |= {"file_size": entry.size, "file_modification_time": entry.changed // 1000}
+    return found
 
 
 def _shifted(files: list[tuple[int, str]], start: int) -> list[tuple[int, str]]:

@@ -29,7 +29,20 @@ from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
-from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, Bodies, Both, Builder, Json, Projected, Raw, Structs
+from .batch_builder import (
+    CORRUPT,
+    ERROR_NAME,
+    MESSAGE,
+    METADATA,
+    TYPES,
+    Bodies,
+    Both,
+    Builder,
+    Json,
+    Projected,
+    Raw,
+    Structs,
+)
 from .frame_rows import PADDING, Fault, Pairing, Row, Sink, Walker, fault_of
 from .growing_files import ENDLESS, SAMPLE, broken_cuts
 from .input_splits import RAW, Unit, divide, find_files
@@ -54,7 +67,9 @@ def columns_for(options: Options, schema: Any = None) -> list[str]:
                 "schema", None, f"in PERMISSIVE, the schema needs the column {corrupt} BINARY", CORRUPT_HINT
             )
     else:
-        names = list(options.columns) or known
+        names = list(options.columns) or [name for name in known if name != METADATA]
+        if options.metadata and METADATA not in names:
+            names.append(METADATA)
         if options.mode == PERMISSIVE:
             names += [name for name in (corrupt, ERROR_NAME) if name not in names]
     for name in names:

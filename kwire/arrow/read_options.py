@@ -58,6 +58,8 @@ class Options:
         apis: names of apis (`Metadata`) or messages (`MetadataResponse`) to read; empty: all.
         direction: `request` or `response`; `auto` is both.
         columns: the columns to read; empty: all.
+        metadata: whether there is a column `_metadata` with path, name, size and modification time of the file, as
+            Spark's own sources have it; `offset` is where a frame begins.
         path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: file selection.
         ignore_corrupt_files: whether files that cannot be read at all are left out; else they are rows of bytes with an
             error, and what no file system gives ends the read.
@@ -92,6 +94,7 @@ class Options:
     apis: tuple[str, ...] = ()
     direction: str = "auto"
     columns: tuple[str, ...] = ()
+    metadata: bool = False
     path_glob_filter: str = ""
     recursive_file_lookup: bool = False
     modified_before: float | None = None
@@ -226,6 +229,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "direction": _word(DIRECTIONS),
     "apis": _words,
     "columns": _words,
+    "metadata": _truth,
     "recursive_file_lookup": _truth,
     "long_connections": _truth,
     "ignore_missing_files": _truth,

@@ -14,6 +14,14 @@ from .inputs import UsageError
 from .options import add_command
 from .terminal import remark
 
+# The newest runtimes of 2026-11; neither runs on Spark 4.3, of which they miss classes and methods.
+NO_RUNTIME = {
+    "delta": "Delta Lake 4.4 is for Spark 4.2, and there is none for 4.3; write parquet, and convert it in a session"
+    " that has Delta Lake",
+    "iceberg": "Iceberg 1.12 is for Spark 4.1, and there is none for 4.3; write parquet, and add its files in a session"
+    " that has Iceberg",
+}
+
 
 def add_parser(commands: Any, about: str) -> None:
     """Add the command and its options."""
@@ -44,7 +52,10 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--plots", action="store_true", help="draw the history of each cluster to DIR/plots")
     parser.add_argument("--overwrite", action="store_true", help="replace the tables in DIR; else captures are added")
     parser.add_argument(
-        "--format", metavar="FORMAT", default="parquet", help="of the tables: parquet, and no other yet"
+        "--format",
+        metavar="FORMAT",
+        default="parquet",
+        help="of the tables: parquet; delta and iceberg have no runtime for Spark 4.3",
     )
     parser.add_argument(
         "--option", action="append", metavar="NAME=VALUE", help="a data source option, such as maxPartitionBytes=64m"
@@ -64,8 +75,7 @@ def pipeline(options: argparse.Namespace) -> int:
     if options.cluster is not None:
         _check(options.cluster)
     if options.format != "parquet":
-        hint = "write the DataFrame of kwire.spark.read_captures in a session that has it"
-        raise UsageError(f"--format {options.format}: tables are written as parquet; {hint}")
+        raise UsageError(f"--format {options.format}: {NO_RUNTIME.get(options.format, 'it is parquet')}")
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import re
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -32,7 +35,7 @@ from ..arrow.growing_files import Growing, Offset, offset_of, places_of
 from ..arrow.input_splits import COLUMN, File, Unit, column_folder, find_files, packed, share_of
 from ..arrow.packet_scan import SCHEMA, Split, neighbours, scan
 from ..arrow.read_options import BadOption, Options
-from ..errors import MissingExtra, without_password
+from ..errors import KwireError, MissingExtra, without_password
 from ..spec.catalog import catalog_for
 
 try:
@@ -111,6 +114,21 @@ SECOND = "option."
 NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
 
 
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """Let Spark's error contain kwire's error and no traceback of this package, 11 lines for an unknown option.
+
+    The process of PySpark that this runs in prints no traceback where this variable is set, and ends after an error.
+    """
+    try:
+        yield
+    except KwireError:
+        main = getattr(sys.modules["__main__"], "__spec__", None)
+        if main is not None and main.name.startswith("pyspark."):
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        raise
+
+
 class KwireSource(DataSource):  # type: ignore[misc]
     """Data source of captures, one row per frame. For its options see `kwire.arrow.read_options.Options`."""
 
@@ -121,6 +139,10 @@ class KwireSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> Any:
         """Return the columns for the options, and those that folders such as `dt=2026-11-01` are named by, as text."""
+        with in_one_line():
+            return self._schema()
+
+    def _schema(self) -> Any:
         options, paths = options_of(self.options), paths_of(self.options)
         columns = to_spark(Reading(options).schema)
         for name in folder_columns(paths, options):
@@ -134,12 +156,17 @@ class KwireSource(DataSource):  # type: ignore[misc]
         given = self.options
         if not given and schema.fields and KEPT in schema.fields[0].metadata:
             given = json.loads(schema.fields[0].metadata[KEPT])
-        options = options_of(given)
-        kind = PushingReader if options.pushdown else KwireReader
-        return kind(options, schema_to_arrow(schema), paths_of(given))
+        with in_one_line():
+            options = options_of(given)
+            kind = PushingReader if options.pushdown else KwireReader
+            return kind(options, schema_to_arrow(schema), paths_of(given))
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
         """Return the streaming reader of these columns."""
+        with in_one_line():
+            return self._stream_reader(schema)
+
+    def _stream_reader(self, schema: Any) -> Any:
         if SupportsTriggerAvailableNow is object:
             raise MissingExtra("readStream", "pyspark 4.2", "spark")
         options, paths = options_of(self.options), paths_of(self.options)
@@ -177,17 +204,22 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> list[InputPartition]:
         """Distribute the files to tasks; files that are added later are not read."""
-        return [Part(units) for units in reading_of(self.options, self.columns).divide(self.paths)]
+        with in_one_line():
+            return [Part(units) for units in reading_of(self.options, self.columns).divide(self.paths)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield record batches. Without partitions, Spark passes one of its own."""
         if not isinstance(partition, Part):
             return
         reading = reading_of(self.options, self.columns)
+        with in_one_line():
+            yield from self._batches(reading, partition.units)
+
+    def _batches(self, reading: Reading, units: Sequence[Unit]) -> Iterator[Any]:
         if not self.folders:
-            yield from reading.read(partition.units)
+            yield from reading.read(units)
             return
-        for unit in partition.units:
+        for unit in units:
             values = folder_values(unit.path)
             for batch in reading.read([unit]):
                 yield self._with_folders(batch, values)

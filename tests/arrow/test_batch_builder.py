@@ -97,5 +97,12 @@ def test_a_length_may_be_of_bytes_that_are_not_there() -> None:
 def test_what_is_unknown_is_null() -> None:
     nothing: Row = 0, b"x", None, None, None, None, None, None, None
     (value,) = values(built([nothing]))
-    assert {name for name, one in value.items() if one is not None} == {"path", "offset", "length", "message"}
+    known = {"path", "offset", "length", "message", "_metadata"}
+    assert {name for name, one in value.items() if one is not None} == known
+    assert value["_metadata"] == {  # there is no such file
+        "file_path": "one",
+        "file_name": "one",
+        "file_size": None,
+        "file_modification_time": None,
+    }
     assert pa.types.is_null(pa.array([None]).type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -222,3 +223,22 @@ def _said(row: Any) -> Any:
     if row["message"] is None:
         return "token" if row["_error"] is None else "bad"
     return row["direction"], row["api_key"], row["api_version"], row["_error"] is not None
+
+
+def test_metadata_are_those_of_the_file_of_each_row(tmp_path: Path) -> None:
+    for name in ("a.bin", "b.bin"):
+        (tmp_path / name).write_bytes(FRAMES.read_bytes())
+        os.utime(tmp_path / name, (1.5e9, 1.5e9))
+    rows = rows_of([tmp_path / "a.bin", PCAP, tmp_path / "b.bin"], body="none", metadata="true")
+    assert "_metadata" not in rows_of(FRAMES)[0]
+    assert len({row["path"] for row in rows}) == 3
+    for row in rows:
+        file = Path(row["path"])
+        found = row["_metadata"]
+        assert (found["file_path"], found["file_name"], found["file_size"]) == (
+            str(file),
+            file.name,
+            file.stat().st_size,
+        )
+        assert found["file_modification_time"].timestamp() == file.stat().st_mtime_ns // 1000 / 1e6
+    assert list(rows_of(FRAMES, columns="offset,_metadata", mode="DROPMALFORMED")[0]) == ["offset", "_metadata"]

@@ -25,7 +25,9 @@ from tests.conftest import ROOT
         (["a.pcap", "--out", "x", "--cluster", "["], "--cluster ["),
         (["a.pcap", "--out", "x", "--cluster", "a.*"], "it needs a group in parentheses"),
         (["a.pcap", "--out", "x", "--option", "mode"], "--option mode: it is NAME=VALUE"),
-        (["a.pcap", "--out", "x", "--format", "delta"], "--format delta: tables are written as parquet"),
+        (["a.pcap", "--out", "x", "--format", "delta"], "--format delta: Delta Lake 4.4 is for Spark 4.2"),
+        (["a.pcap", "--out", "x", "--format", "iceberg"], "--format iceberg: Iceberg 1.12 is for Spark 4.1"),
+        (["a.pcap", "--out", "x", "--format", "csv"], "--format csv: it is parquet"),
         (["a.pcap", "--out", "x", "--conf", "=1"], "--conf =1: it is NAME=VALUE"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -190,6 +191,47 @@ def test_files_that_are_no_captures_are_rows_or_left_out(spark: Any, tmp_path: P
     notes = "path like '%notes.txt'"
     assert [row._error.code for row in read.load(folder).where(notes).collect()] == ["NO_FRAME"]
     assert read.option("ignoreCorruptFiles", "true").load(folder).where(notes).count() == 0
+
+
+def test_files_are_chosen_as_by_sources_of_spark(spark: Any, tmp_path: Path) -> None:
+    times = {"a.pcap": 1e9, "b.bin": 1.5e9, "c.x": 1.7e9, "_d.bin": 1e9, ".e.bin": 1e9, "s/f.bin": 1e9}
+    for place, moment in times.items():
+        file = tmp_path / place
+        file.parent.mkdir(exist_ok=True)
+        shutil.copy(FRAMES, file)
+        os.utime(file, (moment, moment))
+    chosen: list[dict[str, str]] = [
+        {},
+        {"recursiveFileLookup": "true"},
+        {"pathGlobFilter": "*.{bin,pcap}"},
+        {"pathGlobFilter": "{a,b}.[!p]*", "recursiveFileLookup": "true"},
+        {"modifiedAfter": "2017-07-14T02:40:00", "modifiedBefore": "2023-11-14T22:13:20"},
+        {"modifiedAfter": "2017-07-14T02:39:59", "modifiedBefore": "2023-11-14T22:13:21"},
+    ]
+    name, number = "_metadata.file_name", set[int]()
+    fields = [name, "_metadata.file_size", "_metadata.file_modification_time"]
+    for options in chosen:
+        theirs = spark.read.format("binaryFile").options(**options).load(str(tmp_path)).select(*fields)
+        ours = load(spark, tmp_path, body="none", metadata="true", **options).select(*fields).distinct()
+        found = [tuple(row) for row in theirs.orderBy(name).collect()]
+        assert [tuple(row) for row in ours.orderBy(name).collect()] == found, options
+        number.add(len(found))
+    assert number == {0, 1, 2, 3, 4}
+
+
+def test_errors_are_one_line(spark: Any, tmp_path: Path) -> None:
+    broken = write(tmp_path, b"no capture")
+    for option, path, words in (
+        ({"mod": "x"}, FRAMES, "did you mean mode"),
+        ({"columns": "pat"}, FRAMES, "pat"),
+        ({}, tmp_path / "none", "there is no such file"),
+        ({"mode": "FAILFAST"}, broken, "KWIRE_MALFORMED_FRAME"),
+    ):
+        with pytest.raises(Exception, match=words) as raised:
+            spark.read.format("kwire").options(**option).load(str(path)).count()
+        lines = str(raised.value).partition("\n\nJVM stacktrace")[0].strip().splitlines()
+        around = " SQLSTATE", "An exception was thrown"
+        assert len([line for line in lines if not line.startswith(around)]) == 1, lines
 
 
 def test_tables_of_sql(spark: Any) -> None:
