@@ -86,7 +86,7 @@ class FrameIndex:
             self._bytes.close()
 
     def __len__(self) -> int:
-        """How many frames there are by now."""
+        """The number of frames read so far."""
         return len(self._partners)
 
     def add(self, frame: Frame) -> None:
@@ -200,7 +200,7 @@ class FrameIndex:
         return Frame(data, source, message, version, bare, profile, self._faults.get(number))
 
     def _result(self, number: int) -> Result:
-        """Decode a frame with its spans, of a response behind its request; without secrets where sealed."""
+        """Decode a frame with its spans, a response after its request; secrets are masked if the index is sealed."""
         decoder = FrameDecoder(self.catalog, trace=True)
         partner = self.partner(number)
         if partner is not None and partner < number:
@@ -209,7 +209,7 @@ class FrameIndex:
         return mask(result) if self.sealed else result
 
     def partner(self, number: int) -> int | None:
-        """Return the number of the response to a request, or of the request of a response; None if there is none."""
+        """Return the number of the response to a request, or of the request of a response; None if it has none."""
         partner = self._partners[number]
         return None if partner == NOTHING else partner
 
@@ -219,11 +219,11 @@ class FrameIndex:
         return self._latency_at(number if partner is None else max(number, partner))
 
     def connection(self, number: int) -> int:
-        """Return what frames of one connection have in common."""
+        """Return the key that the frames of one connection share."""
         return self._ends[number]
 
     def by_latency(self, numbers: Sequence[int]) -> Sequence[int]:
-        """Return responses, the slowest first, and behind them the frames without a latency."""
+        """Return frames sorted by latency, the slowest response first; frames without a latency come last."""
         return array("I", sorted(numbers, key=lambda number: -(self._latency_at(number) or -1.0)))
 
     def _latency_at(self, number: int) -> float | None:
@@ -278,7 +278,7 @@ class Lines(ScrollView, can_focus=True):
         raise NotImplementedError
 
     def grow(self, count: int) -> None:
-        """Set how many lines there are."""
+        """Set the number of lines."""
         self.count = count
         self.cursor = max(0, min(self.cursor, count - 1))
         self.virtual_size = Size(self.size.width, count)
@@ -294,7 +294,7 @@ class Lines(ScrollView, can_focus=True):
         return Strip(segments).adjust_cell_length(width, base).crop(0, width)
 
     def put(self, line: int) -> None:
-        """Put the cursor on a line, and show it."""
+        """Move the cursor to a line, and scroll to it."""
         if not self.count:
             return
         self.cursor = max(0, min(line, self.count - 1))
@@ -399,7 +399,7 @@ class FieldList(Lines):
 
 
 class ByteList(Lines):
-    """The bytes of a frame, some a row; those of one field are marked."""
+    """The bytes of a frame in rows; the bytes of the selected field are marked."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -441,7 +441,7 @@ class ByteList(Lines):
         self.refresh()
 
     def action_byte(self, by: int) -> None:
-        """Move the cursor by bytes."""
+        """Move the cursor by a number of bytes."""
         offset = max(0, min(self.offset_at + by, len(self.data) - 1))
         self.column = offset % self.row
         self.put(offset // self.row)
@@ -523,13 +523,13 @@ class Browser(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin to load."""
+        """Start to load the index."""
         self.query_one(FrameList).focus()
         self.load()
 
     @work(thread=True, exclusive=True, group="load")
     def load(self) -> None:
-        """Read all frames into the index; what is wrong with the dump is shown."""
+        """Read all frames into the index; show errors of the dump."""
         worker, due = get_current_worker(), 0.0
         try:
             for _ in self._loading:
@@ -624,7 +624,7 @@ class Browser(App[None]):
         ask.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the answer."""
+        """Handle the answer to the prompt."""
         self._close()
         text = event.value.strip()
         try:
@@ -653,7 +653,7 @@ class Browser(App[None]):
         self.query_one(FrameList).focus()
 
     def action_clear(self) -> None:
-        """Close the question; or show all frames."""
+        """Close the prompt; without one, show all frames."""
         if self.query_one("#ask", Input).styles.display == "block":
             self._close()
             return
@@ -668,7 +668,7 @@ class Browser(App[None]):
         self._again()
 
     def action_partner(self) -> None:
-        """Go to the response of a request, or to the request of a response."""
+        """Select the response of a request, or the request of a response."""
         pane = self.query_one(FrameList)
         partner = None if pane.number is None else self.index.partner(pane.number)
         if partner is None or partner not in pane.numbers:

@@ -152,7 +152,7 @@ _KINDS = {"string": "text", "bool": "boolean", "uuid": "uuid", "bytes": "bytes",
 
 
 def kind_name(member: FieldSpec) -> str:
-    """Return of what kind the values of a field are: number, text, boolean, uuid, bytes or struct."""
+    """Return the kind of a field's values: number, text, boolean, uuid, bytes or struct."""
     if member.struct is not None:
         return "struct"
     return _KINDS.get(member.element, "number")
@@ -305,7 +305,7 @@ class DisplayFilter:
         return self._holds(result)
 
     def may_hold(self, api_key: int, is_request: bool, catalog: Catalog | None = None) -> bool:
-        """Return whether the filter can hold for a message, before its body is decoded."""
+        """Return whether the filter can match a message, before its body is decoded."""
         if self.messages is None:
             return True
         spec = (catalog or catalog_for()).find(api_key, "request" if is_request else "response")

@@ -266,7 +266,7 @@ _IS_RUST, _RUST = lazy_pattern(r'(?:[^"\n]*= *)?&?b"'), lazy_pattern(r"\\(\\|0)"
 
 
 class HexText(NamedTuple):
-    """The content of a hex text: its pieces, the name of its dialect, and whether the pieces may be packets."""
+    """The content of a hex text: its parts, the name of its dialect, and whether the parts may be packets."""
 
     pieces: tuple[bytes, ...]
     dialect: str
@@ -361,7 +361,7 @@ def _refuse_unreadable(lines: list[tuple[int, str]], file: str) -> None:
 
 
 class _Reading:
-    """One text being read as one dialect."""
+    """The state of a parser that reads one text in one dialect."""
 
     def __init__(self, dialect: Dialect, file: str) -> None:
         self.dialect, self.file = dialect, file
@@ -455,9 +455,7 @@ _LINE = lazy_pattern(r"# (profile|writer): (\S.*)")
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A message's bytes, with their origin. `head` has all lines with `#`, which are kept when the fixture is written
-    again.
-    """
+    """The bytes of a message, with their origin. `head` holds the lines with `#`, which stay when it is rewritten."""
 
     message: str
     version: int

@@ -1,7 +1,7 @@
 """The pytest plugin: frames compared field by field, golden fixtures, and explanations of failed comparisons.
 
-pytest loads this module in every session of an environment that has kwire, so it loads nothing heavy until it
-is used. What it adds to a failed comparison it adds for messages, decoded frames and bytes that are Kafka frames.
+pytest imports this module in every session of an environment that has kwire, so heavy imports wait until first use.
+Failed comparisons are explained for messages, decoded frames, and bytes that are Kafka frames.
 """
 
 from __future__ import annotations

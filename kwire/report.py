@@ -71,7 +71,7 @@ class Durations:
             self.bins.update([min(place, LONGEST) for place in places] if max(places) > LONGEST else places)
 
     def quantile(self, share: float) -> float:
-        """Return the duration below which this share of all durations is, within 0.6 % (above 1 µs).
+        """Return a quantile of the durations, within 0.6 % (above 1 µs).
 
         Between two durations it is interpolated, as numpy.percentile and statistics.median do.
 
@@ -109,7 +109,7 @@ class Durations:
 
 
 class Timeline:
-    """Counts per span of time. Bins start at a millisecond, and double whenever there would be more than `limit`."""
+    """Counts per span of time. Bins are a millisecond wide at first; the width doubles when there are over `limit`."""
 
     def __init__(self, limit: int = 120) -> None:
         self.limit: int = limit
@@ -122,12 +122,12 @@ class Timeline:
         self.add_spans(kind, Counter(math.floor(time / self.width) for time in times), self.width)
 
     def add_spans(self, kind: str, spans: Mapping[int, int], width: float) -> None:
-        """Count some of a kind.
+        """Count frames of one kind.
 
         Args:
             kind: what is counted.
-            spans: how many, by the number of their span of time since 1970.
-            width: of the spans, in seconds: one that the bins have or had.
+            spans: the number of frames by span of time, which are numbered from 1970 on.
+            width: the width of a span in seconds, which the bins have or had.
         """
         given = width
         if not spans:
@@ -221,7 +221,7 @@ class Tally:
         self.unread: Counter[str] = Counter()
 
     def add(self, result: Result) -> None:
-        """Count one frame, or another piece. Frames of a connection come in its order."""
+        """Count one frame or fragment. The frames of a connection must be added in order."""
         source, size = result.frame.source, len(result.frame.data)
         if isinstance(result, Undecodable) and not result.is_failure:
             self.size += size
@@ -252,12 +252,12 @@ class Tally:
         self.kinds[kind] += count
 
     def add_spans(self, kind: str, spans: dict[int, int], width: float) -> None:
-        """Note when frames of a kind were seen: how many in spans of so many seconds, by the number of the span."""
+        """Add frames of a kind to the timeline; arguments as of `Timeline.add_spans`."""
         self.timed += sum(spans.values())
         self.timeline.add_spans(kind, spans, width)
 
     def add_requests(self, name: str, client: str | None, version: int, count: int, size: int) -> None:
-        """Count requests of an api by a client, and all their bytes."""
+        """Count requests of an api by a client, and the sum of their bytes."""
         api = self.apis.setdefault(name, Api())
         api.requests += count
         api.request_bytes += size
@@ -454,7 +454,7 @@ def legend(kinds: Sequence[str]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a duration with three digits and its unit.
+    """Format a duration with three digits and a unit.
 
     >>> duration(0.0000123), duration(0.0234), duration(1.5), duration(75)
     ('12.3 µs', '23.4 ms', '1.50 s', '75.0 s')

@@ -82,7 +82,7 @@ def stubs() -> dict[str, str]:
 
 
 def write(package: Path) -> list[Path]:
-    """Write the stubs into a folder that is, or will be, the package; return their files."""
+    """Write the stubs into the folder of the package; return their paths."""
     paths = []
     for name, text in stubs().items():
         path = package / name

@@ -157,12 +157,10 @@ class Latencies:
 
 
 def percentile(times: Sequence[int], share: float) -> float:
-    """Return the latency below which a share of all lies, in seconds.
-
-    Between two latencies it is interpolated, as numpy.percentile does.
+    """Return a percentile of latencies in seconds, interpolated as numpy.percentile does.
 
     Args:
-        times: in nanoseconds, sorted; at least one.
+        times: the latencies in nanoseconds, sorted; at least one.
         share: from 0 to 1.
 
     >>> percentile([10_000_000, 20_000_000], 0.5), percentile([10_000_000], 0.999)
@@ -205,7 +203,7 @@ class _Counted(Connection):
 
 def user_of(key: int | None, version: int, client: str | None, ip: str, software: str, broker: str = NOTHING) -> User:
     """Return the sender of a request, from its header."""
-    # Control characters are in no client id: the header of another message was read, which may hold a secret.
+    # A client id has no control characters: this is the header of another message, which may hold a secret.
     name = client if client is not None and client.isprintable() else NOTHING
     return User(-1 if key is None else key, version, name, software, ip, broker)
 
@@ -257,7 +255,7 @@ class CapturedTraffic:
         return connection
 
     def count(self, captured: CapturedFrame | int) -> None:
-        """Count one frame of any kind; a number instead of a frame means that its connection has ended."""
+        """Count one frame; the number of a connection instead of a frame means that the connection has ended."""
         if type(captured) is not tuple:
             self._connections.forget(captured)
             return
@@ -434,7 +432,7 @@ class Traffic:
             self._counts.setdefault((user, about), Count()).add(count)
 
     def rows(self) -> list[Row]:
-        """Return the rows, those with the most requests first."""
+        """Return the rows, sorted by the number of requests, largest first."""
         rows: dict[tuple[str, ...], Count] = {}
         for (user, about), count in self._counts.items():
             for key in self._keys(user, about):

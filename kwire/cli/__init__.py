@@ -60,7 +60,7 @@ AddParser = Callable[[Any, str], None]
 
 
 class Command(NamedTuple):
-    """What a command does, in a few words, and what imports the function that adds its parser."""
+    """A short description of a command, and the function that imports its `add_parser`."""
 
     about: str
     load: Callable[[], AddParser]

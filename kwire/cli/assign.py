@@ -102,7 +102,7 @@ class _Given(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A group as an assignor takes it; `sent` is what the leader of a capture gave, of `release` if that is known."""
+    """The input of an assignor; `sent` is the assignment by the captured leader, of `release` if that is known."""
 
     title: str
     assignor: str
@@ -143,7 +143,7 @@ def assign_command(options: argparse.Namespace) -> int:
 
 
 def _question(options: argparse.Namespace) -> Question:
-    """Read the group of a description, or of a capture."""
+    """Read a group from its description or from a capture."""
     if len(options.files) == 1 and options.hex is None:
         text = _description(options.files[0])
         if text is not None:

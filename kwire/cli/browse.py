@@ -64,7 +64,7 @@ def browse(options: argparse.Namespace) -> int:
 
 
 def loading(index: FrameIndex, dumps: Iterable[Dump]) -> Iterator[int]:
-    """Read dumps into an index; yield how many frames there are, each time that some were added."""
+    """Read dumps into an index; yield the number of frames each time that frames were added."""
     for dump in dumps:
         index.begin()
         if dump.captured is not None:

@@ -200,12 +200,12 @@ def _model(options: argparse.Namespace) -> ClusterModel:
 
 
 def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | None = None) -> Iterator[str]:
-    """Yield the lines: the cluster, its brokers by rack, its partitions with their problems, and its settings.
+    """Yield the lines of a state: a summary, brokers by rack, partitions with their problems, and settings.
 
     Args:
         state: the state of the cluster.
         style: colours.
-        tables: its history, for contradictions between sources.
+        tables: the history of the cluster, for contradictions between sources.
     """
     partitions = state.partitions()
     rule = RackRule(state.brokers or {})

@@ -195,11 +195,11 @@ class Situation:
 
 
 def read_situation(options: argparse.Namespace) -> Situation:
-    """Read brokers and partitions from where the options say.
+    """Read brokers and partitions from the files or the broker that the options name.
 
     Raises:
         UsageError: options that do not go together.
-        DumpError, CallError: a file or a broker has no cluster to tell of.
+        DumpError, CallError: a file or a broker has no data of a cluster.
     """
     found = _situation(options)
     if options.current:
@@ -495,12 +495,12 @@ def target_of(
 
 
 def _renamed(replicas: Sequence[int], renamed: dict[int, int]) -> list[int]:
-    """Return replicas with other brokers in the place of some; those that are there already stay where they are."""
+    """Return replicas with some brokers replaced; a broker that is a replica already is not moved."""
     return [one if renamed.get(one, one) in replicas else renamed[one] for one in replicas]
 
 
 def _generated(options: argparse.Namespace, found: Situation, left: Sequence[Broker]) -> Plan:
-    """Place all topics anew: as kafka-reassign-partitions --generate, or by another assignor."""
+    """Compute a new placement of all topics, as kafka-reassign-partitions --generate or with another assignor."""
     name = assignor_name(options, left)
     topics: dict[str, dict[int, list[int]]] = {}
     for (topic, index), replicas in found.partitions.items():

@@ -93,7 +93,7 @@ def _split(line: str) -> tuple[list[str], str]:
 
 @dataclass
 class _Line:
-    """The words before the cursor, and the one at it."""
+    """The words before the cursor, and the word at the cursor."""
 
     before: list[str]
     word: str
@@ -157,7 +157,7 @@ def _matching(word: str, found: Found) -> Found:
 
 
 def _apis(line: _Line) -> Found:
-    """Return apis and messages; behind a colon the versions."""
+    """Return the names of apis and messages, or the versions after a colon."""
     from ..spec.catalog import catalog_for
 
     catalog = catalog_for()

@@ -171,7 +171,7 @@ def _greatest(shown: Iterator[Item], options: argparse.Namespace, catalog: Catal
 
 
 def _with_skipped(shown: Iterator[Item], pushed: PushedFilter | None, counts: Counter[str]) -> Iterator[Item]:
-    """Yield all items, then count the frames that were not decoded."""
+    """Yield all items, then add the frames that were not decoded to the counts."""
     yield from shown
     if pushed is not None:
         counts.update(frames=pushed.skipped, hidden=pushed.skipped)
@@ -501,13 +501,13 @@ class Writer(Protocol):
 
 
 class Form(Protocol):
-    """How items are written."""
+    """A format in which items are written."""
 
     def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> Writer:
         """Return what writes the lines of a capture."""
 
     def text(self, item: Item) -> str:
-        """Return what is written of an item, with its newline."""
+        """Return the text of an item, with its newline."""
 
     def end(self) -> str:
         """Return what is written behind all items."""

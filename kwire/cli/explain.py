@@ -79,7 +79,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed: bool) -> bool:
-    """Print one batch of a log, and its records decompressed; or bytes that are in none. Returns whether these are."""
+    """Print a batch of a log with its decompressed records, or bytes outside batches; return whether these are errors."""
     if isinstance(item, LogBytes):
         for line in RecordLines(style).lines(item):
             print(line)
@@ -131,7 +131,7 @@ def _html(options: argparse.Namespace) -> int:
 
 
 def noted(decoded: Iterable[Result], failed: list[bool]) -> Iterator[Result]:
-    """Pass results on, and note of each whether it failed."""
+    """Yield results unchanged, and record whether each of them failed."""
     for result in decoded:
         failed.append(isinstance(result, Undecodable) and result.is_failure)
         yield result

@@ -89,7 +89,7 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, summary: MessageSu
 
 
 def has_error(result: Result, summary: MessageSummary) -> bool:
-    """Whether a frame is undecodable or carries an error code other than 0."""
+    """Return whether a frame is undecodable or has an error code other than 0."""
     if isinstance(result, Undecodable):
         return result.is_failure
     if not isinstance(result, Request | Response):

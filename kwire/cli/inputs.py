@@ -91,7 +91,7 @@ class NonKafkaStreams:
         return {name: len(self.connections.get(name, ())) + self.elsewhere[name] for name in self.hints}
 
     def texts(self) -> Iterator[str]:
-        """Yield what was there that is not Kafka's, or damaged."""
+        """Yield a line for each kind of stream that is damaged or is not Kafka's."""
         if self.places:
             first = ", ".join(map(str, self.places[:SHOWN])) + (", ..." if len(self.places) > SHOWN else "")
             yield f"{count_text(self.damaged, 'byte')} of the capture are damaged, at offset {first}: kept, not decoded"
@@ -116,10 +116,9 @@ def results(
     sealed: bool = True,
     remarks: list[str] | None = None,
 ) -> Iterator[Result]:
-    """Decode the frames of all files, file by file; a log is refused. What else is to be known goes to stderr, and
-    into `remarks`.
+    """Decode the frames of all files, file by file; a log is refused. Remarks go to stderr and into `remarks`.
 
-    All secrets are masked, except with --show-secrets, or without `sealed`: then the caller must mask them.
+    Secrets are masked unless --show-secrets is given or `sealed` is false; then the caller must mask them.
     """
     from ..logs import LogBatch, LogBytes
 
@@ -242,7 +241,7 @@ class Reading:
 
 
 def masker(options: argparse.Namespace) -> Callable[[Result], Result]:
-    """Return what takes the secrets out of a result; nothing with --show-secrets."""
+    """Return the function that masks the secrets of a result; with --show-secrets it changes nothing."""
     from ..redaction import mask
 
     return _as_it_is if getattr(options, "show_secrets", False) else mask

@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_command(commands: Any, name: str, about: str, examples: str, run: Run) -> argparse.ArgumentParser:
-    """Add a command, whose help begins with its examples; `run` takes the options and returns the exit code."""
+    """Add a command. Its help begins with examples; `run` takes the options and returns the exit code."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=about,

@@ -50,10 +50,10 @@ def refuse_input(file: str | Path, inputs: Iterable[str], *, recursive: bool = F
 def output_bytes(
     file: str | None, inputs: Iterable[str] = (), *, recursive: bool = False, live: bool = False
 ) -> Iterator[BinaryIO]:
-    """Open an output; standard output where no file, or `-`, is named.
+    """Open an output file, or standard output if the name is `-` or missing.
 
-    A file that was begun and not finished does not stay, and one that was there stays then as it was; but for one that
-    is written `live`, to be read meanwhile.
+    An existing file is replaced only when the new one is complete; an incomplete one is removed. With `live`, the file
+    itself is written from the beginning, so that it can be read meanwhile.
 
     Args:
         file: where to write.

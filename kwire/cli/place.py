@@ -276,7 +276,7 @@ def _change(options: argparse.Namespace, found: Situation) -> int:
 
 
 def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:
-    """Return the brokers and those that only hold replicas, which have no rack that is known."""
+    """Return the brokers, and those that are known only from replicas and so have no known rack."""
     known = {broker.node_id for broker in brokers}
     missing = sorted({node_id for replicas in plan.values() for node_id in replicas} - known)
     if missing:
@@ -457,10 +457,10 @@ def plan_summary(plan: ReplicaPlan[PlacedPartition]) -> str:
 def comparison_lines(
     trees: tuple[RackTree, RackTree], plan: ReplicaPlan[PlacedPartition], style: Style = PLAIN
 ) -> Iterator[str]:
-    """Yield the spread of a plan level by level and what is lost with each node, before and after.
+    """Yield the spread of replicas by level, and what each node's failure costs, before and after a plan.
 
     Args:
-        trees: of all brokers, including those to be removed, and of those that may hold replicas.
+        trees: the tree of all brokers, including those to be removed, and the tree of those that may hold replicas.
         plan: replicas on other brokers are not counted.
         style: colours, and the width at which lists are wrapped.
     """

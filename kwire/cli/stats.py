@@ -50,7 +50,7 @@ KILLED = ProcessLookupError, ChildProcessError
 
 
 def parts_for(files: list[str]) -> int:
-    """Return how many processes shall count."""
+    """Return the number of processes that count."""
     if sys.platform != "linux" or len(files) != 1 or not Path(files[0]).is_file():
         return 1
     if Path(files[0]).stat().st_size < LEAST:
@@ -94,9 +94,9 @@ class Helpers:
             os._exit(0)
 
     def results(self) -> list[bytes]:
-        """Wait for all, and return what they sent.
+        """Wait for all workers, and return their counts.
 
-        The share of one that was killed is counted here, unless all shall stop.
+        The share of a worker that was killed is counted in this process, unless the command was interrupted.
         """
         found = []
         for part, (process, pipe) in list(self._running.items()):
@@ -110,7 +110,7 @@ class Helpers:
         return found
 
     def interrupt(self) -> None:
-        """Let all send what they have so far."""
+        """Make all workers send the counts they have so far."""
         self._stopped = True
         for process, _ in self._running.values():
             with suppress(*KILLED):
@@ -290,10 +290,10 @@ def _helped(options: argparse.Namespace, share: Share) -> bytes:
 
 
 class Tally:
-    """What was counted of all dumps, or of a share of the connections of one; and the streams of other protocols.
+    """Counts of all dumps, or of a share of the connections of one dump, and the streams of other protocols.
 
     Args:
-        options: what is to be counted, and where.
+        options: select what is counted, and name the dumps.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -359,7 +359,7 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
 
 
 def _tables(traffic: Traffic, options: argparse.Namespace) -> Iterator[str]:
-    """Yield the requested lines: latencies, the slowest requests, or counts."""
+    """Yield the lines of the requested tables: latencies, the slowest requests, or counts."""
     if options.latency:
         yield from _latency_table(traffic)
     if options.latency and options.slow:

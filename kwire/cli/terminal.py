@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def prepare_streams() -> None:
-    """Let no character stop the output: what the terminal's encoding lacks is written as an escape."""
+    """Escape characters that the terminal's encoding lacks, so that no character stops the output."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -39,7 +39,7 @@ def style_for(stream: TextIO, wanted: str = "auto") -> Style:
 
 
 def complain(text: str, hint: str = "", notes: Iterable[str] = ()) -> None:
-    """Write an error to stderr: what, and what to try; notes are lines that show where."""
+    """Write an error and a hint to stderr; notes are lines that show the place."""
     style = style_for(sys.stderr)
     print(f"{style.paint('error', 'kwire: error:')} {_line(text)}", file=sys.stderr)
     if hint:

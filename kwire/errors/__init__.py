@@ -236,7 +236,7 @@ class _PlacedError(KwireError):
 
     @property
     def reason(self) -> str:
-        """What is wrong, without the place."""
+        """The description of the error, without the place."""
         return self.problem.format_map(vars(self))
 
     def _where(self) -> str:

@@ -75,7 +75,7 @@ TRIED = "pcap, pcapng, gzip, zstd, xz, bzip2, log segment, files beside segments
 
 
 def refuse_unknown(head: bytes, file: str) -> None:
-    """Raise DumpError if raw frames do not begin like this: the format is unknown."""
+    """Raise DumpError if these bytes cannot begin raw frames: the format is unknown."""
     size = int32(head, 0)
     if len(head) >= 4 and not LEAST <= size <= LIMIT:
         problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
@@ -203,7 +203,7 @@ def open_dump(
 
 
 def _growing_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
-    """Open what is followed: a capture, or raw frames."""
+    """Open a file or folder that is followed: a capture, or raw frames."""
     if not opened.head:
         return Dump("nothing yet", iter(()), file=file)
     for kind, (magics, reader) in CAPTURES.items():
@@ -279,9 +279,9 @@ def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[LogBatch
     """Read the batches of a log segment, of a metadata log or of a snapshot, one by one.
 
     Args:
-        path: a file, compressed with gzip or zstd or not; `-` is standard input.
-        topic: the topic it is of, such as `__consumer_offsets`, whose records are then read as Kafka's own; its
-            folder's name or its records by default. Of other topics, records are keys and values in bytes.
+        path: a file, which may be compressed with gzip or zstd; `-` is standard input.
+        topic: the topic of the log, by default taken from the name of the folder or from the records. Records of
+            internal topics such as `__consumer_offsets` are decoded; other records have keys and values in bytes.
 
     Yields:
         `LogBatch`, whose `entries` are `LogRecord`s; and `LogBytes`, with why, for bytes that are in no batch.
@@ -352,13 +352,13 @@ def open_unpacked(path: str | Path) -> Iterator[Opened]:
 
 
 def _is_file(name: str) -> bool:
-    """Whether all bytes of an input are there; pipes may bring packets while they are captured."""
+    """Return whether an input is a file, not a pipe, which may still receive packets."""
     local = local_path(name)
     return name != "-" and (local is None or local.is_file())
 
 
 def _portions(stream: BinaryIO) -> Iterator[bytes]:
-    """Read what there is each time, so that the first message is there before the input ends."""
+    """Yield the bytes that are available, so that the first message is decoded before the input ends."""
     read1 = getattr(stream, "read1", stream.read)
     while portion := read1(PORTION):
         yield portion
@@ -397,7 +397,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
 
 
 def _read_until(opened: Opened, needed: Callable[[bytes], int]) -> Opened:
-    """Read on while `needed` returns more than the size of the bytes so far; other inputs are not waited for."""
+    """Read while `needed` returns more than the number of bytes read so far."""
     head = opened.head
     while len(head) < needed(head) and (portion := next(opened.rest, b"")):
         head += portion
@@ -527,7 +527,7 @@ LONGEST_FILE = 1 << 31  # bytes
 
 
 def read_text(path: str | Path, hint: str) -> str:
-    """Read a text in UTF-8, compressed or not.
+    """Read a UTF-8 text file, which may be compressed.
 
     Args:
         path: a file; `-` is standard input.

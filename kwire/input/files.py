@@ -35,9 +35,13 @@ _GZIP_WINDOW = 31  # zlib's word for: a gzip member with its header and checksum
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An input whose first bytes were read: `head` (at least four bytes, if there are that many), the rest, a
-    description of the compression (`gzip around `), and a function that returns the number of bytes read from the
-    file.
+    """An input whose first bytes were read.
+
+    Attributes:
+        head: the first bytes: four or more, if the input has as many.
+        rest: the portions after them.
+        prefix: a description of the compression, such as `gzip around `.
+        position: returns the number of bytes read from the file.
     """
 
     head: bytes

@@ -51,7 +51,7 @@ _ROW = lazy_pattern(r"\t?[0-9A-Fa-f]{8}  ([0-9A-Fa-f ]{2,48})")  # two groups of
 
 
 def tshark_wrote(head: str) -> bool:
-    """Whether a text begins as what `tshark -T json`, `jsonraw`, `ek` or `pdml` writes."""
+    """Return whether a text begins like the output of `tshark -T json`, `jsonraw`, `ek` or `pdml`."""
     return _JSON.match(head) is not None or _PDML.match(head) is not None
 
 
@@ -79,7 +79,7 @@ def tcp_segment(packet: bytes) -> tuple[str, Segment] | None:
     """Find the TCP segment in a packet with any link layer.
 
     Args:
-        packet: from its link layer or its IP header on.
+        packet: the bytes from the link layer or the IP header on.
 
     Returns:
         The link layer, and the segment; None without an IPv4 or IPv6 packet with complete TCP headers.
@@ -93,7 +93,7 @@ def tcp_segment(packet: bytes) -> tuple[str, Segment] | None:
 
 
 def _ip_length(data: bytes) -> int:
-    """Return how many bytes an IP packet had, all there are if the card was to fill that in; 0 if this is none."""
+    """Return the length of an IP packet: all bytes if the network card fills the field in later; 0 for other bytes."""
     version, header = (data[0] >> 4, (data[0] & 15) * 4) if len(data) >= 20 else (0, 0)
     if version == 4 and _checksum(data[:header]) in (0, 0xFFFF):
         return _int16(data, 2) or len(data)

@@ -40,8 +40,9 @@ def open_envelope(members: Any, catalog: Catalog) -> bytes:
 
 
 def envelope_frame(members: Any, catalog: Catalog) -> Frame:
-    """Convert the JSON object of a frame to a frame with `message` and `version` set; arguments, errors as
-    `open_envelope`.
+    """Convert the JSON object of a frame to a frame with `message` and `version` set.
+
+    Arguments and errors are those of `open_envelope`.
     """
     if not isinstance(members, dict):
         raise WrongType(need="an object with type, header and payload", found=f"{members!r}"[:60])
@@ -176,8 +177,8 @@ def log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes
     """Read the frames of a log.
 
     Args:
-        lines: of the log.
-        file: its name, for sources and errors.
+        lines: the lines of the log.
+        file: the name of the log, for sources and errors.
         catalog: the specs to use.
         notes: collects omitted fields and invalid lines.
 

@@ -72,7 +72,7 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
     """Create the class of a message.
 
     Args:
-        spec: the message, over all versions.
+        spec: the spec of the message, with all versions.
 
     Returns:
         A frozen `msgspec.Struct`. Its attributes are the fields in the order of the spec, each with Kafka's

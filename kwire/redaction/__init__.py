@@ -143,13 +143,13 @@ _OPAQUE = ("unknown tag", "left over", "not understood")
 
 
 class Redactor:
-    """Blanks sensitive data in frames, each frame in the order of its connection.
+    """Blanks sensitive data in frames, which are passed in the order of their connections.
 
     Args:
-        keep: kinds that are not removed, of `REASONS`.
+        keep: the kinds of `REASONS` that are not removed.
         catalog: the specs to use; those of Kafka's releases by default.
 
-    `counts` says how many values of each kind were blanked.
+    `counts` holds the number of blanked values of each kind.
 
     >>> import kwire
     >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="billing")

@@ -55,7 +55,7 @@ _LONGEST = 1 << 16  # bytes of a message that are searched; of a secret whose en
 
 
 def may_hold_secret(result: Undecodable) -> bool:
-    """Whether to hide the bytes of a frame: true unless their message is known and nothing indicates a secret."""
+    """Return whether bytes of a frame must be hidden: unless their message is known and nothing indicates a secret."""
     data = result.frame.data
     if _is_nothing(data[4:]):
         return False
@@ -168,13 +168,13 @@ def _reads_as(carrier: Carrier, data: bytes) -> bool:
 
 
 def _ends_behind_secret(error: Truncated) -> bool:
-    """Whether a message is truncated after a part of its secret; the names before it must be text."""
+    """Return whether a message is truncated within or after its secret, and the names before that are text."""
     inside = error.segments[-1:] and error.segments[-1] in _SECRETS and (error.have or 0) > FEW
     return bool(inside or _holds_secret(error.partial)) and _is_named(error.partial)
 
 
 def _is_named(value: Any) -> bool:
-    """Whether text was decoded, all of it printable."""
+    """Return whether text was decoded, and all of it is printable."""
     texts = list(_texts(value))
     return any(texts) and all(text.isprintable() for text in texts)
 
@@ -197,7 +197,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _holds_secret(value: Any) -> bool:
-    """Whether a message, or a partially decoded one, contains a secret."""
+    """Return whether a message, which may be decoded in part, contains a secret."""
     return any(
         _holds_secret(held) or (name in _SECRETS and bool(held) and not _is_nothing(held))
         for name, held in _members(value)

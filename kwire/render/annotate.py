@@ -149,7 +149,7 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
 
 
 def rewrite_fixture(text: str, file: str = "") -> str:
-    """Write a fixture's annotations again; its head and its bytes stay the same.
+    """Rewrite the annotations of a fixture; its head and its bytes stay the same.
 
     Raises:
         DumpError: it is not a fixture, or its bytes do not decode as its message.

@@ -206,7 +206,7 @@ def _results(data: bytes, codec: Codec | None) -> Iterator[Result]:
 
 
 def _numbered(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:
-    """Give every span a key: its path, and how many of that path were before it (a tag, then its field)."""
+    """Return spans by path and by the number of earlier spans that have the same path (a tag, then its field)."""
     found: dict[tuple[str, int], Span] = {}
     for span in spans:
         number = 0

@@ -98,11 +98,11 @@ class Node(NamedTuple):
 
 
 def nodes(spans: Iterable[Span], codec: Codec | None = None) -> Iterator[Node]:
-    """Yield the fields of a frame in the order of the bytes, each struct before its fields.
+    """Yield the fields of a frame in the order of their bytes, each struct before its fields.
 
     Args:
-        spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
-        codec: of the message, for names of numbers such as error codes.
+        spans: the spans of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
+        codec: the codec of the message, for the names of numbers such as error codes.
 
     >>> import kwire
     >>> codec = kwire.codec("MetadataRequest", 4)
@@ -261,12 +261,12 @@ class Shown:
 
 
 def show(thing: Any, version: int | None = None, *, secrets: bool = False, catalog: Catalog | None = None) -> Shown:
-    """Show bytes and their fields side by side, in a notebook.
+    """Show bytes beside their fields in a notebook.
 
     Args:
         thing: bytes of complete frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
         version: for a message, the version to encode it in.
-        secrets: show passwords, proofs and keys of frames too.
+        secrets: also show passwords, proofs and keys.
         catalog: the specs of frames given as bytes; a message has its own.
 
     Returns:

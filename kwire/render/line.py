@@ -1,4 +1,4 @@
-"""Renders a frame as one line: number, time, direction, api, client, size, errors, topics; counts undecodable bytes."""
+"""Renders frames as lines of text (number, time, direction, api, client, size, errors, topics) or as JSON lines."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class FrameLines:
 
 
 def frame_line(result: Result, summary: MessageSummary, style: Style = PLAIN) -> str:
-    """Return the line of a frame, as wide as the style is at most.
+    """Return a frame as one line that is at most as wide as the style.
 
     Args:
         result: the frame, decoded or not.
@@ -134,7 +134,7 @@ def request_words(faults: str, carried: str, client: str, topics: str) -> tuple[
 
 
 def response_words(errors: str, link: str, carried: str, topics: str, client: str) -> tuple[str, ...]:
-    """Return the words in the line of a response, in order: after errors, the less important ones come last."""
+    """Return the words in the line of a response: errors first, the least important words last."""
     return (errors, carried, topics, client, link) if errors else (link, carried, topics, client)
 
 
@@ -173,7 +173,7 @@ def _decoded(result: Request | Response, summary: MessageSummary) -> tuple[str, 
 
 
 def _inside(result: Request | Response, summary: MessageSummary) -> str:
-    """Say what a message carries."""
+    """Return the words for the messages inside a message."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
         return token_text(inside, short=True)
@@ -318,8 +318,8 @@ class CapturedLines(_Writer):
     """Writes the text lines of one capture.
 
     Args:
-        decoder, file, sealed: as of a `_Writer`.
-        lines: writes the lines of all dumps, with the dates.
+        decoder, file, sealed: the same as for `_Writer`.
+        lines: writes the lines of all dumps, with their dates.
     """
 
     is_text = True
@@ -338,7 +338,7 @@ class CapturedLines(_Writer):
         return self._lines.date(datetime.fromtimestamp(time, UTC))
 
     def fit(self, line: str) -> str:
-        """Return a line that is safe to show and not too wide."""
+        """Return a line shortened to the width of the terminal, with control characters escaped."""
         return fitted(line.rstrip(), self.width)
 
     def topics(self, found: list[tuple[bytes | None, str | None]]) -> str:
@@ -363,11 +363,11 @@ class CapturedLines(_Writer):
 
 
 def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
-    """Return how long a response took, in seconds, and the number of the frame of its request.
+    """Return the latency of a response in seconds, and the number of the frame of its request.
 
     Args:
-        header: of the response, from `Connection.pair`.
-        now: when it was captured, in nanoseconds.
+        header: the header of the response, from `Connection.pair`.
+        now: the time at which it was captured, in nanoseconds.
     """
     request = header if header.is_request else header.request
     if request is None:

@@ -78,7 +78,7 @@ def layout_json(codec: Codec) -> dict[str, Any]:
 
 
 def heading(codec: Codec) -> str:
-    """Say in one line what a message is: `FetchRequest v17: api key 1, versions 0-18, flexible, header 2`."""
+    """Describe a message in one line: `FetchRequest v17: api key 1, versions 0-18, flexible, header 2`."""
     spec = codec.spec
     parts = [] if spec.api_key is None else [f"{'api key' if spec.type in WIRE_TYPES else 'type'} {spec.api_key}"]
     parts += [f"versions {spec.versions}", "flexible" if codec.schema.tagged is not None else "not flexible"]
@@ -118,7 +118,7 @@ def _notes(row: Row) -> str:
 
 
 def _default(row: Row) -> str:
-    """Write a default that is not the type's own zero."""
+    """Return a default as text if it is not the zero value of its type."""
     plain = row.default in (0, "", b"", (), False, bytes(16)) or (row.default is None and "records" in row.type)
     return "" if plain or hasattr(row.default, "unknown_tags") else value_text(row.default, row.type)
 
@@ -188,13 +188,13 @@ NOTHING = "  no field differs"
 
 
 def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple[str, str]]:
-    """Yield what changes from one layout to the other, in wire order.
+    """Yield the differences between two layouts, in wire order.
 
     Args:
-        one, other: the codecs; None for a message that is not there.
+        one, other: the codecs; None for a missing message.
 
     Yields:
-        (sign, text): `+` came, `-` went, `~` changed.
+        (sign, text): `+` for added fields, `-` for removed, `~` for changed ones.
 
     >>> import kwire
     >>> list(layout_differences(kwire.codec("MetadataRequest", 3), kwire.codec("MetadataRequest", 4)))

@@ -129,7 +129,7 @@ def title(result: Result) -> str:
 
 
 def is_note(result: Result) -> bool:
-    """Whether there is nothing but a note: bytes that are missing, or a stream of another protocol."""
+    """Return whether a result is only a note: missing bytes, or a stream of another protocol."""
     return isinstance(result, Undecodable) and (not result.frame.data or isinstance(result.error, NotKafka))
 
 
@@ -142,7 +142,7 @@ def note(result: Result) -> str:
 
 
 def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines of a frame: its title, then one line per field; faults and bytes left over at the end."""
+    """Yield the lines of a frame: a title, one line per field, then faults and remaining bytes."""
     if is_note(result):
         yield style.paint("dim", escape(note(result)))
         return

@@ -145,7 +145,7 @@ class Meaning:
         self._kinds: dict[str, type[Value] | None] = {}
 
     def name(self, path: str, value: Any) -> str:
-        """Return the name of a number, or nothing where it has none."""
+        """Return the name of a number, or an empty text if it has none."""
         if self.codec is None or not isinstance(value, int) or isinstance(value, bool):
             return ""
         if path == "header.request_api_key":

@@ -156,7 +156,7 @@ def _sizes(spec: MessageSpec) -> dict[str, int]:
 
 
 def _sized(spec: MessageSpec) -> dict[str, Versions]:
-    """Struct -> the versions at which it takes a byte at least: those with a field, or with tagged fields."""
+    """Map each struct to the versions in which it takes at least one byte: those with a field or tagged fields."""
     sized: dict[str, Versions] = {}
     for struct in spec.structs():
         versions = spec.flexible_versions
@@ -303,7 +303,7 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
 
 
 class _Reader:
-    """One document. Its errors are collected, so that a check can show them all."""
+    """Reads one document. Errors are collected, so that a check can show all of them."""
 
     def __init__(self, document: Value, text: str, profile: str, release: str) -> None:
         self.document, self.text, self.profile, self.release = document, text, profile, release

@@ -141,7 +141,7 @@ class Layer:
 
 @once
 def spec_of(text: str, file: str, profile: str, release: str) -> MessageSpec:
-    """Return the spec that a text holds: the same text of the same file gives the same spec, and so the same class."""
+    """Parse a spec. The same text of the same file gives the same spec object, and so the same class."""
     spec = read_spec(text, file, profile, release)
     return _over_all_releases(spec) if Path(file).parent == SCHEMAS / "kafka" else spec
 
@@ -161,7 +161,7 @@ def layer_of(files: tuple[tuple[str, str], ...], profile: str, release: str) -> 
 
 @once
 def shipped_layer(profile: str, release: str) -> Layer:
-    """Return the layer of a profile's drafts, of a release's overlay, or else of what Kafka released."""
+    """Return the layer of a profile's drafts, of a release's overlay, or of the released messages."""
     folder = f"drafts/{profile}" if profile else f"releases/{release}" if release else "kafka"
     return Layer.of_folder(SCHEMAS / folder, profile, release)
 
@@ -285,10 +285,10 @@ class Catalog:
         return bool(self._specs(name))
 
     def spec(self, name: str, version: int | None = None) -> MessageSpec:
-        """Return the spec of a message, the one that has `version` if one is given; also by a former name.
+        """Return the spec of a message by its name or a former name; if `version` is given, the spec that has it.
 
         Raises:
-            UnknownMessage: no such name; the text names the nearest.
+            UnknownMessage: there is no such name; the text suggests the nearest.
             UnsupportedVersion: the message, or the catalog's release, has no such version.
         """
         specs = self._specs(name)

@@ -81,7 +81,7 @@ class Versions:
         return all(any(low <= a and b <= high for low, high in self.ranges) for a, b in other.ranges)
 
     def meets(self, other: Versions) -> Versions:
-        """Return the versions that are in both."""
+        """Return the versions that are in both ranges."""
         both = (
             (max(low, a), min(high, b))
             for low, high in self.ranges
@@ -91,7 +91,7 @@ class Versions:
         return Versions(tuple(sorted(both)))
 
     def joins(self, other: Versions) -> Versions:
-        """Return the versions that are in either."""
+        """Return the versions that are in either range."""
         return Versions(_merged((*self.ranges, *other.ranges)))
 
 
@@ -129,8 +129,8 @@ class FieldSpec:
     """One field of a struct.
 
     `type` is Kafka's: `int32`, `[]string`, `MetadataResponseBroker`, `[]MetadataResponseBroker` ...
-    `default` is a Python value; `...` means a new struct. `struct` is there for struct types and arrays of them.
-    `owner` is the name of the struct that has the field.
+    `default` is a Python value; `...` means a new struct. `struct` is set for struct types and arrays of them.
+    `owner` is the name of the struct that the field belongs to.
     """
 
     owner: str
@@ -255,7 +255,7 @@ NULLABLE = frozenset({"string", "bytes", "records"})
 def default_for(type_name: str, given: Value | None, versions: Versions, nullable: Versions) -> Any:
     """Return the default as a Python value; `...` means a new struct.
 
-    As in Kafka's generator, a null without quotes is as if no default were given; "null" in quotes is null.
+    As in Kafka's generator, an unquoted null means that no default is given; "null" in quotes is null.
     Raises SpecError at the place of `given` when it does not suit the type.
     """
     is_array = type_name.startswith("[]")
