@@ -79,7 +79,7 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed: bool) -> bool:
-    """Print a batch of a log with its decompressed records, or bytes outside batches; return whether these are errors."""
+    """Print a batch of a log with its decompressed records, or bytes outside batches; true if these are errors."""
     if isinstance(item, LogBytes):
         for line in RecordLines(style).lines(item):
             print(line)
