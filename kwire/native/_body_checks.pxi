@@ -1,5 +1,5 @@
-# Whether bytes are a body, and what it says of topics and errors, without objects: `summary.body_facts` knows what its
-# fields are.
+# Checks bodies and finds their topics and errors, without objects; `summary.body_facts` selects the
+# fields.
 
 cdef enum Interest:
     ERROR_CODE = 1, TOPIC_NAME, TOPIC_ID
@@ -42,7 +42,7 @@ cdef class BodyFacts:
             self.ask_for_types(&table.nodes[i])
 
     cdef int ask_for_types(self, Node* n) except -1:
-        """Refuse fields of interest of other types than are read here."""
+        """Refuse fields of interest whose type is not supported here."""
         cdef const uint8_t* marks = <const uint8_t*>PyBytes_AS_STRING(self.marks)
         cdef Field* f = n.fields
         cdef Node* node
@@ -134,7 +134,7 @@ cdef int check(Node* n, Cursor* c, Facts* found) except -1:
 
 
 cdef inline const uint8_t* checked_text(Cursor* c, Py_ssize_t size) except NULL:
-    """Return where a UTF-8 text begins."""
+    """Return a pointer to UTF-8 text."""
     cdef const uint8_t* p = take(c, size)
     if text_has(p, size) & 1:
         Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises where it is not
@@ -193,7 +193,7 @@ cdef int check_tags(Node* n, Cursor* c, Facts* found) except -1:
 
 
 cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
-    """Read a field of interest; `topic` is what its struct says of a topic."""
+    """Read a field of interest; `topic` is the topic of its struct."""
     cdef Node* node = f.node
     cdef bint is_array = node.kind == ARRAY
     cdef Py_ssize_t count = length(node, c) if is_array else 1, i, size
@@ -222,11 +222,11 @@ cdef inline void add_topic(Facts* found, const Topic* topic) noexcept:
     found.count += 1
 
 
-# Whether the records of a batch of magic 2 are as they should be. No objects are made of them; what is refused here is
-# read again in Python, which knows how to explain.
+# Checks the records of a batch of magic 2, without objects; the reference reads those that are
+# refused here again, for the error.
 
 cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t* value) noexcept nogil:
-    """Read a varint below `stop`; false where it is not there, or longer than 64 bits."""
+    """Read a varint before `stop`; false if it is truncated or longer than 64 bits."""
     cdef uint64_t found = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -242,7 +242,7 @@ cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, in
 
 
 cdef inline bint skip_bytes(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t least) noexcept nogil:
-    """Skip a length and as many bytes; -1, where `least` allows that, is null."""
+    """Skip a length and as many bytes; -1 is null if `least` allows it."""
     cdef int64_t size
     if not zigzag(data, stop, at, &size) or size < least or size > stop - at[0]:
         return False
@@ -284,7 +284,7 @@ cdef bint record_is_whole(const uint8_t* data, Py_ssize_t there, Py_ssize_t* at,
 
 
 def records_are_whole(bytes data, Py_ssize_t start, int64_t count):
-    """Whether bytes, from a place to their end, are as many records, with offset deltas from 0 on."""
+    """Whether bytes, from a position to their end, are a number of records with offset deltas from 0."""
     cdef const uint8_t* bytes_of = <const uint8_t*>PyBytes_AS_STRING(data)
     cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
     cdef int64_t i

@@ -1,20 +1,20 @@
-# Packets of a pcap or pcapng file to the frames of Kafka connections, as long as nothing is unusual: Ethernet and its
-# like, IP without options, TCP in order, requests answered in their order. Whatever else comes is handed to the general
-# path (`kwire.input`), packet by packet and frame by frame, on the same state.
+# Reads packets of a pcap or pcapng file to frames of Kafka connections, as long as nothing is unusual: Ethernet and its
+# like, IP without options, TCP in order, requests answered in their order. Everything else is left to the general
+# path (`kwire.capture`), packet by packet and frame by frame, on the same state.
 
 cdef enum:
     RECORD_HEADER = 16
-    LEAST_BLOCK = 32           # of a pcapng packet: what stands around its bytes
+    LEAST_BLOCK = 32           # of a pcapng packet: the header and trailer around its bytes
     ENHANCED_PACKET = 6
     LEAST_IPV4 = 20
     IPV6_HEADER = 40
     LEAST_TCP = 20
     LONGEST_PACKET = 1 << 24
     MOST_LINKS = 32            # interfaces of a pcapng file
-    LEAST_FRAME = 4            # bytes of a frame's size; and of what it may be, unless told
+    LEAST_FRAME = 4            # bytes of a frame's size field, and the smallest size by default
     LONGEST_FRAME = 100 << 20
     LEAST_REQUEST = 12         # bytes of a frame's size, api key, version and correlation id
-    CLIENT_ID = 14             # bytes in front of a client id
+    CLIENT_ID = 14             # bytes before a client id
     IN_FLIGHT = 1024           # most requests in flight that are remembered
     APIS = 32
     FIN = 1
@@ -22,15 +22,15 @@ cdef enum:
     RST = 4
     ACK = 16
     EVERY = 256                # packets between two checks of all buffers
-    CACHED = 1024              # streams that are found without a dictionary, a power of two
-    MOST_HEADS = 4096          # begins of requests that are remembered
+    CACHED = 1024              # streams that are found without a dictionary; a power of two
+    MOST_HEADS = 4096          # first bytes of requests that are remembered
 
 cdef int64_t SECOND = 1000000000
 cdef object BILLION = 1000000000
-cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # where Python has None
+cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # stands for Python's None
 cdef int64_t RESERVED_IDS = 0x7FFFFFF8
 cdef tuple UNSEEN = (-1, -1)
-cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # behind it come tokens, which have no header
+cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # tokens without a header follow it
 
 cdef struct Packet:
     int64_t now                # nanoseconds since 1970
@@ -52,7 +52,7 @@ cdef struct Link:              # of an interface
 
 
 cdef inline const uint8_t* part(const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Py_ssize_t count) noexcept:
-    """Return where some bytes of the file are; NULL if they are not all there. Nothing is read without it."""
+    """Return a pointer to bytes of the file; NULL if the file lacks some. Everything is read through it."""
     return base + at if at >= 0 and count >= 0 and count <= there - at else NULL
 
 
@@ -65,22 +65,22 @@ cdef inline int64_t none_or_number(number) except? -1:
 
 
 cdef inline tuple numbers_in(const uint8_t* p, Py_ssize_t size):
-    """Return the two numbers behind the size of a frame; None and 0 where they are not there."""
+    """Return the two numbers that follow the size of a frame; None and 0 if they are missing."""
     return signed32(be32(p + 4)) if size >= 8 else None, signed32(be32(p + 8)) if size >= LEAST_REQUEST else 0
 
 
 cdef class FrameBuffer:
-    """The bytes of a frame that has begun; `FrameReader` knows what its attributes are."""
+    """The bytes of an incomplete frame; for the attributes see `FrameReader`."""
 
     cdef public Py_ssize_t limit, least, missing, passed, _count, _start
     cdef public bytearray _buffer
-    cdef Py_ssize_t room       # that was made in the buffer
+    cdef Py_ssize_t room       # allocated in the buffer
 
     def __cinit__(self, Py_ssize_t limit=LONGEST_FRAME, Py_ssize_t least=LEAST_FRAME):
         self.limit, self.least, self._buffer = limit, least, bytearray()
 
     cdef bint fits(self, const uint8_t* p, Py_ssize_t count):
-        """Whether sizes lead through the next bytes, and if these end inside a frame its size is among them."""
+        """Whether the next bytes consist of frames with possible sizes; the size of a frame that they truncate is included."""
         cdef Py_ssize_t at = self.missing, size
         if at < 0:
             return False
@@ -94,7 +94,7 @@ cdef class FrameBuffer:
         return True
 
     cdef int hold(self, const uint8_t* p, Py_ssize_t count, Py_ssize_t need) except -1:
-        """Keep the next bytes of a frame, which has so many; memory is taken for twice of what is there at most."""
+        """Buffer the next bytes of a frame; at most twice the memory of the bytes received is allocated."""
         cdef Py_ssize_t held = PyByteArray_GET_SIZE(self._buffer)
         if held + count > self.room:
             self.room = min(need, 2 * (held + count))
@@ -104,14 +104,14 @@ cdef class FrameBuffer:
         return 0
 
     cdef bytearray release(self):
-        """Give the bytes away, without a copy."""
+        """Return the bytes without a copy, and forget them."""
         cdef bytearray frame = self._buffer
         self._buffer, self.room = bytearray(), 0
         return frame
 
 
 cdef class StreamState:
-    """Where one direction of a TCP connection stands; `tcp_reassembly.Half` knows what its attributes are."""
+    """The state of one direction of a TCP connection; for the attributes see `tcp_reassembly.Half`."""
 
     cdef int64_t next_sequence
     cdef public int64_t position, held, sent
@@ -137,24 +137,24 @@ cdef class StreamState:
         self.next_sequence = none_or_number(number)
 
     cdef void begin_at(self, uint32_t sequence):
-        """Note the sequence number of the first byte, which a SYN of this side has."""
+        """Store the sequence number of the first byte, from a SYN of this side."""
         self.opened = self.begun = True
         self.next_sequence = sequence
         self.first = self.next_sequence
 
     cdef int acknowledge(self, uint32_t sequence) except -1:
-        """Note what the peer has acknowledged, of bytes that were seen."""
+        """Store what the peer has acknowledged of the bytes that were seen."""
         if self.acked is None or signed32(sequence - <uint32_t>self.acked) > 0:
             self.acked = sequence
         return 0
 
     cdef int leave(self) except -1:
-        """Let go of the others, which is a cycle of references."""
+        """Drop the references to other objects, which form a cycle."""
         self.peer = self.connection = self.conversation = self.cutter = None
         return 0
 
     cdef bint take(self, bytes portion, const uint8_t* p, Py_ssize_t count, int64_t now, FrameBatch out) except -1:
-        """Cut the frames out of the payload of the next segment, which lies in a portion; False: it was not taken."""
+        """Split the payload of the next segment into frames; False if the segment was not processed."""
         cdef FrameBuffer cutter = self.cutter
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(portion)
         cdef int64_t position = self.position
@@ -184,7 +184,7 @@ cdef class StreamState:
 
     cdef int give(self, held, const char* base, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now,
                   FrameBatch out) except -1:
-        """Note a frame, which lies in some bytes, and give it out."""
+        """Record a frame at a position of some bytes, and yield it."""
         cdef const uint8_t* p = <const uint8_t*>base + start
         cdef ConversationState conversation = self.conversation
         cdef bytes frame
@@ -202,7 +202,7 @@ cdef class StreamState:
 
 
 cdef class ConnectionState:
-    """A TCP connection; `tcp_reassembly.Connection` knows what its attributes are.
+    """A TCP connection; for the attributes see `tcp_reassembly.Connection`.
 
     Args:
         number, key: of the connection.
@@ -233,7 +233,7 @@ cdef class ConnectionState:
         self.newest_time, self.general_time = NONE, nanoseconds
 
     def release(self):
-        """Let the halves be freed at once: cycles wait for the garbage collector, which takes half the time then."""
+        """Let both directions be freed at once: cycles wait for the garbage collector, which then takes half the time."""
         cdef StreamState one, other
         one, other = self.halves
         one.leave()
@@ -241,7 +241,7 @@ cdef class ConnectionState:
 
 
 cdef class ReassemblerState:
-    """All TCP connections of a capture; `tcp_connections.Reassembler` knows what its attributes are.
+    """All TCP connections of a capture; for the attributes see `tcp_reassembly.Reassembler`.
 
     Of a class that makes connections, `connection_class` and `half_class` make one and its sides.
     """
@@ -266,7 +266,7 @@ cdef class ReassemblerState:
 
 
 cdef class ConversationState:
-    """A Kafka connection, with the requests without a response; `conversation.Conversation` knows what they mean.
+    """A Kafka connection, with the requests without a response; for the attributes see `conversation.Conversation`.
 
     Args:
         recogniser, connection, client, head: as of a `Conversation`.
@@ -308,7 +308,7 @@ cdef class ConversationState:
         PyMem_Free(self.ring)
 
     def cut_in_order(self):
-        """Let the frames of both sides be cut here, as long as their segments come in order."""
+        """Split both directions into frames here, as long as their segments arrive in order."""
         cdef StreamState one = self.connection.halves[self.client], other = self.connection.halves[1 - self.client]
         one.conversation, one.cutter, one.asked = self, self.readers[1], True
         other.conversation, other.cutter, other.asked = self, self.readers[0], False
@@ -336,11 +336,11 @@ cdef class ConversationState:
 
     @property
     def apis(self):
-        """Api keys and versions of requests, as they stand in headers; of many, the first ones."""
+        """Api keys and versions of requests, as in headers; if there are many, the first ones."""
         return [signed_bytes(self.api_numbers[index]) for index in range(self.api_count)]
 
     def expected(self, int most):
-        """Return api (key and version in one) and correlation id of the next responses, at most so many."""
+        """Return api (key and version as one number) and correlation id of the next responses, up to a number of them."""
         cdef int index
         cdef Awaited* one
         found = []
@@ -350,11 +350,11 @@ cdef class ConversationState:
         return found
 
     def expect(self, int32_t api, correlation_id):
-        """Note that a response is awaited; of many, the oldest is forgotten."""
+        """Add a response that is awaited; if there are too many, the oldest is dropped."""
         self.append(api, none_or_number(correlation_id))
 
     def settle(self, int count):
-        """Await so many no longer, the oldest first."""
+        """Remove a number of awaited responses, the oldest first."""
         self.drop(max(0, count))
 
     cdef inline void drop(self, int count) noexcept:
@@ -364,7 +364,7 @@ cdef class ConversationState:
             self.size -= count
 
     def add_api(self, int32_t api):
-        """Note an api key and version of a request."""
+        """Add an api key and version of a request."""
         self.note_api(api)
 
     cdef inline void note_api(self, int32_t api) noexcept:
@@ -400,7 +400,7 @@ cdef class ConversationState:
         return 0
 
     cdef bint asks(self, const uint8_t* p, Py_ssize_t count) except -1:
-        """Note a request as most are; False: it may be something else."""
+        """Process a usual request; False if the bytes may be something else."""
         cdef int32_t api
         cdef int64_t correlation_id
         if count < LEAST_REQUEST or self.tokens:
@@ -419,7 +419,7 @@ cdef class ConversationState:
         return True
 
     cdef bint answers(self, const uint8_t* p, Py_ssize_t count):
-        """Note the response that is awaited next; False: it is something else."""
+        """Process the response that is awaited next; False if the bytes are something else."""
         cdef int64_t correlation_id
         if count < 8 or not self.size:
             return False
@@ -439,7 +439,7 @@ cdef bytes signed_bytes(int32_t number):
 
 
 cdef class EndsState:
-    """Which connection a frame came on; `captured_frame.Endpoints` knows what its attributes are."""
+    """The connection on which a frame arrived; for the attributes see `framing.Endpoints`."""
 
     cdef public int64_t connection
     cdef public object key, texts, note
@@ -473,8 +473,8 @@ cdef class PacketWalker:
     cdef object streams, segment, is_other
     cdef Py_ssize_t most, linger, linger_late
     cdef int64_t linger_time
-    cdef bytes portion         # of the file, which is read now
-    cdef set heads             # api key, version and client id of what surely was a client's first request
+    cdef bytes portion         # of the file that is being read
+    cdef set heads             # api key, version and client id of frames that certainly were a client's first request
     cdef int near, stray
     cdef bint big, blocks
     cdef Link[MOST_LINKS] links
@@ -496,7 +496,7 @@ cdef class PacketWalker:
         return number_or_none(self.last_seconds)
 
     def describe(self, bint big, list links not None):
-        """Note how the file is written.
+        """Store the format of the file.
 
         Args:
             big: whether its own numbers are big-endian.
@@ -518,7 +518,7 @@ cdef class PacketWalker:
         return be32(p) if self.big else le32(p)
 
     def run(self, bytes data not None, Py_ssize_t start, FrameBatch out not None):
-        """Walk until a packet comes that is laid out otherwise, or is not there yet.
+        """Process packets until one has another layout or has not arrived yet.
 
         Args:
             data, start: bytes of the file, and where a record begins.
@@ -573,7 +573,7 @@ cdef class PacketWalker:
         return 0
 
     cdef StreamState find(self, const uint8_t* key, Py_ssize_t size):
-        """Return the stream of a key: of one that is calm, as long as it is not crowded out, without a dictionary."""
+        """Return the stream of a key; the cache of calm streams is asked before the dictionary."""
         cdef uint32_t mixed = (be32(key + size - 12) ^ be32(key + size - 8)) * 0x9E3779B1U
         cdef Py_ssize_t slot = ((mixed ^ be32(key + size - 4)) * 0x85EBCA6BU) >> 22
         cdef bytes known = <bytes>self.cached_keys[slot]
@@ -591,7 +591,7 @@ cdef class PacketWalker:
         return stream
 
     cdef bint is_next(self, StreamState stream, Packet* packet):
-        """Whether a segment acknowledges nothing that was not seen, of a connection in which nothing waits."""
+        """Whether a segment acknowledges only data that was seen, on a connection without buffered data."""
         cdef uint32_t behind
         if not stream.connection.calm:
             return False
@@ -599,7 +599,7 @@ cdef class PacketWalker:
         return not 0 < behind < 0x80000000U
 
     cdef bint take_payload(self, StreamState stream, Packet* packet, FrameBatch out) except -1:
-        """Take the next bytes of a connection; False: they were not taken."""
+        """Process the next bytes of a connection; False if they were not processed."""
         if stream.conversation is None:
             if not stream.position and not stream.peer.position:
                 self.begin(stream, packet)
@@ -611,7 +611,7 @@ cdef class PacketWalker:
         return True
 
     cdef int begin(self, StreamState stream, Packet* packet) except -1:
-        """Look whether the very first bytes of a connection are a request."""
+        """Return whether the first bytes of a connection are a request."""
         cdef const char* p = <const char*>packet.payload
         cdef Py_ssize_t size, client
         cdef bytes head = None
@@ -628,7 +628,7 @@ cdef class PacketWalker:
         return 0
 
     cdef int end_closed(self, int64_t now, FrameBatch out) except -1:
-        """Forget closed connections as `Reassembler` does, as long as nothing waits anywhere."""
+        """Drop closed connections as `Reassembler` does, as long as no connection has buffered data."""
         cdef ReassemblerState state = self.state
         cdef ConnectionState connection
         cdef StreamState one, other
@@ -657,8 +657,8 @@ cdef class PacketWalker:
                 out.append(number)
         return 0
 
-    # The handshake and the end of most connections, as `tcp_reassembly` takes them; each leaves the
-    # very state that those leave, or refuses.
+    # The handshake and the end of most connections, as `tcp_reassembly` processes them; each method leaves the
+    # same state as the general path, or refuses the segment.
 
     cdef bint take_syn(self, bytes key, Packet* packet) except -1:
         cdef ConnectionState connection
@@ -701,7 +701,7 @@ cdef class PacketWalker:
         if packet.sequence != stream.next_sequence or ahead(packet.acknowledged, peer) > 0:
             return False
         if peer.finished and not (is_between_frames(stream) and is_between_frames(peer)):
-            return False  # a frame is cut short
+            return False  # a frame is truncated
         peer.acknowledge(packet.acknowledged)
         stream.end = stream.position
         stream.sent = max(stream.sent, stream.position)
@@ -720,7 +720,7 @@ cdef class PacketWalker:
         return True
 
     cdef bint take_again(self, StreamState stream, Packet* packet) except -1:
-        """Take a segment of which all bytes, and a FIN, were taken before."""
+        """Process a segment whose bytes, and FIN, were processed before."""
         cdef int64_t stop = ahead(packet.sequence, stream) + packet.count
         if not stream.connection.calm or not packet.count - self.stray <= stop <= 0:
             return False
@@ -747,10 +747,10 @@ cdef class PacketWalker:
             self.state.stuck.pop(connection.number, None)
         return 0
 
-    # What lies where in the file. All that is read is read behind `part`.
+    # The layout of records and packets. All bytes are read through `part`.
 
     cdef bint record(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
-        """Find the parts of the packet at a position of a pcap file; False: it is laid out otherwise, or not there."""
+        """Locate the parts of the packet at a position of a pcap file; False if it is incomplete or has another layout."""
         cdef const uint8_t* p = part(base, there, at, RECORD_HEADER)
         cdef const uint8_t* then
         cdef uint32_t captured
@@ -777,7 +777,7 @@ cdef class PacketWalker:
         return self.number(p + 4) < self.links[0].ticks and self.number(then + 4) < self.links[0].ticks
 
     cdef bint block(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
-        """Find the parts of the packet at a position of a pcapng file; as `record`."""
+        """Locate the parts of the packet at a position of a pcapng file; as `record`."""
         cdef const uint8_t* p = part(base, there, at, LEAST_BLOCK)
         cdef const Link* link
         cdef uint32_t size, captured, number
@@ -802,7 +802,7 @@ cdef class PacketWalker:
         return self.segment_in(p + LEAST_BLOCK - 4, captured, link, packet)
 
     cdef bint segment_in(self, const uint8_t* base, Py_ssize_t there, const Link* link, Packet* packet) noexcept:
-        """Find the segment in the bytes of a packet; False: they are laid out otherwise."""
+        """Locate the segment in the bytes of a packet; False if the packet has another layout."""
         cdef const uint8_t* p = part(base, there, link.front, LEAST_IPV4)
         cdef Py_ssize_t at = link.front + LEAST_IPV4, stop, start
         cdef int kind
@@ -842,10 +842,10 @@ cdef bint is_between_frames(StreamState stream):
 
 
 cdef bint is_complete(StreamState stream) except -1:
-    """Whether nothing of a stream, whose connection is calm, is cut short or missing at its end."""
+    """Whether a stream of a calm connection ends without a truncated frame and without a gap."""
     return is_between_frames(stream) and (stream.finished or not (<object>stream).missing() > 0)
 
 
 cdef inline int64_t ahead(uint32_t sequence, StreamState stream) noexcept:
-    """Return how far a sequence number lies behind the next one of a stream that has begun; negative if before it."""
+    """Return the distance of a sequence number from the next one of a stream; negative if it is before that."""
     return signed32(sequence - <uint32_t>stream.next_sequence)

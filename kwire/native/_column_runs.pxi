@@ -1,5 +1,5 @@
-# Rows of which all lengths are the same lie one stride apart, and become columns one column after the other: a row of
-# MetadataResponse 1x1000 takes 26 ns so, 90 ns from field to field. Most arrays hold such rows, and most bodies of a kind.
+# Runs: rows with equal lengths lie one stride apart, and are converted one column after the other. A row of
+# MetadataResponse 1x1000 then takes 26 ns, and 90 ns field by field. Most arrays consist of such rows.
 
 cdef enum Operation:
     VALUE, BLOB, INTEGERS, NULLS
@@ -18,12 +18,12 @@ cdef struct Piece:         # a value of each row
 
 cdef struct Run:
     int stride             # bytes of a row; 0: no run is known
-    unsigned int misses    # rows in a row that were not of this run
+    unsigned int misses    # consecutive rows that were not of this run
     int pieces
     int checks
     Piece[MOST_PIECES] piece
-    uint16_t[MOST_CHECKS] at       # where lengths lie in a row,
-    uint8_t[MOST_CHECKS] wanted    # and what they are, byte by byte
+    uint16_t[MOST_CHECKS] at       # positions of lengths in a row,
+    uint8_t[MOST_CHECKS] wanted    # and their bytes
 
 
 cdef inline void add_piece(Run* run, int operation, int kind, Column* column, Py_ssize_t offset) noexcept:
@@ -41,7 +41,7 @@ cdef inline void add_checks(Run* run, const uint8_t* start, const uint8_t* p, Py
 
 
 cdef inline Py_ssize_t count_like(Run* run, Cursor* c, Py_ssize_t most) noexcept:
-    """Return how many rows of a run come next."""
+    """Return how many of the next rows belong to a run."""
     cdef const uint8_t* p = c.at
     cdef Py_ssize_t found = 0
     cdef uint8_t differs
@@ -61,7 +61,7 @@ cdef inline Py_ssize_t count_like(Run* run, Cursor* c, Py_ssize_t most) noexcept
 
 
 cdef int append_run(Run* run, const uint8_t* p, Py_ssize_t rows, Column* columns) except -1:
-    """Append rows of a run, whose bytes are there."""
+    """Append rows of a run, whose bounds were checked."""
     cdef Piece* piece
     cdef Column* column
     cdef int i
@@ -217,7 +217,7 @@ cdef inline int put_end(Column* column, Py_ssize_t end) except -1:
 
 
 cdef inline void store(int width, int64_t value, uint8_t* q) noexcept nogil:
-    """Write an integer as this machine has them."""
+    """Write an integer in the byte order of this machine."""
     cdef int8_t byte
     cdef int16_t short_
     cdef int32_t word
@@ -235,7 +235,7 @@ cdef inline void store(int width, int64_t value, uint8_t* q) noexcept nogil:
 
 
 cdef inline int check_text(const uint8_t* p, Py_ssize_t size) except -1:
-    """Refuse what is not UTF-8; ASCII is seen at once."""
+    """Refuse text that is not UTF-8; ASCII is recognised first."""
     cdef Py_ssize_t i
     cdef uint8_t seen = 0
     for i in range(size):
@@ -245,14 +245,14 @@ cdef inline int check_text(const uint8_t* p, Py_ssize_t size) except -1:
     return 0
 
 
-# Memory that columns were collected in, and the values of enclosing levels, repeated for the rows below them.
+# The memory of collected columns, and values of enclosing levels repeated for the rows below them.
 
 cdef enum Content:  # of memory: only what `take` made has ends that ascend, and may be repeated by
     VALUES, ENDS, LEVEL
 
 
 cdef class Memory:
-    """Memory that is given away without a copy: a buffer that frees what it holds."""
+    """Memory that is exported without a copy: a buffer that frees it."""
 
     cdef Output output
     cdef int kind
@@ -373,7 +373,7 @@ cdef class Repeat:
         return 0
 
     def index(self):
-        """Return which value it is that stands in each row, as int64."""
+        """Return the index of the value of each row, as int64."""
         cdef Memory memory = Memory.__new__(Memory)
         cdef Py_ssize_t i = self.first, row
         cdef int64_t* out = <int64_t*>room(&memory.output, (self.stop - self.start) * 8)
@@ -385,7 +385,7 @@ cdef class Repeat:
 
 
 cdef inline void repeat_bytes(uint8_t* q, const uint8_t* p, Py_ssize_t size, Py_ssize_t times) noexcept nogil:
-    """Write some bytes so many times: twice as many with each copy, for a copy of few bytes costs a call."""
+    """Write bytes a number of times; each copy doubles what is written, because every copy costs a call."""
     cdef Py_ssize_t i, done
     if size == 0 or times == 0:
         return
@@ -405,7 +405,7 @@ cdef inline void repeat_bytes(uint8_t* q, const uint8_t* p, Py_ssize_t size, Py_
 
 
 cdef Py_ssize_t first_behind(const int64_t* ends, Py_ssize_t count, Py_ssize_t row) noexcept:
-    """Return the first value that ends behind a row."""
+    """Return the first value that ends after a row."""
     cdef Py_ssize_t low = 0, high = count, middle
     while low < high:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
-# Bytes to the buffers of Arrow arrays.
+# Writes bytes of bodies to the buffers of Arrow arrays.
 #
-# A level is the message, or an array or struct on the way to the rows that are wanted. Columns of enclosing levels hold
-# each value once, beside how many rows lie below it; they are repeated when a batch is made.
+# A level is the message, or an array or struct on the path to the selected rows. Columns of enclosing levels hold
+# each value once, with the number of rows below it; the values are repeated when a batch is created.
 
 cdef enum Shape:
     FIXED, BITS, BINARY, LIST, RECORD
@@ -107,7 +107,7 @@ cdef class ColumnTable:
         self.plan_steps()
 
     cdef int check_levels(self) except -1:
-        """Refuse columns of other shapes than their values: they would be written over the ends of memory."""
+        """Refuse columns whose shape does not match their values: writes would exceed their memory."""
         cdef int i, j, action, descents = 0, depth = 0
         cdef Node* n
         if self.columns[0].shape != FIXED or self.columns[0].width != 8:
@@ -159,7 +159,7 @@ cdef class ColumnTable:
         return 0
 
     cdef int plan_steps(self) except -1:
-        """Join fields of a fixed size that stand in a row, wanted or not: they are read with one look at the bounds."""
+        """Join adjacent fields of fixed size, selected or not: they are read with one check of the bounds."""
         cdef int i, j, action, steps = 0, parts = 0
         cdef Node* n
         cdef Node* field
@@ -240,7 +240,7 @@ cdef class ColumnTable:
         return len(bodies)
 
     def feed_message(self, message, number):
-        """Append the rows of a decoded message; none of them where it is refused."""
+        """Append the rows of a decoded message, or none if it is refused."""
         self.mark()
         try:
             self.level_value(0, &self.table.nodes[0], message)
@@ -271,7 +271,7 @@ cdef class ColumnTable:
         self.rows = self.row_mark
 
     cdef int level_rows(self, int depth, Node* n, Py_ssize_t count, Cursor* c) except -1:
-        """Append so many rows of a level, and all rows below them: those of the same lengths column by column."""
+        """Append rows of a level, and all rows below them; those of equal lengths column by column."""
         cdef Run* run = &self.runs[depth]
         cdef Py_ssize_t same
         cdef const uint8_t* start
@@ -292,7 +292,7 @@ cdef class ColumnTable:
         return 0
 
     cdef int lay_out(self, Run* run, Node* n, const uint8_t* start, const uint8_t* end) except -1:
-        """Note where the values of a row lie, and the lengths that have them lie there; no run where it is nested."""
+        """Store the positions of a row's values and the lengths that determine them; nested rows make no run."""
         cdef Py_ssize_t row = n - self.table.nodes
         cdef Step* step = &self.steps[self.first_step[row]]
         cdef Step* last = &self.steps[self.first_step[row + 1]]
@@ -437,7 +437,7 @@ cdef class ColumnTable:
         return 0
 
     cdef int tagged_defaults(self, Node* n, unsigned long long seen) except -1:
-        """Append the defaults of the tagged fields that were not there."""
+        """Append the defaults of the missing tagged fields."""
         cdef Field* f = n.fields + n.count
         cdef int i, action
         for i in range(n.tags):
@@ -543,7 +543,7 @@ cdef class ColumnTable:
         return 0
 
     cdef int depth_of(self, Node* n) except -1:
-        """Return how deep the level lies that leads to a node: as many steps as lead down to it."""
+        """Return the depth of the level that leads to a node."""
         cdef int depth = 0
         cdef Node* one = &self.table.nodes[0]
         cdef Node* below = self.below(one)
@@ -583,7 +583,7 @@ cdef class ColumnTable:
             (<double*>room(&column.data, 8))[0] = value
         return end_value(column)
 
-    # What was collected.
+    # The collected columns.
 
     cdef int append_number(self, int64_t number) except -1:
         (<int64_t*>room(&self.columns[0].data, 8))[0] = number
@@ -591,7 +591,7 @@ cdef class ColumnTable:
         return 0
 
     def take(self):
-        """Take all that was collected.
+        """Return the collected columns, and start anew.
 
         Returns:
             The number of rows; of each level but the last how many rows there are behind each of its own, as int64;

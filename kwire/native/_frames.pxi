@@ -1,5 +1,5 @@
-# Captured frames, many together: where the bytes of each lie, on which connection they came, which way and when. Objects
-# of Python are made of those that something asks for.
+# Batches of captured frames: the position, connection, direction and time of each. Objects
+# of Python are created only for frames that are used.
 
 cdef struct Captured:
     PyObject* held             # bytes or a bytearray in which the frame lies; without `ends`, what was captured otherwise
@@ -10,14 +10,14 @@ cdef struct Captured:
 
 
 cdef inline const uint8_t* bytes_of_frame(const Captured* one) noexcept:
-    """Return the bytes of a frame: `FrameBatch.put` has seen that all of them are there."""
+    """Return the bytes of a frame; `FrameBatch.put` has checked its bounds."""
     if PyBytes_CheckExact(one.held):
         return <const uint8_t*>PyBytes_DataOf(one.held) + one.start
     return <const uint8_t*>PyByteArray_AS_STRING(<object>one.held) + one.start
 
 
 cdef class FrameBatch:
-    """What was captured together, in its order: a sequence of `CapturedFrame`s and numbers, each made when asked for."""
+    """Frames that were captured together, in order: a sequence of `CapturedFrame`s and numbers, each created on demand."""
 
     cdef Captured* items
     cdef Py_ssize_t count, room
@@ -31,7 +31,7 @@ cdef class FrameBatch:
         PyMem_Free(self.items)
 
     cdef Captured* next(self) except NULL:
-        """Return where the next one is to be written."""
+        """Return the address of the next entry."""
         cdef Captured* items
         cdef Py_ssize_t room = self.room * 2 + 16
         if self.count == self.room:
@@ -43,7 +43,7 @@ cdef class FrameBatch:
         return self.items + self.count - 1
 
     cdef int put(self, held, EndsState ends, Py_ssize_t start, Py_ssize_t size, int64_t offset, int64_t now, bint asked) except -1:
-        """Add a frame, which lies in some bytes."""
+        """Add a frame at a position of some bytes."""
         cdef Py_ssize_t there = PyBytes_GET_SIZE(held) if type(held) is bytes else PyByteArray_GET_SIZE(held)
         cdef Captured* one
         if start < 0 or size < 0 or start > there - size:
@@ -104,7 +104,7 @@ cdef class FrameBatch:
         return found
 
     def count_frames(self, counter):
-        """Count frames; those that are unusual, their counter counts.
+        """Count frames; the counter counts the unusual ones.
 
         Args:
             counter: has `apis`, those of its connections; `begin(ends)`, which returns the connection that frames came
@@ -135,7 +135,7 @@ cdef class FrameBatch:
         return frames, size, counts
 
     def lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):
-        """Write the lines of frames; what is unusual, their writer does.
+        """Write the lines of frames; their writer writes the unusual ones.
 
         Args:
             writer: a `CapturedLines` or a `JsonLines`.
@@ -263,7 +263,7 @@ cdef int add_to_spans(tuple spans, int64_t span, int64_t* counts) except -1:
 
 
 cdef PairingState connection_of(const Captured* one, reader, apis):
-    """Return the connection that a frame came on."""
+    """Return the connection on which a frame arrived."""
     cdef EndsState ends = <EndsState>one.ends
     cdef PairingState connection = ends.note
     return connection if connection is not None and connection.apis is apis else reader.begin(ends)
@@ -338,7 +338,7 @@ cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list 
 
 
 cdef int meet(const Captured* one, reader, PairingState connection, KindState kind, Py_ssize_t start) except -1:
-    """Note with a connection who has sent a request."""
+    """Store the client of a request with its connection."""
     if one.asked and not same_client(connection.call, kind.call):
         p = <const char*>bytes_of_frame(one) + start
         reader.meet(connection, kind, PyBytes_FromStringAndSize(p, one.size - start))
@@ -346,12 +346,12 @@ cdef int meet(const Captured* one, reader, PairingState connection, KindState ki
 
 
 cdef bint is_time(now):
-    """Whether this is no time, or one of which differences have room here, too."""
+    """Whether a time is None, or small enough that differences do not overflow."""
     return now is None or -SECOND * SECOND < now < 8 * SECOND * SECOND
 
 
 cdef bint write_json(const Captured* one, writer, Taken taken, int64_t number, Output* o) except -1:
-    """Write the JSON line of a request or response; False: its body needs a closer look."""
+    """Write the JSON line of a request or response; False if its body must be decoded."""
     cdef KindState kind = kind_of(one, writer, taken.call)
     cdef PairingState connection = taken.connection
     cdef const uint8_t* p = bytes_of_frame(one)
@@ -401,7 +401,7 @@ cdef double latency_of(const Asked* asked, double time) except? -1:
 
 
 cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, int64_t* day, Output* o) except -1:
-    """Write the text line of a request or response; False: its body needs a closer look."""
+    """Write the text line of a request or response; False if its body must be decoded."""
     cdef KindState kind = kind_of(one, writer, taken.call)
     cdef const uint8_t* p = bytes_of_frame(one)
     cdef Py_ssize_t start = 0, line
@@ -461,7 +461,7 @@ cdef inline void put_digits(uint8_t* q, int64_t value, int count) noexcept:
 
 
 cdef int put_padded(int64_t value, uint8_t sign, int width, bint right, Output* o) except -1:
-    """Write a sign (0 for none) and a number, in so many columns at least."""
+    """Write a sign (0 for none) and a number, padded to a width."""
     cdef Py_ssize_t start = o.size, size
     if sign:
         room(o, 1)[0] = sign
@@ -521,12 +521,12 @@ cdef int finish_line(writer, Py_ssize_t start, Output* o) except -1:
 
 
 cdef inline bint same_client(CallState met, CallState call):
-    """Whether a request says nothing new of the client, after that of another call."""
+    """Whether a request names the same client as that of another call."""
     return met is call or (met is not None and call.is_plain and met.client == call.client)
 
 
 cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
-    """Write the JSON text of a body if all of it is printable ASCII; False: it is not written."""
+    """Write the JSON text of a body if all of it is printable ASCII; False if it was not written."""
     cdef Py_ssize_t start = o.size
     cdef Cursor c
     cdef Facts facts

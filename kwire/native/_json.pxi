@@ -16,7 +16,7 @@ cdef inline int put_decimal(Output* o, int64_t value) except -1:
     while left >= limit:  # at most 19 digits
         size += 1
         limit *= 10
-    q = room(o, size)  # digits go where they stay: to copy what was just written a byte each stalls the processor
+    q = room(o, size)  # digits are written in place: copying bytes that were just written stalls the processor
     while size:
         size -= 1
         q[size] = <uint8_t>(c'0' + left % 10)
@@ -25,7 +25,7 @@ cdef inline int put_decimal(Output* o, int64_t value) except -1:
 
 
 cdef int put_float(Output* o, double value) except -1:
-    """Write a float; what JSON cannot say, as Kafka's converters do, in quotes."""
+    """Write a float; values that JSON lacks in quotes, as Kafka's converters do."""
     cdef bytes text
     if value != value:
         text = b'"NaN"'
@@ -135,7 +135,7 @@ cdef int text(Node* n, Cursor* c, Output* o) except -1:
 
 
 cdef inline int fixed_text(int kind, const uint8_t* p, Output* o) except -1:
-    """Write a value of fixed size whose bytes are there."""
+    """Write a value of fixed size, whose bounds were checked."""
     if kind <= UINT32:
         put_decimal(o, integer(kind, p))
     elif kind == BOOLEAN:
@@ -175,7 +175,7 @@ cdef int struct_text(Node* n, Cursor* c, Output* o) except -1:
     cdef const uint8_t* p
     cdef Py_ssize_t start = o.size
     while f < end:
-        if f.run:  # bounds are looked at once
+        if f.run:  # one check of the bounds
             p = take(c, f.run_width)
             stop = f + f.run
             while f < stop:

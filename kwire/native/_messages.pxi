@@ -18,7 +18,7 @@ cdef PyObject* read(Node* n, Cursor* c) except NULL:
 
 
 cdef inline PyObject* read_fixed(int kind, const uint8_t* p) except NULL:
-    """Return a value of fixed size whose bytes are there."""
+    """Return a value of fixed size, whose bounds were checked."""
     if kind <= UINT32:
         return new_integer(integer(kind, p))
     if kind == BOOLEAN:
@@ -46,7 +46,7 @@ ctypedef int (*Reading)(Node* n, Cursor* c, PyObject* into) noexcept
 
 
 cdef inline PyObject* finished(PyObject* made, int result) except NULL:
-    """Return what was made; without it, where an exception was raised while it was filled."""
+    """Return the created object; release it if an exception was raised while it was filled."""
     if result < 0:
         Py_DECREF(made)
         return NULL
@@ -80,7 +80,7 @@ cdef PyObject* read_integers(int kind, int width, const uint8_t* p, Py_ssize_t c
         c.mask = 15 if c.end - c.at < 4096 else SEEN - 1
         memset(c.seen, 0, (c.mask + 1) * sizeof(Seen))
         c.last = c.seen
-    if not is_same_array(c.last, kind, p, size):  # an ISR is mostly that of its replicas, just read
+    if not is_same_array(c.last, kind, p, size):  # an ISR usually equals the replicas, which were read just before
         c.last = &c.seen[hash_of(p, size) & c.mask]
         if not is_same_array(c.last, kind, p, size):
             items = PyTuple_Make(count)
@@ -120,7 +120,7 @@ cdef int read_slots(Node* n, Cursor* c, PyObject* message) except -1:
     cdef const uint8_t* p
     cdef Field* stop
     while f < end:
-        if f.run:  # bounds are looked at once
+        if f.run:  # one check of the bounds
             p = take(c, f.run_width)
             stop = f + f.run
             while f < stop:
@@ -131,7 +131,7 @@ cdef int read_slots(Node* n, Cursor* c, PyObject* message) except -1:
                 p += f.width
                 f += 1
         elif f.kind == ARRAY:
-            if f.width == 0 and c.at < c.end and c.at[0] == 1:  # empty, as most arrays of replicas that come or go
+            if f.width == 0 and c.at < c.end and c.at[0] == 1:  # empty, as most arrays of adding, removing and offline replicas
                 c.at += 1
                 fill(message, f.slot, Py_NewRef(<PyObject*>EMPTY))
             else:
@@ -225,7 +225,7 @@ cdef inline int known_tag(Node* n, int64_t tag) noexcept:
 
 
 cdef PyObject* read_struct_by_call(Node* n, Cursor* c) except NULL:
-    """The same by a call of the class, where it is not known how its objects lie in memory."""
+    """The same by a call of the class, if the layout of its objects is unknown."""
     cdef Field* f = n.fields
     cdef int i, tags = max(n.tags, 0)
     cdef list values = [None] * tags
@@ -401,7 +401,7 @@ cdef int write_array(Node* n, PyObject* value, Output* o) except -1:
 
 
 cdef inline PyObject* attribute(Node* n, PyObject* name, Py_ssize_t slot, PyObject* message) except NULL:
-    """Return what a message holds, borrowed."""
+    """Return an attribute of a message, as a borrowed reference."""
     cdef PyObject* value
     if n.by_slot:
         value = (<PyObject**>(<char*>message + slot))[0]
@@ -449,7 +449,7 @@ cdef int write_struct(Node* n, PyObject* message, Output* o) except -1:
 
 
 cdef inline bint has_defaults(Node* n, Field* f, PyObject* message) except -1:
-    """Whether all tagged fields of a message hold their defaults, as most do: the very objects."""
+    """Whether all tagged fields of a message hold their defaults, compared by identity."""
     cdef int i
     for i in range(n.tags):
         if attribute(n, f[i].name, f[i].slot, message) != f[i].default:

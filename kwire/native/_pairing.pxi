@@ -1,15 +1,15 @@
-# Requests and their responses, as most are: the state of a connection of Kafka's protocol, and the counts of its frames.
+# Pairs usual requests with their responses: the state of a Kafka connection, and the counts of its frames.
 
 cdef enum:
     MOST_IN_FLIGHT = 65536
 
 cdef struct Asked:
-    PyObject* header           # as an object, where one was made
+    PyObject* header           # as an object, if one was created
     PyObject* call
     int64_t correlation_id, now, frame
 
-cdef int64_t LONGEST_WAIT = 10000 * SECOND  # as many of them as a batch has frames add up without an overflow
-NO_CALLS = {}  # of a connection whose calls need a closer look
+cdef int64_t LONGEST_WAIT = 10000 * SECOND  # the sum over a batch of frames does not overflow
+NO_CALLS = {}  # of a connection whose calls are left to the general path
 cdef object _header_class = None
 
 
@@ -26,7 +26,7 @@ cdef object header_of(CallState call, const Asked* one):
 
 
 cdef class InFlight:
-    """The headers of requests without a response, the oldest first, each made when asked for; of many, the newest ones."""
+    """The headers of requests without a response, the oldest first, created on demand; at most the newest ones."""
 
     cdef Asked* ring
     cdef Py_ssize_t room, begin, size
@@ -48,7 +48,7 @@ cdef class InFlight:
         return 0
 
     cdef Asked* next(self) except NULL:
-        """Return where the next one is to be written."""
+        """Return the address of the next entry."""
         if self.size == self.room:
             if self.room == MOST_IN_FLIGHT:
                 self.drop()
@@ -69,7 +69,7 @@ cdef class InFlight:
         return 0
 
     cdef int drop(self) except -1:
-        """Forget the oldest."""
+        """Drop the oldest request."""
         cdef Asked one = self.ring[self.begin]
         self.begin = (self.begin + 1) % self.room
         self.size -= 1
@@ -95,7 +95,7 @@ cdef class InFlight:
         return <object>one.header
 
     def popleft(self):
-        """Take out the oldest."""
+        """Remove the oldest request."""
         if not self.size:
             raise IndexError("no request is in flight")
         header = self.header(self.at(0))
@@ -118,13 +118,13 @@ cdef class InFlight:
 
 
 cdef inline bint begins(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, bytes prefix) noexcept:
-    """Whether bytes go on so at a position."""
+    """Whether bytes continue with a prefix at a position."""
     cdef Py_ssize_t count = PyBytes_GET_SIZE(prefix)
     return at <= size - count and memcmp(p + at, PyBytes_AS_STRING(prefix), count) == 0
 
 
 cdef class CallState:
-    """What requests have in common; `api_registry.Call` knows what its attributes are."""
+    """What requests have in common; for the attributes see `headers.Call`."""
 
     cdef public object api, client_id, note, _downgraded
     cdef public bytes client, refused
@@ -134,7 +134,7 @@ cdef class CallState:
     cdef public bint is_plain, is_answered
 
     cdef bint surely_answered(self, const uint8_t* p, Py_ssize_t size):
-        """Whether a request will be answered, as its first bytes behind the client id say."""
+        """Whether a request will be answered, by the first bytes after the client id."""
         if self.is_answered:
             return True
         for prefix in self.answered:
@@ -144,7 +144,7 @@ cdef class CallState:
 
 
 cdef class PairingState:
-    """The state of a connection of Kafka's protocol; `connection.ConnectionState` knows what its attributes are.
+    """The state of a connection of Kafka's protocol; for the attributes see `connection.ConnectionState`.
 
     What nearly all frames are is paired here as `Connection.pair` does it; all else is left to that.
     """
@@ -161,7 +161,7 @@ cdef class PairingState:
         self._known = self._calls = NO_CALLS
 
     cdef CallState call_in(self, const uint8_t* p, Py_ssize_t size):
-        """Return the call that a request is of; None: it needs a closer look."""
+        """Return the call of a request; None if the general path must process it."""
         cdef PyObject* call = NULL
         cdef bytes frame
         if size < LEAST_REQUEST:
@@ -187,7 +187,7 @@ cdef class PairingState:
         return call
 
     cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, Asked* asked):
-        """Take the response to the oldest request, and return its call; None: it needs a closer look."""
+        """Process the response to the oldest request and return its call; None if the general path must process it."""
         cdef InFlight waiting = self.in_flight
         cdef CallState call
         cdef Asked* one
@@ -208,7 +208,7 @@ cdef class PairingState:
 
 
 cdef class KindState:
-    """The requests or the responses of a call; `header_reader.Kind` knows what its attributes are."""
+    """The requests or the responses of a call; for the attributes see `header_reader.Kind`."""
 
     cdef public object call, codec
     cdef public bint is_request, tagged
@@ -220,7 +220,7 @@ cdef class KindState:
     cdef public tuple order
 
     cdef Py_ssize_t body_start(self, const uint8_t* p, Py_ssize_t size):
-        """Return where the body of a frame begins; 0: its header has tagged fields, or is not whole."""
+        """Return where the body of a frame starts; 0 if its header is incomplete or has tagged fields."""
         cdef Py_ssize_t start = (<CallState>self.call).start if self.is_request else 8
         if not self.tagged:
             return start if start <= size else 0
@@ -228,7 +228,7 @@ cdef class KindState:
 
 
 cdef class FrameCount:
-    """Counts of frames that have a call in common, until they are taken.
+    """Counts of the frames of one call, until they are taken.
 
     Args:
         owner: whose they are.
@@ -248,7 +248,7 @@ cdef class FrameCount:
         self.owner = owner
 
     def clear(self):
-        """Count from nothing on."""
+        """Reset the counts."""
         self.requests = self.responses = self.request_bytes = self.response_bytes = 0
         self.answered = self.time = self.longest = 0
         self.is_listed = False
