@@ -15,10 +15,10 @@ import pytest
 
 from kwire.cli import main
 from kwire.cli.inputs import dumps_in, part_read
+from kwire.cli.report import CapturedTally
 from kwire.cli.terminal import progress_text, with_progress
 from kwire.input import open_dump
 from kwire.protocol.framing import CapturedBatch, count_frames
-from kwire.report import CapturedTally
 from tests.cli.test_terminal import Terminal
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request

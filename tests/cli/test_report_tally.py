@@ -12,7 +12,7 @@ import pytest
 
 import kwire
 from kwire import Frame, Source
-from kwire.report import SAMPLES, Tally
+from kwire.cli.report import SAMPLES, Tally
 from tests.conftest import ROOT, spread
 from tests.protocol.test_decoder import request, response
 

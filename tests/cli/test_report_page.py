@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import kwire
-from kwire.report import ROWS, Tally, report_html
-from tests.analysis.test_report_tally import frame, refused, tallied
+from kwire.cli.report import ROWS, Tally, report_html
 from tests.browser import Structure, loaded
+from tests.cli.test_report_tally import frame, refused, tallied
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response
 from tests.render.test_html import HOSTILE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.report import Durations, Timeline, clock, duration, histogram_svg, share_svg, timeline_svg
+from kwire.cli.report import Durations, Timeline, clock, duration, histogram_svg, share_svg, timeline_svg
 from tests.browser import Structure
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.cli.report import CapturedTally, Tally, report_html
 from kwire.input import open_dump
 from kwire.native import ENGINE
 from kwire.protocol import FrameDecoder
 from kwire.redaction import mask
-from kwire.report import CapturedTally, Tally, report_html
-from tests.analysis.test_report_tally import refused
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
+from tests.cli.test_report_tally import refused
 from tests.conftest import ROOT, each_of, needs_shared
 from tests.protocol.test_decoder import request, response
 from tests.seeds import named, seeded

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.report import LONGEST, BoundedCounter, Durations, Timeline
+from kwire.cli.report import LONGEST, BoundedCounter, Durations, Timeline
 
 
 def test_a_counter_keeps_its_bound() -> None:
