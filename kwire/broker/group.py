@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
@@ -27,6 +27,11 @@ Protocols = tuple[tuple[str, bytes], ...]
 UNIFORM, RANGE = "uniform", "range"
 ASSIGNORS = (UNIFORM, RANGE)
 Assigned = set[TopicPartition]
+
+
+def size_of(protocols: Protocols) -> int:
+    """Return the size of a member's protocols in bytes."""
+    return sum(PROTOCOL_SIZE + len(name) + len(data) for name, data in protocols)
 
 
 @dataclass(slots=True)
@@ -92,8 +97,7 @@ class Member:
     def measure(self) -> int:
         """Update its size in bytes."""
         names = len(self.member_id) + len(self.instance_id or "") + len(self.client_id)
-        protocols = sum(PROTOCOL_SIZE + len(name) + len(data) for name, data in self.protocols)
-        return LEAST_SIZE + names + protocols + len(self.assignment)
+        return LEAST_SIZE + names + size_of(self.protocols) + len(self.assignment)
 
 
 class Commit(NamedTuple):
@@ -349,6 +353,17 @@ class Group:
         del self.pending[member_id]
         self.held.take(-LEAST_SIZE - len(member_id))
 
+    def expect_nobody(self) -> None:
+        """Remove all pending member ids."""
+        for member_id in list(self.pending):
+            self.expect_no_longer(member_id)
+
+    def begin_consumers(self, consumer: ConsumerGroup) -> None:
+        """Let the broker assign from now on; there are no classic members."""
+        self.expect_nobody()
+        self.consumer, self.protocol_type, self.protocol, self.leader = consumer, "consumer", None, None
+        self.generation, self.phase_ends = consumer.epoch, inf
+
     def resize(self, member: Member) -> None:
         """Update the size of a member."""
         size = member.measure()
@@ -426,9 +441,16 @@ class ConsumerMember:
     @property
     def size(self) -> int:
         """How many bytes it takes."""
-        protocols = self.classic.protocols if self.classic is not None else ()
-        classic = sum(PROTOCOL_SIZE + len(name) + len(data) for name, data in protocols)
+        classic = size_of(self.classic.protocols) if self.classic is not None else 0
         return LEAST_SIZE + len(self.member_id) + sum(map(len, self.topics)) + len(self.pattern) + classic
+
+    def prolong(self, seconds: float) -> None:
+        """Extend its deadlines."""
+        self.deadline += seconds
+        self.revokes_until += seconds
+        if self.classic is not None:
+            self.classic.joins_until += seconds
+            self.classic.syncs_until += seconds
 
     @property
     def time_is_over(self) -> float:
@@ -572,10 +594,11 @@ class ConsumerGroup:
         classic = [dict(one.classic.protocols) for one in self.members.values() if one.classic is not None]
         return any(all(name in one for one in classic) for name, _ in protocols)
 
-    def is_last_of_its_protocol(self, member: ConsumerMember) -> bool:
-        """Whether all other members use the classic protocol, and this one does not."""
-        others = [one for one in self.members.values() if one is not member]
-        return member.classic is None and bool(others) and all(one.classic is not None for one in others)
+    def is_classic_without(self, members: Collection[ConsumerMember]) -> bool:
+        """Whether some of these members do not use the classic protocol, and all others, if there are any, do."""
+        others = [one for one in self.members.values() if one not in members]
+        is_new = any(one.classic is None for one in members)
+        return is_new and bool(others) and all(one.classic is not None for one in others)
 
     def _is_held(self, place: TopicPartition, by_others_than: ConsumerMember) -> bool:
         others = (one for one in self.members.values() if one is not by_others_than)

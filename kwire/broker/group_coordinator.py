@@ -29,7 +29,7 @@ from .group import (
     Member,
 )
 from .group_migration import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, downgrade, upgraded
-from .internal_topics import InternalTopic, Producer
+from .internal_topics import InternalTopic, Producer, Written, changes
 from .kraft_controller import Controller
 from .metadata_journal import Row
 from .partitions import NO_ID, Topic
@@ -45,7 +45,6 @@ MINUTE_MS = 60_000
 LEAST_MEMBER = 4096  # estimated bytes of what a member of a group whose broker assigns may say later
 
 Find = Callable[[str | None, bytes], Topic | None]
-Written = dict[bytes, bytes]
 
 
 def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> Row:
@@ -225,16 +224,6 @@ def _by_id(places: Assigned, find: Find) -> Iterator[tuple[bytes, tuple[int, ...
         topic = find(name, NO_ID)
         if topic is not None:
             yield topic.topic_id, tuple(found)
-
-
-def changes(before: Written, after: Written) -> list[Row]:
-    """Return the records that turn one state into another: changed values, and deletions.
-
-    >>> changes({b"a": b"1", b"b": b"1"}, {b"a": b"2"})
-    [(b'a', b'2'), (b'b', None)]
-    """
-    rows: list[Row] = [(key, value) for key, value in after.items() if before.get(key) != value]
-    return rows + [(key, None) for key in before if key not in after]
 
 
 class Restorer:
@@ -559,11 +548,7 @@ class Groups:
                     member.deadline += seconds
             for consumer in group.consumer.members.values() if group.consumer is not None else ():
                 if consumer.member_id in member_ids:
-                    consumer.deadline += seconds
-                    consumer.revokes_until += seconds
-                    if consumer.classic is not None:
-                        consumer.classic.joins_until += seconds
-                        consumer.classic.syncs_until += seconds
+                    consumer.prolong(seconds)
 
     def keep_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
         """Note that a member of a group whose broker assigns is alive."""
@@ -592,7 +577,7 @@ class Groups:
         now = self._purgatory.now
         for member in consumer.expired(now):
             if group.consumer is consumer:
-                self.remove_consumer(group, member, now)
+                self.remove_consumers(group, [member], now)
         if group.consumer is consumer:
             self._wake_consumers(group, consumer)
 
@@ -618,17 +603,18 @@ class Groups:
         self.held.take(member.size)
         return member
 
-    def remove_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
-        """Remove a member of a group whose broker assigns; the others get what it had with the next heartbeat.
+    def remove_consumers(self, group: Group, members: Collection[ConsumerMember], now: float) -> None:
+        """Remove members of a group whose broker assigns; the others get what they had with the next heartbeat.
 
-        If it was the last one of the new protocol, and classic ones are left, the group is classic from then on.
+        If no member of the new protocol is left, but classic ones, the group is classic from then on.
         """
         assert group.consumer is not None
         consumer = group.consumer
-        is_last = self.ends_migration(consumer, member)
-        consumer.members.pop(member.member_id, None)
-        consumer.target.pop(member.member_id, None)
-        self.held.take(-member.size)
+        is_last = self.ends_migration(consumer, members)
+        for member in members:
+            consumer.members.pop(member.member_id, None)
+            consumer.target.pop(member.member_id, None)
+            self.held.take(-member.size)
         if is_last:
             self.downgrade(group, now)
             self.rebalancing.prepare(group, now)
@@ -639,9 +625,9 @@ class Groups:
         for act in self.on_empty if not consumer.members else ():
             act(group)
 
-    def ends_migration(self, consumer: ConsumerGroup, member: ConsumerMember) -> bool:
-        """Whether a group is classic without a member: all others are, and the policy allows it."""
-        return consumer.is_last_of_its_protocol(member) and self.settings.migration_policy in (BOTH, DOWNGRADE)
+    def ends_migration(self, consumer: ConsumerGroup, members: Collection[ConsumerMember]) -> bool:
+        """Whether a group is classic without these members: all others are, and the policy allows it."""
+        return consumer.is_classic_without(members) and self.settings.migration_policy in (BOTH, DOWNGRADE)
 
     def upgrade(self, group: Group, now: float) -> bool:
         """Make a classic group with members one whose broker assigns; returns whether it can be one.
@@ -658,22 +644,32 @@ class Groups:
         for member in list(group.members.values()):
             self.rebalancing.interrupt(group, member, now)
             group.remove(member)
-        for member_id in list(group.pending):
-            group.expect_no_longer(member_id)
-        self.rebalancing.rest(group)
-        group.consumer, group.protocol, group.leader, group.phase_ends = consumer, None, None, inf
+        self.begin_consumers(group, consumer)
         consumer.recount(self.partition_counts())
         for one in consumer.members.values():
             self.held.take(one.size)
             self.keep_consumer(group, one, now)
         return True
 
+    def begin_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
+        """Make a group without classic members, but perhaps with ids that nobody has joined with, the new kind."""
+        self.rebalancing.rest(group)
+        group.begin_consumers(consumer)
+
+    def end_consumers(self, group: Group) -> None:
+        """Make a group whose broker assigns, and that has no members, a classic one that begins anew."""
+        self._forget_timer(group)
+        group.consumer, group.generation, group.state = None, 0, GroupState.EMPTY
+
+    def _forget_timer(self, group: Group) -> None:
+        if group.consumer is not None and group.consumer.timer is not None:
+            self._purgatory.forget(group.consumer.timer)
+
     def downgrade(self, group: Group, now: float) -> None:
         """Make a group classic whose members all use the classic protocol."""
         assert group.consumer is not None
         consumer = group.consumer
-        if consumer.timer is not None:
-            self._purgatory.forget(consumer.timer)
+        self._forget_timer(group)
         self.held.take(-sum(one.size for one in consumer.members.values()))
         downgrade(group, consumer)
         for member in group.members.values():
@@ -684,10 +680,8 @@ class Groups:
         """Delete a group without members."""
         del self._groups[group.group_id]
         self.rebalancing.rest(group)
-        if group.consumer is not None and group.consumer.timer is not None:
-            self._purgatory.forget(group.consumer.timer)
-        for member_id in list(group.pending):
-            group.expect_no_longer(member_id)
+        self._forget_timer(group)
+        group.expect_nobody()
         places = [(topic, index) for topic, indexes in group.commits.topics() for index in indexes]
         rows = self._commit_rows(group, dict.fromkeys(places)) + changes(group.written, {})
         if rows:

@@ -22,6 +22,7 @@ from .producers import ABORT, COMMIT
 
 _PORTION = 1 << 20
 Append = Callable[[Partition, RecordBatch], int]
+Written = dict[bytes, bytes]
 
 
 class Producer(NamedTuple):
@@ -164,3 +165,13 @@ def _topic(controller: Controller, name: str) -> Topic | None:
 
 
 __all__ = ["GROUPS", "NOBODY", "SHARES", "TRANSACTIONS", "InternalTopic", "Latest", "Producer", "coordinator_of"]
+
+
+def changes(before: Written, after: Written) -> list[Row]:
+    """Return the records that turn one state into another: changed values, and deletions.
+
+    >>> changes({b"a": b"1", b"b": b"1"}, {b"a": b"2"})
+    [(b'a', b'2'), (b'b', None)]
+    """
+    rows: list[Row] = [(key, value) for key, value in after.items() if before.get(key) != value]
+    return rows + [(key, None) for key in before if key not in after]

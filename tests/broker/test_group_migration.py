@@ -194,3 +194,22 @@ def test_a_policy_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capture
     file.write_text("broker.id=1\ngroup.consumer.migration.policy=sideways\n")
     assert main(["serve", ":0", "--config", str(file)]) == 2
     assert "group.consumer.migration.policy is 'sideways'" in capsys.readouterr().err
+
+
+def test_what_cannot_be_kept_in_memory_is_refused() -> None:
+    world = World(Settings(most_group_bytes=1 << 16))
+    new = Consumer(world, "n")
+    size, old = world.cluster.groups.held.size, Classic(world)
+    old.protocols["range"] += bytes(1 << 16)
+    assert old.join().error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert (world.cluster.groups.held.size, new.beat()) == (size, 0)
+
+
+def test_a_group_that_is_full_stays_classic() -> None:
+    world = World(Settings(most_group_members=1))
+    old = Classic(world)
+    old.take()
+    fields: dict[str, Any] = {"subscribed_topic_names": ("t",), "rebalance_timeout_ms": 30_000, "topic_partitions": ()}
+    answer = world.ask("ConsumerGroupHeartbeat", 1, group_id="g", member_id="n", member_epoch=0, **fields)
+    assert (answer.error_code, old.beat()) == (ErrorCode.GROUP_MAX_SIZE_REACHED, 0)
+    assert world.group().consumer is None

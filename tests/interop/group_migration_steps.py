@@ -120,6 +120,12 @@ class Migrating(Consumers):
         who = {"member_id": member_id, "protocol_type": "consumer", "protocols": (row,)}
         return int(self.send(f"named {member_id}", "JoinGroup", version, **timeouts, **who).error_code)
 
+    def committing(self, name: str, epoch: int) -> dict[str, Any]:
+        request = M.OffsetCommitRequest
+        part = request.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
+        rows = (request.OffsetCommitRequestTopic(name=self.topic, partitions=(part,)),)
+        return {"member_id": self.ids[name], "generation_id_or_member_epoch": epoch, "topics": rows}
+
     def live(self, name: str, **fields: Any) -> int:
         """Return the error code of Heartbeat."""
         usual = {"member_id": self.ids.get(name, name), "generation_id": self.generations.get(name, 1)}
@@ -267,9 +273,39 @@ def static(group: Migrating) -> Iterator[Line]:
     yield "leave by instance", [group.go("b", **name), group.go("", **name), group.go("", **name), group.shown()]
 
 
+def empty(group: Migrating) -> Iterator[Line]:
+    """Groups without members change at once; and what is asked in old versions."""
+    group.begin_group("empty")
+    yield (
+        "a classic member comes and goes",
+        [group.sign_in("a"), group.sync("a", {"a": (0,)}), group.go("a"), group.listed()],
+    )
+    yield "one of the new protocol joins", [group.join("n"), group.shown()[:4]]
+    yield "it goes", [group.beat("n", epoch=-1)[:2], group.listed(), group.shown()[:4]]
+    yield "a classic member again", [group.sign_in("b"), group.listed(), group.shown_as_classic()]
+    group.begin_group("pending")
+    yield "an id that nobody has joined with", group.named("", 9)
+    yield "one of the new protocol joins", [group.join("n"), group.listed()]
+    group.begin_group("old")
+    yield "both", [group.join("n")[:2], group.join("m")[:2], group.sign_in("a"), group.count("a")]
+    found = group.send("a", "OffsetCommit", 8, **group.committing("a", 3))
+    yield "an old commit of a classic member", found.topics[0].partitions[0].error_code
+    found = group.send("a", "OffsetCommit", 8, **group.committing("n", 1))
+    yield "an old commit of the new one", found.topics[0].partitions[0].error_code
+    found = group.ask("DescribeGroups", 5, group.group_coordinator, groups=(group.group,)).groups[0]
+    yield "an old description", [found.error_code, found.group_state, found.protocol_type, len(found.members)]
+    row = M.LeaveGroupRequest.MemberIdentity
+    rows = tuple(row(member_id=group.ids[name]) for name in "nma")
+    found = group.send("admin", "LeaveGroup", 5, members=rows)
+    yield "all leave at once", [[one.error_code for one in found.members], group.listed(), group.shown()[:4]]
+    yield "two and one", [group.join("n")[0], group.join("m")[0], group.sign_in("a")]
+    found = group.send("admin", "LeaveGroup", 5, members=rows[:2])
+    yield "two leave at once", [[one.error_code for one in found.members], group.listed()]
+
+
 def steps_of(group: Migrating) -> Iterator[Line]:
     """Take the steps."""
-    for part in (upgrade, interrupted, refused, joins, static):
+    for part in (upgrade, interrupted, refused, joins, static, empty):
         yield "----", part.__name__
         yield from part(group)
 

@@ -72,10 +72,11 @@ def _group_for(request: RequestContext) -> Group | int:
     group = groups.found_or_made(asked.group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
+    if len(group.members) >= groups.settings.most_group_members:
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
     if group.members:
         return group if groups.upgrade(group, request.now) else ErrorCode.GROUP_ID_NOT_FOUND
-    group.consumer = ConsumerGroup(epoch=group.generation)
-    group.protocol_type = "consumer"
+    groups.begin_consumers(group, ConsumerGroup())
     return group
 
 
@@ -174,7 +175,7 @@ def _leave(request: RequestContext, group: Group, consumer: ConsumerGroup) -> An
     if asked.member_epoch == LEAVES_FOR_A_WHILE:
         member.has_left = True
     else:
-        request.cluster.groups.remove_consumer(group, member, request.now)
+        request.cluster.groups.remove_consumers(group, [member], request.now)
     return messages.ConsumerGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=asked.member_epoch)
 
 

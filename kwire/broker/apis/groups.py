@@ -16,7 +16,7 @@ from ...errors import DecodeError
 from ...values import AclOperation, ErrorCode, ResourceType
 from ..access_control import CLUSTER_NAME, operations
 from ..cluster_state import RequestContext
-from ..group import ClassicProtocol, ConsumerGroup, ConsumerMember, Group, GroupState, Member, Protocols
+from ..group import ClassicProtocol, ConsumerGroup, ConsumerMember, Group, GroupState, Member, Protocols, size_of
 from ..group_migration import classic_assignment, owned_by, subscribe
 from ..internal_topics import GROUPS, SHARES, TRANSACTIONS, coordinator_of
 from ..rebalance import assigned, described, joined, not_assigned, not_joined
@@ -141,7 +141,8 @@ def join_group(request: RequestContext) -> Any:
         return not_joined(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
     if group.consumer is not None and group.consumer.members:
         return _join_consumers(request, group, group.consumer)
-    group.consumer = None
+    if group.consumer is not None:
+        groups.end_consumers(group)
     answer = _Join(request, group).answer()
     groups.rebalancing.settle(group, request.now)
     if group.is_unused and not group.generation:
@@ -157,6 +158,8 @@ def _join_consumers(request: RequestContext, group: Group, consumer: ConsumerGro
         return not_joined(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
     if request.version >= FIRST_WITH_KNOWN_IDS and not asked.member_id and asked.group_instance_id is None:
         return not_joined(ErrorCode.MEMBER_ID_REQUIRED, new_member_id(request))
+    if not request.cluster.groups.held.has_room(size_of(protocols)):
+        return not_joined(ErrorCode.GROUP_MAX_SIZE_REACHED, asked.member_id)
     try:
         subscription, owned = owned_by(protocols)
     except DecodeError:
@@ -168,7 +171,7 @@ def _join_consumers(request: RequestContext, group: Group, consumer: ConsumerGro
     is_new = member.member_id not in consumer.target
     _plan_classic(request, group, member, protocols, changed=subscribe(member, subscription) or is_new)
     consumer.reconcile(member, owned, request.now)
-    if before is not None and before is not member and request.cluster.groups.ends_migration(consumer, before):
+    if before is not None and before is not member and request.cluster.groups.ends_migration(consumer, [before]):
         request.cluster.groups.downgrade(group, request.now)
     if group.consumer is not None:
         request.cluster.groups.remember(group)
@@ -456,6 +459,8 @@ def leave_group(request: RequestContext) -> Any:
     if code := problem_with(request, asked.group_id):
         return response(error_code=code)
     group = groups.find(asked.group_id)
+    if group is not None and group.consumer is not None and not isinstance(group.consumer, ShareGroup):
+        return _leave_consumers(request, group)
     if request.version < FIRST_WITH_MEMBERS:
         code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, asked.member_id, None)
         members = []
@@ -466,6 +471,26 @@ def leave_group(request: RequestContext) -> Any:
     return response(error_code=code, members=tuple(members))
 
 
+def _leave_consumers(request: RequestContext, group: Group) -> Any:
+    """Answer LeaveGroup in a group whose broker assigns: all leave at once, of both protocols."""
+    response, asked = messages.LeaveGroupResponse, request.message
+    rows = asked.members
+    if request.version < FIRST_WITH_MEMBERS:
+        rows = (messages.LeaveGroupRequest.MemberIdentity(member_id=asked.member_id),)
+    found = [_consumer_of(group, row.member_id, row.group_instance_id) for row in rows]
+    gone = {one.member_id: one for one in found if not isinstance(one, int)}
+    if gone:
+        request.cluster.groups.remove_consumers(group, list(gone.values()), request.now)
+    codes = [one if isinstance(one, int) else ErrorCode.NONE for one in found]
+    if request.version < FIRST_WITH_MEMBERS:
+        return response(error_code=codes[0])
+    left = (
+        response.MemberResponse(member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=code)
+        for row, code in zip(rows, codes, strict=True)
+    )
+    return response(members=tuple(left))
+
+
 def _left(request: RequestContext, group: Group | None, member: Any) -> Any:
     member_id, instance_id = member.member_id, member.group_instance_id
     code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
@@ -474,12 +499,6 @@ def _left(request: RequestContext, group: Group | None, member: Any) -> Any:
 
 
 def _leave(request: RequestContext, group: Group, member_id: str, instance_id: str | None) -> int:
-    if group.consumer is not None:
-        member = _consumer_of(group, member_id, instance_id)
-        if isinstance(member, int):
-            return member
-        request.cluster.groups.remove_consumer(group, member, request.now)
-        return ErrorCode.NONE
     if member_id in group.pending:
         group.expect_no_longer(member_id)
         return ErrorCode.NONE

@@ -22,6 +22,7 @@ FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per pa
 FIRST_WITH_GROUPS = 8  # OffsetFetch: from this version on a request has several groups (KIP-709)
 Wanted = Iterator[tuple[str, bytes, list[int]]]
 FIRST_WITH_EPOCHS = 4  # ListOffsets
+FIRST_OF_CONSUMERS = 9  # OffsetCommit: members of the new protocol send no older one (KIP-848)
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 
 
@@ -74,6 +75,9 @@ def _committing(request: RequestContext) -> Group | int:
         made = groups.found_or_made(asked.group_id)
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is not None and group.consumer is not None and group.consumer.members:
+        member = group.consumer.members.get(asked.member_id)
+        if member is not None and member.classic is None and request.version < FIRST_OF_CONSUMERS:
+            return ErrorCode.UNSUPPORTED_VERSION
         return consumer_problem(group, asked.member_id, generation) or group
     return ErrorCode.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
 

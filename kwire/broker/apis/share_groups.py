@@ -48,7 +48,7 @@ def share_group_heartbeat(request: RequestContext) -> Any:
     if isinstance(member, int):
         return messages.ShareGroupHeartbeatResponse(error_code=member)
     if asked.member_epoch == LEAVES:
-        request.cluster.groups.remove_consumer(group, member, request.now)
+        request.cluster.groups.remove_consumers(group, [member], request.now)
         return messages.ShareGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=LEAVES)
     return _heartbeat(request, group, share, member)
 
