@@ -370,7 +370,7 @@ class MetadataLog:
         return found
 
     def restore(self, records: Iterable[LoggedRecord], end: int) -> bool:
-        """Replace the state by that of a snapshot; return whether it was replaced.
+        """Replace the state with that of a snapshot; return whether it was replaced.
 
         Args:
             records: of the snapshot.

@@ -130,7 +130,7 @@ class RackTree:
         """Return the nodes of brokers, in the order given.
 
         Raises:
-            BrokerNotAvailable: some of them are not there.
+            BrokerNotAvailable: some of them are not in the tree.
         """
         ids = list(replicas)
         if unknown := [node_id for node_id in ids if node_id not in self.brokers]:

@@ -314,7 +314,7 @@ class EvenLoads:
             self._change(partition, mask)
 
     def _change(self, partition: int, mask: int) -> None:
-        """Give a partition another set, and renew the best exchanges of the brokers that are concerned."""
+        """Assign another set to a partition, and update the best exchanges of the brokers concerned."""
         old = self.chosen[partition]
         self.chosen[partition] = mask
         self._versions[partition] += 1
@@ -328,7 +328,7 @@ class EvenLoads:
             self._fill(broker, lost)
 
     def _offers_of(self, partition: int, broker: int) -> list[Offer]:
-        """Return for what a partition exchanges a broker of its set, by what that costs."""
+        """Return the brokers for which a partition exchanges a broker of its set, by cost."""
         found = self._targets(partition, self.chosen[partition], broker)
         version, rank = self._versions[partition], scattered(partition, broker)
         classes = self._classes[partition]

@@ -151,7 +151,7 @@ class _Planning(Generic[K]):
             self.after[key] = _in_order(self._current[key], sets.brokers(mask))
 
     def _even_bytes(self, free: Sequence[K], chosen: Sequence[int]) -> list[int]:
-        """Go on from a choice, by exchanges that make the bytes of brokers even."""
+        """Continue from a choice with exchanges that balance the bytes of brokers."""
         sets, sizes = self._sets, self._known_sizes()
         loads = [0] * len(sets.ids)
         masks = {key: sets.mask(replicas) for key, replicas in self.after.items()} | dict(
@@ -254,7 +254,7 @@ class _Planning(Generic[K]):
 
 
 def _rounded(weight: int) -> int:
-    """Return a number to six binary digits, at most a 64th of it off.
+    """Round a number to six binary digits, with an error of at most 1/64.
 
     >>> _rounded(63), _rounded(1000), _rounded(1023)
     (63, 1008, 1024)

@@ -1,7 +1,7 @@
 """Writes functions in Python that read or write bytes; adjacent fields of fixed size share one struct format.
 
-Also what these functions call for long or unusual values, which are not worth inlining. They raise `Refused` or any
-other exception, without details: the reference path is used for the error.
+Also the helpers that these functions call for long or unusual values, which are not worth inlining. Both raise
+`Refused` or any other exception, without details: the reference path is used for the error.
 """
 
 from __future__ import annotations

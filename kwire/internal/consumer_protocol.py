@@ -98,7 +98,7 @@ def subscription_of(
 
 
 def assignment_of(partitions: Iterable[Partition], user_data: bytes | None = None) -> Any:
-    """Create an assignment as Kafka's consumer does: in the order given, each topic where it is first met.
+    """Create an assignment as Kafka's consumer does: in the order given, topics in the order of their first partition.
 
     >>> [topic.partitions for topic in assignment_of([("a", 1), ("b", 0), ("a", 0)]).assigned_partitions]
     [(1, 0), (0,)]

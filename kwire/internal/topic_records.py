@@ -67,7 +67,7 @@ def read_embedded(reader: Reader, name: str | None, version: int) -> Embedded:
 def read_newest(data: bytes, name: str) -> Embedded:
     """Read an int16 version and the message; a version above ours is read as ours, and a tail is kept.
 
-    So Kafka does it: a newer version only adds fields at the end, for old readers to pass over.
+    Kafka does the same: a newer version only adds fields at the end, which old readers skip.
     """
     reader = Reader(bytes(data))
     version = reader.child("version", INT16)

@@ -268,7 +268,7 @@ def _partition_offset(match: re.Match[bytes]) -> PartitionOffset:
 
 @dataclass(frozen=True, slots=True)
 class _Checkpoint:
-    """Reads a checkpoint: a line with the version, one with a count, and so many entries, which `words` describe.
+    """Reads a checkpoint: a line with the version, one with a count, and that many entries, which `words` describe.
 
     A file without bytes is a checkpoint that was never written.
     """

@@ -57,7 +57,7 @@ _NOT_ZERO = lazy_pattern(rb"[^\x00]")
 
 
 def stop_of(data: bytes | bytearray, at: int) -> int:
-    """Return where the batch ends whose header begins at a place, going by length and magic; or NO, or SHORT."""
+    """Return where the batch with a header at a position ends, by its length and magic; otherwise NO or SHORT."""
     left = len(data) - at
     if left < LOG_OVERHEAD:
         return SHORT
@@ -272,7 +272,7 @@ def _control_type(record: Record) -> int:
 
 
 def _fit(name: str, records: list[Record]) -> int | None:
-    """Count the values among records that are a topic's to the last byte; None if one of the records is not."""
+    """Count the values that decode completely as records of a topic; None if one record does not."""
     values = 0
     for record in records:
         try:

@@ -313,6 +313,6 @@ else:
                 self._expected.popleft()
 
         def add_api(self, api: int) -> None:
-            """Note an api key and version of a request."""
+            """Add an api key and version of a request."""
             if len(self._apis) < 32:
                 self._apis[api] = None

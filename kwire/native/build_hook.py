@@ -63,7 +63,7 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
     """Compile the extension; return the library.
 
     Args:
-        folder: where the library is put, which is made if need be.
+        folder: the folder of the library; created if it is missing.
         extra: further options of the compiler and linker, such as those of a sanitizer.
     """
     from Cython.Build import cythonize

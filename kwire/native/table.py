@@ -21,7 +21,7 @@ class NodeRow(NamedTuple):
 
     Attributes:
         kind: as in the interpreter's `KINDS`; of an integer the code that `struct` has for it.
-        width: bytes of a value of fixed size; of a length in front 2 or 4, 0 where it is compact.
+        width: bytes of a value of fixed size; of a length prefix 2 or 4, 0 if it is compact.
         nullable: whether the length may be that of null.
         tagged_marker: a nullable struct in a tagged field, whose marker is a varint.
         child: the row of an array's element, of a nullable struct's struct.

@@ -254,8 +254,8 @@ class Kind(KindState):
         call, is_request: the call, and the direction.
         codec: of their bodies.
         tagged: whether their headers have tagged fields.
-        table: by which the native engine writes bodies; None if they need a closer look.
-        facts: finds topics and errors in bodies natively; None if messages must be asked.
+        table: the native engine's table of bodies; None if they must be decoded in Python.
+        facts: finds topics and errors in bodies natively; None if bodies must be decoded.
     """
 
     __slots__ = ()

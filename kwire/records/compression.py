@@ -395,7 +395,7 @@ def _inflate_gzip(data: bytes, limit: int) -> Inflated:
 
 
 class _Gzip:
-    """A gzip being inflated: `at` is where the next member begins."""
+    """Decompresses gzip; `at` is where the next member starts."""
 
     def __init__(self, data: bytes, limit: int) -> None:
         self.data, self.limit = data, limit

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any: ...
 
     class Subconstruct(Construct):
-        """Has something of another construct."""
+        """Wraps another construct."""
 
         subcon: Any
 

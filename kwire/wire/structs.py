@@ -261,7 +261,7 @@ def pass_unknown(
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Whether a tagged field need not be written. Any empty sequence is the default of an array, but for text."""
+    """Whether a tagged field need not be written. Any empty sequence except text is the default of an array."""
     if default != () or isinstance(value, str | bytes | bytearray):
         try:
             return bool(value == default)

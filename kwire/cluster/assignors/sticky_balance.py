@@ -138,7 +138,7 @@ class Holdings:
 
     @property
     def richest(self) -> str:
-        """The member with the most partitions, of several the last by id."""
+        """The member with the most partitions; of several, the last by id."""
         return self._names[self._order[-1][1]]
 
     def drop(self, partition: TopicPartition, member_id: str) -> None:

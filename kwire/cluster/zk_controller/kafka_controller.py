@@ -226,7 +226,7 @@ class PartitionReassignment(_UsesMachines):
         self._go_on(partition, target)
 
     def resume(self, partition: TopicPartition) -> None:
-        """Go on with a partition once all its target replicas are in sync."""
+        """Continue the reassignment of a partition once all its target replicas are in sync."""
         target = self.context.reassigning.get(partition)
         if target is not None and self._is_in_sync(partition, target):
             self._go_on(partition, target)

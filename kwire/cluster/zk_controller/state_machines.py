@@ -27,7 +27,7 @@ Replica = tuple[TopicPartition, int]
 
 
 class ControllerContext:
-    """The memory of one controller.
+    """The state that one controller keeps in memory.
 
     `offline_dirs` has for each broker the partitions whose replica there is on a failed log directory, as
     LeaderAndIsrResponses reported (KIP-112).
@@ -50,7 +50,7 @@ class ControllerContext:
         self.reassigning: dict[TopicPartition, tuple[int, ...]] = {}
 
     def add_brokers(self, brokers: dict[int, tuple[Broker, int]]) -> None:
-        """Remember live brokers, with their epochs."""
+        """Add live brokers, with their epochs."""
         for broker_id, (broker, epoch) in brokers.items():
             self.brokers[broker_id], self.broker_epochs[broker_id] = broker, epoch
 
