@@ -573,7 +573,7 @@ class Browser(App[None]):
         self.call_from_thread(self._show)
 
     def _again(self) -> None:
-        """Choose the shown frames anew."""
+        """Recompute which frames are shown."""
         self._shown, self._seen = array("I"), 0
         self.query_one(FrameList).cursor = 0
         self.look()

@@ -342,7 +342,7 @@ def names_property(name: str, *texts: str | None) -> bool:
 
 
 def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:
-    """Read a path, as `--fields` takes it.
+    """Parse the path of a field, as `--fields` takes it.
 
     Raises:
         FilterError: the text is no path, or no message has such a field.

@@ -68,7 +68,7 @@ SCOPES = ("function", "class", "module", "package", "session")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for how long the clusters of `kafka` and `kafka_cluster` live."""
+    """Add the option that sets how long the clusters of `kafka` and `kafka_cluster` live."""
     about = "how long the cluster of the fixtures kafka and kafka_cluster lives"
     parser.getgroup("kwire").addoption("--kwire-scope", choices=SCOPES, default=None, help=f"{about}: function")
     parser.addini("kwire_scope", f"{about} (function, class, module, package or session)", default="function")

@@ -152,7 +152,7 @@ class Latencies:
 
     @property
     def slowest(self) -> list[Answered]:
-        """The slowest requests, the slowest first; of equal ones the earliest."""
+        """The slowest requests in descending order; of equal ones the earliest comes first."""
         return [answered for _, _, answered in sorted(self._slowest, reverse=True)]
 
 
@@ -190,7 +190,7 @@ def ip_of(end: str | None) -> str:
 
 
 class _Counted(Connection):
-    """A connection whose calls are counted; `software` is that of its clients, by client id."""
+    """A connection whose calls are counted; `software` is the client software by client id."""
 
     __slots__ = ("broker", "ip", "software")
 
@@ -673,7 +673,7 @@ class UnansweredRequests:
     def _process(
         self, connection: _Seen, header: Header, fault: DecodeError | None, is_request: bool, before: int
     ) -> None:
-        """Count a frame; `before` is how many requests were in flight before it."""
+        """Count a frame; `before` is the number of requests that were in flight before it."""
         number, self._number = self._number, self._number + 1
         self.frames += fault is None
         if loses(fault) and not isinstance(fault, CutShort):

@@ -407,7 +407,7 @@ def with_versions(arguments: list[str]) -> list[str]:
 
 
 def _misplaced(parser: argparse.ArgumentParser, word: str) -> tuple[str, str] | None:
-    """Say what is wrong with a first word that is no command, no file and no option of kwire itself."""
+    """Return the error for a first word that is no command, no file and no option of kwire itself."""
     if word.startswith("--"):
         if any(option.startswith(word.partition("=")[0]) for option in parser._option_string_actions):
             return None

@@ -534,7 +534,7 @@ class AsText:
         summary: extracts topics and errors.
         style: colours and width.
         live: write each line at once; if it was the only one, its fields follow.
-        wanted: asked of all items, in order, whether they are shown.
+        wanted: decides of each item, in order, whether it is shown.
     """
 
     def __init__(
@@ -556,7 +556,7 @@ class AsText:
 
     @property
     def has_several(self) -> bool:
-        """Whether several items were written, so that none is the only one."""
+        """Return whether several items were written."""
         return self._count > 1
 
     def text(self, item: Item) -> str:

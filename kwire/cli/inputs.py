@@ -87,7 +87,7 @@ class NonKafkaStreams:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many connections there are of each protocol."""
+        """The number of connections of each protocol."""
         return {name: len(self.connections.get(name, ())) + self.elsewhere[name] for name in self.hints}
 
     def texts(self) -> Iterator[str]:
@@ -281,7 +281,7 @@ def part_read(options: argparse.Namespace) -> float | None:
 
 
 def _size_of(options: argparse.Namespace) -> int | None:
-    """Return how many bytes all input files have."""
+    """Return the size of all input files in bytes."""
     sizes = []
     for file, _ in files_of(options.files, getattr(options, "recursive", False)):
         path = local_path(file)

@@ -1,4 +1,4 @@
-"""Options that several commands have, and parsers whose help begins with examples."""
+"""Options that several commands share, and parsers whose help begins with examples."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class FrameOutput:
         self.stream.write(data)
 
     def end(self, source: Source) -> None:
-        """Take note that a connection has no more frames."""
+        """Record that a connection has no more frames."""
         if self._capture is not None:
             self._capture.end(source)
 

@@ -305,7 +305,7 @@ def _show_plan(
 
 
 def _reassignment(plan: Plan) -> str:
-    """Write the JSON of kafka-reassign-partitions, a partition a line."""
+    """Write the JSON of kafka-reassign-partitions, one line for each partition."""
     topics: dict[str, dict[int, list[int]]] = {}
     for (topic, index), replicas in plan.items():
         topics.setdefault(topic, {})[index] = replicas
@@ -565,7 +565,7 @@ def _labels(placed: Placed) -> dict[PlacedPartition, str]:
 
 
 def wrapped(text: str, style: Style) -> list[str]:
-    """Return text in lines of the style's width."""
+    """Wrap a text to the width of the style."""
     return wrap(escape(text), style.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 

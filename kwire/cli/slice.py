@@ -137,7 +137,7 @@ class Slice:
             del self._written[next(iter(self._written))]
 
     def _rest(self) -> Iterator[Timed]:
-        """Yield what is chosen so far; no response decides about the others any more."""
+        """Yield the frames that are chosen; the others are left out, since their responses are not waited for."""
         for queue in self._waiting.values():
             for one in queue:
                 one.is_chosen = bool(one.is_chosen)

@@ -59,11 +59,11 @@ def parts_for(files: list[str]) -> int:
 
 
 class Helpers:
-    """Processes that count all shares but the first. Used in a `with` block, behind which none is left.
+    """Processes that count all shares but the first; leaving the `with` block ends them.
 
     Args:
-        parts: how many shares there are.
-        work: counts a share, given its number, and returns what is to be sent; also when it is interrupted.
+        parts: the number of shares.
+        work: counts the share of a number, and returns the counts, also when it is interrupted.
     """
 
     def __init__(self, parts: int, work: Callable[[int], bytes]) -> None:
@@ -473,7 +473,7 @@ def _unread_text(counts: Mapping[str, int]) -> str:
 
 
 def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterator[str]:
-    """Say in words who breaks, who falls back, and what could not be read."""
+    """Return which clients break, which fall back, and what could not be decoded, in words."""
     broken = [one for one in found if one.breaks]
     clients = {(one.client, one.software, one.ip) for one in broken}
     if not broken:

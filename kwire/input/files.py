@@ -284,7 +284,7 @@ def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> Bin
 
 
 def store_of(path: str) -> tuple[Any, str]:
-    """Return the `pyarrow.fs.FileSystem` of a path or URI, to write there too, and the path in it.
+    """Return the `pyarrow.fs.FileSystem` of a path or URI, for reading and writing, and the path in it.
 
     Raises:
         MissingExtra, DumpError: as `open_file`.

@@ -35,9 +35,9 @@ _SPECS: dict[type, MessageSpec] = {}  # the spec of each message's class
 
 
 class MessageMeta(msgspec.StructMeta):
-    """The class of message classes that have arrays or uuids: calling one makes immutable values of its arguments.
+    """The metaclass of messages with arrays or uuids: constructors convert their arguments to immutable values.
 
-    Decoders have nothing to convert, and call `constructor_of` instead.
+    Decoders have nothing to convert, so they call `constructor_of` instead.
     """
 
     def __call__(cls, *args: Any, **values: Any) -> Any:  # noqa: N805

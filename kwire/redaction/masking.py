@@ -125,10 +125,10 @@ def _names_other(result: Undecodable) -> bool:
 
 
 def is_recognised(result: Request | Response | Undecodable) -> bool:
-    """Whether a message is known by its name, by the request that it answers, or by a header that chance does not make.
+    """Return whether a message is identified by its name, its request, or a header that random bytes hardly form.
 
     Args:
-        result: that has a codec.
+        result: a result with a codec.
     """
     frame, header = result.frame, result.header
     if (

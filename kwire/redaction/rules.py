@@ -51,10 +51,10 @@ def holds_secrets(records: bytes) -> bool:
 
 
 def is_secret_record(value: bytes) -> bool:
-    """Whether a record of the metadata log holds a secret, or cannot be read as far as that needs.
+    """Return whether a record of the metadata log holds a secret, or cannot be decoded far enough to know.
 
     Args:
-        value: the record's value: a frame of KIP-631.
+        value: the value of the record: a frame of KIP-631.
 
     >>> is_secret_record(bytes.fromhex("01 09 00" + 16 * "ab" + "00")), is_secret_record(b"\\xff")
     (False, True)
@@ -227,7 +227,7 @@ def may_carry_in_some_version(name: str) -> bool:
 
 @cache
 def carriers() -> tuple[Carrier, ...]:
-    """Return all requests and responses of Kafka's that always hold a secret, at every version."""
+    """Return all requests and responses of Kafka that hold a secret in every version."""
     found = []
     for spec in map(catalog_for().spec, catalog_for().names_with(_ALWAYS)):
         for version in spec.versions if spec.type in WIRE_TYPES else ():

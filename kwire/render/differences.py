@@ -271,7 +271,7 @@ def _run(result: Result, start: int) -> str:
 
 
 def _fields(spans: tuple[Span, ...]) -> dict[str, Span]:
-    """Return the spans by their paths; of two with one path (a count and a marker) the last."""
+    """Return the spans by path; of two spans with one path (a count and a marker), the last."""
     return {span.path: span for span in spans}
 
 

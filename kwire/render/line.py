@@ -218,10 +218,10 @@ OTHERS = "frame that did not decode", "frames that did not decode"
 
 
 def unread_text(counts: Mapping[str, int]) -> str:
-    """Return how much could not be read, and why; empty if nothing.
+    """Return the numbers of undecodable frames and of gaps; empty if there are none.
 
     Args:
-        counts: by the codes of `DecodeError`.
+        counts: the number of frames by code of `DecodeError`.
 
     >>> unread_text({"GAP": 2, "UNSUPPORTED_API": 1, "BAD_FIELD": 3})
     '4 frames that did not decode, 2 gaps'

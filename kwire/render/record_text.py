@@ -92,7 +92,7 @@ def control_name(message: ControlRecord) -> str:
 
 
 def embedded_text(embedded: Embedded | None) -> str:
-    """Write the fields of a message, those left out that are empty; of an unknown one its bytes."""
+    """Return the fields of a message that are not empty, or the bytes of an unknown message, as text."""
     codec = None if embedded is None else codec_of(embedded)
     if embedded is None:
         return ""
@@ -125,7 +125,7 @@ def _field_text(node: Any, value: Any) -> str:
 
 
 def bytes_json(value: bytes | None) -> dict[str, Any] | None:
-    """Return a key or value as JSON: `{"text": ...}` where it is printable UTF-8, else `{"base64": ...}`."""
+    """Return a key or value as JSON: `{"text": ...}` if it is printable UTF-8, otherwise `{"base64": ...}`."""
     if value is None:
         return None
     text = _text(value)

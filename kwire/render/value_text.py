@@ -158,7 +158,7 @@ class Meaning:
 
 
 def name_of(kind: type[Value] | None, value: Any) -> str:
-    """Return a number's name in a kind of values, or nothing."""
+    """Return the name of a number in an enum, or an empty text."""
     return (kind(value).name or "") if kind is not None else ""
 
 

@@ -304,7 +304,7 @@ class Catalog:
         raise UnsupportedVersion(name, version, " and ".join(lasting), self.profile)
 
     def heads(self) -> dict[str, tuple[str, int | None]]:
-        """Return for each message its type and api key (or record type), without reading whole specs."""
+        """Return the type and api key (or record type) of each message, without parsing whole specs."""
         return {name: head for layer in reversed(self.layers) for name, head in layer.heads.items()}
 
     def names_with(self, fields: Collection[str]) -> list[str]:
@@ -389,10 +389,10 @@ def _profiles() -> tuple[str, ...]:
 
 
 def overlays_for(release: str | None) -> list[str]:
-    """Return the overlays of a release (a full name), those it looks into first at the front.
+    """Return the overlays of a release, in the order in which they are searched.
 
     Args:
-        release: None has none.
+        release: the full name of a release; None has no overlays.
 
     >>> overlays_for("3.5.2")
     ['3.5', '3.6', '3.7', '3.9', '4.0']
