@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -133,8 +134,7 @@ class Builder:
     def ready(self) -> Iterator[Any]:
         """Yield full batches."""
         rows, size = self.rows, self._bytes
-        for index in range(self._measured, len(rows)):
-            size += len(rows[index][1])
+        size += sum(map(len, map(itemgetter(1), rows[self._measured :])))
         self._measured, self._bytes = len(rows), size
         if len(rows) >= self.max_rows or size * EXPANSION >= self.max_bytes:
             yield from self.rest()

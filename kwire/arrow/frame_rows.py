@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..capture.pcap import Cursor
 from ..errors import BadFrame, DecodeError, DumpError, KwireError, Truncated, UnexpectedResponse
+from ..native import FrameBatch
 from ..protocol import LEAST, Connection, Frame, Header, Source, cut_short
 from ..protocol.decoder import unread
 from ..protocol.frame_codec import FrameReading
@@ -309,22 +310,28 @@ class Pairing:
 
     def add_batch(self, batch: Iterable[CapturedFrame | int]) -> None:
         """Process the frames of a capture."""
-        connections, sink = self._connections, self.sink
+        if isinstance(batch, FrameBatch):
+            batch.add_rows(self, self._connections, self.sink)
+            return
         for captured in batch:
-            if type(captured) is not tuple:
-                connections.pop(captured, None)
-                continue
-            whose, asked, offset, now, data, fault, first, _ = captured
-            connection = connections.get(whose.connection) or self._connection(whose.connection, whose, now)
-            header = connection.pair(captured)
-            if header.problem or first is None:
-                self._odd(connection, (offset, data, now, connection.ends), asked, header, fault)
-                continue
-            call = header.call
-            api = call.api  # type: ignore[union-attr]
-            if api.asks if asked else api.answers:
-                client = call.client_id  # type: ignore[union-attr]
-                sink((offset, data, now, connection.ends, asked, api, header.correlation_id, client, None))
+            self.take(captured)
+
+    def take(self, captured: CapturedFrame | int) -> None:
+        """Process a frame of a capture, or the end of a connection; the native engine does it for most frames."""
+        if type(captured) is not tuple:
+            self._connections.pop(captured, None)
+            return
+        whose, asked, offset, now, data, fault, first, _ = captured
+        connection = self._connections.get(whose.connection) or self._connection(whose.connection, whose, now)
+        header = connection.pair(captured)
+        if header.problem or first is None:
+            self._odd(connection, (offset, data, now, connection.ends), asked, header, fault)
+            return
+        call = header.call
+        api = call.api  # type: ignore[union-attr]
+        if api.asks if asked else api.answers:
+            client = call.client_id  # type: ignore[union-attr]
+            self.sink((offset, data, now, connection.ends, asked, api, header.correlation_id, client, None))
 
     def frame(self, frame: Frame) -> None:
         """Process a frame of any other container."""

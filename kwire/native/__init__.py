@@ -199,6 +199,11 @@ else:
             """Return the items that are not whole frames: tuples with a fault, and numbers."""
             return [one for one in self if type(one) is not tuple or one[5] is not None]
 
+        def add_rows(self, pairing: Any, connections: dict[Any, Any], sink: Any) -> None:
+            """Make rows of frames: all are left to the pairing."""
+            for one in self:
+                pairing.take(one)
+
         def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
             """Count frames: all are left to the counter."""
             for one in self:

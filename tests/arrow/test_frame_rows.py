@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +16,16 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.frame_rows import Cut, Pairing, Row, State, Walker
 from kwire.errors import BadFrame, DumpError
-from kwire.input import raw_frames
+from kwire.input import open_dump, raw_frames
 from kwire.protocol import LIMIT, Request, Response, Token, Undecodable
 from kwire.protocol.framing import BrokenDump, CutShort, NamedEnds
 from kwire.protocol.headers import Apis
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP, conversation
 from tests.arrow.test_reader import HANDSHAKE, HANDSHAKEN, TOKENS, UNKNOWN
+from tests.conftest import SHARED, each_of
 
+SHARED_CAPTURES = sorted(SHARED.glob("captures/*.pcap*")) if SHARED.is_dir() else []
 FRAME = bytes.fromhex("00000008 0000000700000000")
 HANDSHAKE_REQUEST = bytes.fromhex("0000000a 00110000 00000001 0000")
 frames = st.sampled_from(
@@ -263,3 +266,19 @@ def test_a_frame_that_is_named_is_what_its_container_says() -> None:
         (True, (4, 7), 22, "1", None),
         (False, (4, 7), 22, "1", None),
     ]
+
+
+@each_of("path", [PCAP, *SHARED_CAPTURES], most=8, ids=lambda path: getattr(path, "name", ""))
+def test_rows_of_a_batch_are_those_of_its_frames(path: Path) -> None:
+    """The native engine makes the rows of a batch; one by one, frames do not take that way."""
+    at_once, one_by_one = list[Row](), list[Row]()
+    apis = Apis(catalog_for())
+    several, single = Pairing(apis, at_once.append), Pairing(apis, one_by_one.append)
+    with open_dump(path) as dump:
+        assert dump.captured is not None
+        for batch in dump.captured:
+            several.add_batch(batch)
+            for captured in list(batch):
+                single.take(captured)
+    assert at_once == one_by_one
+    assert at_once
