@@ -135,7 +135,7 @@ class ConnectionDecoder:
         """
         builder = self._reading.builder
         builder.clear()
-        for capture, chunks in groupby(_chunks(batches), itemgetter(0)):
+        for capture, chunks in groupby(chunks_of(batches), itemgetter(0)):
             short = _Short(self._reading)
             for _, rows in groupby(chunks, itemgetter(1)):
                 for _ in self._connection(rows, short):
@@ -313,7 +313,8 @@ def _fault(chunk: Chunk) -> DecodeError:
     return kind(len(chunk.packets), found=problem, offset=chunk.place)
 
 
-def _chunks(batches: Iterable[Any]) -> Iterator[Chunk]:
+def chunks_of(batches: Iterable[Any]) -> Iterator[Chunk]:
+    """Yield the rows of record batches."""
     for batch in batches:
         columns = [column.to_pylist() for column in batch.columns[:-2]]
         for index, values in enumerate(zip(*columns, strict=True)):
@@ -440,7 +441,7 @@ class _Feeder:
         """Whether a chunk of another file than the one before seems to begin with what was read."""
         if self._path in ("", chunk.path):
             return False
-        segment = next((one for one in map(segment_of, _packets(chunk, {})) if isinstance(one, Segment)), None)
+        segment = next((one for one in map(segment_of, packets_in(chunk, {})) if isinstance(one, Segment)), None)
         if segment is None:
             return False
         half = self._streams.reassembler.known.get(segment.key)
@@ -451,14 +452,14 @@ class _Feeder:
         while self._recent:
             self._seen.add(self._recent.popleft())
         heap: list[_Open] = []
-        _push(heap, _Open(chunk.first, 0, None, chunk, _packets(chunk, self._voids)))
+        _push(heap, _Open(chunk.first, 0, None, chunk, packets_in(chunk, self._voids)))
         number = 0
         while heap:
             while chunks.following is not None and chunks.following.first <= heap[0].time:
                 number += 1
                 other = chunks.take()
                 assert other is not None
-                _push(heap, _Open(other.first, number, None, other, _packets(other, self._voids)))
+                _push(heap, _Open(other.first, number, None, other, packets_in(other, self._voids)))
             now = heappop(heap)
             _push(heap, now)
             assert now.packet is not None
@@ -485,7 +486,7 @@ def _push(heap: list[_Open], one: _Open) -> None:
         heappush(heap, one._replace(time=time, packet=packet))
 
 
-def _packets(chunk: Chunk, voids: Any) -> Iterator[Packet]:
+def packets_in(chunk: Chunk, voids: Any) -> Iterator[Packet]:
     """Yield the packets of a chunk, but for those that are void."""
     places = chunk.places
     found = (packet for packet in chunk.reader() if isinstance(packet, Packet))
@@ -504,7 +505,7 @@ class _Seen:
 
     def add(self, chunk: Chunk) -> None:
         """Note packets that were read."""
-        for packet in _packets(chunk, {}):
+        for packet in packets_in(chunk, {}):
             self.is_new(packet, chunk.path)
 
     def is_new(self, packet: Packet, path: str) -> bool:

@@ -1,0 +1,165 @@
+"""Decodes the connections of a stream, batch by batch: each goes on where the batch before has ended.
+
+What is kept of a connection is a place near its end at which it was at rest (see `connection_windows`), the packets
+since a little before that place, and how many of their rows were given out. Of a connection that was not at rest all
+packets are kept, until it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ..capture.frame_extractor import Streams
+from ..capture.pcap import Packet
+from .batch_reader import Reading
+from .connection_decoder import Chunk, chunks_of, packets_in
+from .connection_windows import Cut, Span, found_in, go_on, rest_of
+from .frame_rows import Pairing, Row
+from .packet_scan import VOID
+
+KEPT = 1 << 17  # bytes of packets in which a place is looked for at which the connection is at rest
+Captured = tuple[str, Packet]  # the file of a packet, and the packet
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is kept of a connection.
+
+    Attributes:
+        packets: those that are read again, each with its file.
+        cut: the connection at rest; None if the packets begin with it.
+        at: how many of the packets come before the cut.
+        given: how many rows behind the cut were given out.
+    """
+
+    packets: list[Captured]
+    cut: Cut | None = None
+    at: int = 0
+    given: int = 0
+
+
+NOTHING = Kept([])
+
+
+class ConnectionStream:
+    """Decodes a connection of a stream.
+
+    Args:
+        reading: what rows of frames are made.
+        key: of the connection.
+        kept: what the batch before has returned; None at the begin of the connection.
+    """
+
+    def __init__(self, reading: Reading, key: bytes, kept: bytes | None) -> None:
+        self._reading, self._key = reading, key
+        self._kept = NOTHING if kept is None else msgspec.msgpack.decode(kept, type=Kept)
+        self._streams = Streams("", reading.catalog, zookeeper=reading.options.zookeeper)
+        self._rows: list[tuple[str, Row]] = []
+        self._pairing = Pairing(reading.apis, self._add)
+        self._path = ""
+        self._rests: dict[int, tuple[Any, int]] = {}  # by the number of a packet: the state after it, and of rows
+
+    def read(self, chunks: Sequence[Chunk], *, is_over: bool = False) -> Iterator[Any]:
+        """Read the packets of a batch; call it once.
+
+        Args:
+            chunks: the rows of the connection in `packet_scan.SCHEMA`, sorted by its columns.
+            is_over: whether nothing follows.
+
+        Yields:
+            Record batches of the new frames.
+        """
+        packets = [*self._kept.packets, *_captured(chunks)]
+        self._feed(packets)
+        half = self._streams.reassembler.known.get(self._key)
+        self._is_over = is_over or half is None or half.connection.closed
+        if self._is_over:
+            self._pairing.add_batch(self._streams.finish())
+        self._packets = packets
+        builder = self._reading.builder
+        builder.clear()
+        for path, row in self._rows[self._kept.given :]:
+            builder.begin(path)
+            builder.rows.append(row)
+            yield from builder.ready()
+        yield from builder.rest()
+
+    def _add(self, row: Row) -> None:
+        self._rows.append((self._path, row))
+
+    def _feed(self, packets: Sequence[Captured]) -> None:
+        kept, size = self._kept, sum(len(packet.data) for _, packet in packets)
+        for number, (path, packet) in enumerate(packets):
+            if kept.cut is not None and number == kept.at:
+                self._rows.clear()
+                self._rests.clear()
+                go_on(self._streams, self._pairing, Span(self._key, kept.cut, None))
+            self._path = path
+            for batch in self._streams.receive([packet]):
+                self._pairing.add_batch(batch)
+            size -= len(packet.data)
+            if size < KEPT and (rest := rest_of(self._streams, self._pairing, self._key)) is not None:
+                self._rests[number] = rest if kept.cut is None else rest.moved(kept.cut.shifts), len(self._rows)
+
+    def kept(self) -> bytes | None:
+        """Return what is to be kept for the next batch; None if the connection is over."""
+        return None if self._is_over else msgspec.msgpack.encode(self._shortened())
+
+    def _shortened(self) -> Kept:
+        """Return the packets since the last place at which the connection is at rest, as far as it is known."""
+        packets, kept = self._packets, self._kept
+        start, size = len(packets), 0
+        while start and size < KEPT:
+            start -= 1
+            size += len(packets[start][1].data)
+        numbered = ((number, packets[number][1]) for number in range(start, len(packets)))
+        found = found_in("", self._key, numbered, self._reading.catalog)
+        if found is None or found.place not in self._rests:
+            return Kept(packets, kept.cut, kept.at, len(self._rows))
+        rest, count = self._rests[found.place]
+        one, other = (whole - part for whole, part in zip(rest.positions, found.rest.positions, strict=True))
+        if found.rest.moved((one, other)) != rest:
+            return Kept(packets, kept.cut, kept.at, len(self._rows))
+        half = self._streams.reassembler.known[self._key]
+        ends = self._pairing.ends(half.connection.number)
+        apis = dict.fromkeys([*(kept.cut.apis if kept.cut else ()), *found.apis])
+        began, is_lossy = None if ends is None else ends.began, self._pairing.is_lossy
+        cut = Cut(0, 0, began, tuple(apis), is_lossy, (one, other), rest)
+        return Kept(packets[found.begin :], cut, found.place + 1 - found.begin, len(self._rows) - count)
+
+
+def _captured(chunks: Sequence[Chunk]) -> Iterable[Captured]:
+    """Return the packets of chunks in their order."""
+    voids = Counter[Any]()
+    for chunk in chunks:
+        if chunk.kind == VOID:
+            voids.update((chunk.path, chunk.head, place) for place in chunk.places)
+    others = [chunk for chunk in chunks if chunk.kind != VOID]
+    packets = [(chunk.path, packet) for chunk in others for packet in packets_in(chunk, voids)]
+    if any(one.path != other.path and one.last > other.first for one, other in pairwise(others)):
+        packets.sort(key=lambda one: one[1].nanoseconds or 0)  # of several sniffers
+    return packets
+
+
+def decoded_batch(
+    reading: Reading, batch: Any, key: bytes, kept: bytes | None, *, is_over: bool = False
+) -> tuple[list[Any], bytes | None]:
+    """Decode the rows of a connection in a batch.
+
+    Args:
+        reading: what rows of frames are made.
+        batch: a table of `packet_scan.SCHEMA`, sorted by its columns.
+        key: the connection.
+        kept: what this has returned for the batch before.
+        is_over: whether nothing follows.
+
+    Returns:
+        The record batches of its new frames, and what is to be kept; None if the connection is over.
+    """
+    stream = ConnectionStream(reading, key, kept)
+    batches = list(stream.read(list(chunks_of(batch.to_batches())), is_over=is_over))
+    return batches, stream.kept()

@@ -1,0 +1,54 @@
+"""Connections go on from batch to batch of a stream, as if all files had been there at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kwire.arrow.batch_reader import Reading
+from kwire.arrow.connection_stream import decoded_batch
+from kwire.arrow.packet_scan import SCHEMA, Split, scan
+from kwire.arrow.read_options import Options
+from tests.arrow.captures import PCAP, rows_of
+from tests.arrow.pieces import ORDER, content, cut_at_packets
+from tests.conftest import SHARED, each_of
+
+CAPTURES = (
+    [path for path in sorted(SHARED.glob("captures/*.pcap")) if "zookeeper" not in path.name] if SHARED.is_dir() else []
+)
+
+
+def streamed(files: list[Path], **options: Any) -> tuple[list[dict[str, Any]], int]:
+    """Read each file in a batch of its own; returns all rows, and the most bytes that were kept of a connection."""
+    reading = Reading(Options.parse({"body": "raw", **options}))
+    states, batches, most = dict[bytes, bytes](), list[Any](), 0
+    nothing = pa.Table.from_batches([], schema=SCHEMA)
+    for file in files:
+        found = pa.Table.from_batches(scan(Split(str(file), 0, file.stat().st_size, "it")), schema=SCHEMA)
+        found = found.sort_by([(name, "ascending") for name in ORDER])
+        for key in set(found["connection"].to_pylist()):
+            if key.startswith(b"file "):
+                continue
+            rows = found.filter(pa.compute.equal(found["connection"], key))
+            new, kept = decoded_batch(reading, rows, key, states.pop(key, None))
+            batches += new
+            states |= {} if kept is None else {key: kept}
+            most = max(most, len(kept or b""))
+    for key, kept in states.items():
+        batches += decoded_batch(reading, nothing, key, kept, is_over=True)[0]
+    return pa.Table.from_batches(batches, schema=reading.schema).to_pylist(), most
+
+
+@pytest.mark.parametrize("parts", [2, 7, 30])
+def test_files_of_a_capture_are_the_capture(parts: int, tmp_path: Path) -> None:
+    found, _ = streamed(cut_at_packets(PCAP, tmp_path, parts))
+    assert content(found) == content(rows_of(PCAP, body="raw"))
+
+
+@each_of("path", CAPTURES, most=4, ids=lambda path: getattr(path, "name", ""))
+def test_real_captures(path: Path, tmp_path: Path) -> None:
+    found, _ = streamed(cut_at_packets(path, tmp_path, 9))
+    assert content(found) == content(rows_of(path, body="raw"))
