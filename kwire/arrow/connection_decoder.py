@@ -139,12 +139,13 @@ class ConnectionDecoder:
             short = _Short(self._reading)
             for _, rows in groupby(chunks, itemgetter(1)):
                 for _ in self._connection(rows, short):
-                    yield from self._named(builder.ready(), capture)
+                    yield from self.named(builder.ready(), capture)
             for _ in short.flush():
-                yield from self._named(builder.ready(), capture)
-            yield from self._named(builder.rest(), capture)
+                yield from self.named(builder.ready(), capture)
+            yield from self.named(builder.rest(), capture)
 
-    def _named(self, batches: Iterator[Any], capture: str) -> Iterator[Any]:
+    def named(self, batches: Iterator[Any], capture: str) -> Iterator[Any]:
+        """Add the name of the capture to batches."""
         for batch in batches:
             names = pa.array([capture], pa.string()).take(pa.array([0] * batch.num_rows, pa.int8()))
             yield pa.RecordBatch.from_arrays([*batch.columns, names], schema=self.schema)
@@ -357,7 +358,7 @@ class _Feeder:
         if span.end is None:
             yield from self._finish()
         elif self._rest(span) != span.end.rest:
-            packets = chain.from_iterable(_packets(chunk, {}) for chunk in iter(chunks.take, None))
+            packets = chain.from_iterable(packets_in(chunk, {}) for chunk in iter(chunks.take, None))
             self._hand_over(span, near, packets, has_rest=windows.has_rest(span.end))
         while chunks.take() is not None:  # what is behind the window is only for the case that its end is in doubt
             pass
@@ -542,7 +543,7 @@ def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[R
         if start and start == split.start:
             continue
         part = split._replace(start=start, stop=stop)
-        chunks = [chunk for chunk in _chunks(scan(part)) if chunk.kind in (PACKETS, VOID)]
+        chunks = [chunk for chunk in chunks_of(scan(part)) if chunk.kind in (PACKETS, VOID)]
         if chunks:
             first, last = min(chunk.first for chunk in chunks), max(chunk.last for chunk in chunks)
             is_sure = all(chunk.kind == PACKETS for chunk in chunks)
@@ -555,7 +556,7 @@ def _found(chunks: Sequence[Chunk], least: int, catalog: Catalog) -> Iterator[Fo
     for key, some in groupby(sorted(chunks, key=itemgetter(1, 6)), itemgetter(1)):
         ordered = list(some)
         if sum(len(chunk.packets) for chunk in ordered) >= least:
-            packets = (one for chunk in ordered for one in zip(chunk.places, _packets(chunk, {}), strict=True))
+            packets = (one for chunk in ordered for one in zip(chunk.places, packets_in(chunk, {}), strict=True))
             found = found_in(ordered[0].path, key, packets, catalog)
             if found is not None:
                 yield found

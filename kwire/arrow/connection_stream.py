@@ -93,17 +93,17 @@ class ConnectionStream:
 
     def _feed(self, packets: Sequence[Captured]) -> None:
         kept, size = self._kept, sum(len(packet.data) for _, packet in packets)
-        for number, (path, packet) in enumerate(packets):
-            if kept.cut is not None and number == kept.at:
-                self._rows.clear()
-                self._rests.clear()
-                go_on(self._streams, self._pairing, Span(self._key, kept.cut, None))
+        for number, (path, packet) in enumerate(packets, 1):
             self._path = path
             for batch in self._streams.receive([packet]):
                 self._pairing.add_batch(batch)
             size -= len(packet.data)
             if size < KEPT and (rest := rest_of(self._streams, self._pairing, self._key)) is not None:
                 self._rests[number] = rest if kept.cut is None else rest.moved(kept.cut.shifts), len(self._rows)
+            if kept.cut is not None and number == kept.at:
+                self._rows.clear()
+                go_on(self._streams, self._pairing, Span(self._key, kept.cut, None))
+                self._rests = {number: (kept.cut.rest, 0)}
 
     def kept(self) -> bytes | None:
         """Return what is to be kept for the next batch; None if the connection is over."""
@@ -116,7 +116,7 @@ class ConnectionStream:
         while start and size < KEPT:
             start -= 1
             size += len(packets[start][1].data)
-        numbered = ((number, packets[number][1]) for number in range(start, len(packets)))
+        numbered = ((number + 1, packets[number][1]) for number in range(start, len(packets)))
         found = found_in("", self._key, numbered, self._reading.catalog)
         if found is None or found.place not in self._rests:
             return Kept(packets, kept.cut, kept.at, len(self._rows))
@@ -129,7 +129,7 @@ class ConnectionStream:
         apis = dict.fromkeys([*(kept.cut.apis if kept.cut else ()), *found.apis])
         began, is_lossy = None if ends is None else ends.began, self._pairing.is_lossy
         cut = Cut(0, 0, began, tuple(apis), is_lossy, (one, other), rest)
-        return Kept(packets[found.begin :], cut, found.place + 1 - found.begin, len(self._rows) - count)
+        return Kept(packets[found.begin - 1 :], cut, found.place + 1 - found.begin, len(self._rows) - count)
 
 
 def _captured(chunks: Sequence[Chunk]) -> Iterable[Captured]:

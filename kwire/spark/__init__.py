@@ -16,6 +16,7 @@ from ..errors import MissingExtra
 
 if TYPE_CHECKING:
     from . import cluster_history as cluster
+    from .capture_stream import stream_captures as stream_captures
     from .data_source import read_captures as read_captures
     from .functions import from_kwire as from_kwire
     from .functions import kwire_header as kwire_header
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "read_captures": "data_source",
+    "stream_captures": "capture_stream",
     "from_kwire": "functions",
     "kwire_header": "functions",
     "records": "functions",
@@ -39,6 +41,7 @@ __all__ = [
     "records",
     "register",
     "schema_of_kwire",
+    "stream_captures",
     "to_kwire",
 ]
 

@@ -408,7 +408,7 @@ def read_captures(
     Example:
         >>> frames = read_captures(spark, "s3a://taps/2026-11-*/", capture=r"/(tap\\d+)-")  # doctest: +SKIP
     """
-    given = {name.replace("_", ""): _text(value) for name, value in options.items()}
+    given = {name.replace("_", ""): text_of(value) for name, value in options.items()}
     parsed, named = Options.parse(given), [paths] if isinstance(paths, str) else list(paths)
     windows = windows_in(spark, named, given)
     return frames_of(packets_of(spark, named, given, windows, partitions), parsed, windows)
@@ -447,7 +447,8 @@ def frames_of(packets: DataFrame, options: Options, windows: Windows) -> DataFra
     return packets.mapInArrow(decode, to_spark(schema))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return an option as Spark takes it."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

@@ -89,9 +89,9 @@ def _identified(batches: Any) -> Iterator[Any]:
 def source_of(path: str, size: int) -> Source:
     """Identify a file by its size, its begin and its end; its name may change."""
     with open_file(path, SAMPLE) as stream:
-        head = stream.read(SAMPLE)
+        head = stream.read(min(SAMPLE, size))
         stream.seek(max(0, size - SAMPLE))
-        tail = stream.read(SAMPLE)
+        tail = stream.read(min(SAMPLE, size))
     identity = sha256(b"%d %d " % (size, len(head)) + head + tail).hexdigest()
     return Source(path, size, sha256(head[:HEAD]).hexdigest(), identity)
 

@@ -8,12 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from kwire.arrow import connection_stream
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.connection_stream import decoded_batch
 from kwire.arrow.packet_scan import SCHEMA, Split, scan
 from kwire.arrow.read_options import Options
-from tests.arrow.captures import PCAP, rows_of
+from tests.arrow.captures import PCAP, rows_of, write
 from tests.arrow.pieces import ORDER, content, cut_at_packets
+from tests.capture.building import Talk as Conversation
+from tests.capture.building import packet_of, pcap, request, response
 from tests.conftest import SHARED, each_of
 
 CAPTURES = (
@@ -52,3 +55,14 @@ def test_files_of_a_capture_are_the_capture(parts: int, tmp_path: Path) -> None:
 def test_real_captures(path: Path, tmp_path: Path) -> None:
     found, _ = streamed(cut_at_packets(path, tmp_path, 9))
     assert content(found) == content(rows_of(path, body="raw"))
+
+
+def test_what_is_kept_does_not_grow_with_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Conversation().open()
+    for number in range(2000):
+        said.say(0, request(number)).say(1, response(number))
+    path = write(tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in said.segments]), "all")
+    monkeypatch.setattr(connection_stream, "KEPT", 5000)
+    found, most = streamed(cut_at_packets(path, tmp_path / "in", 20))
+    assert content(found) == content(rows_of(path, body="raw"))
+    assert most < 5000 + path.stat().st_size // 4 < path.stat().st_size // 2

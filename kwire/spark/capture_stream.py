@@ -1,0 +1,196 @@
+"""Rotated captures as a stream: files are read as they arrive, and connections go on from file to file.
+
+A file is known by its size, its begin and its end, not by its name. Spark's state store has what is kept of each
+connection, so a checkpoint has it too.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from ..arrow.connection_decoder import ConnectionDecoder
+from ..arrow.connection_stream import decoded_batch
+from ..arrow.growing_files import LostData
+from ..arrow.input_splits import File, find_files, packed
+from ..arrow.packet_scan import SCHEMA, Split, scan
+from ..arrow.read_options import Options
+from .data_source import ORDER, Ranges, options_of, paths_of, reading_of, splits_of, text_of, to_spark
+from .lake import source_of
+
+FORMAT = "kwire_arriving_packets"
+VERSION = 1
+NOTES = b"file ", b"frames "  # keys of rows of no connection begin so
+BATCH = "batch"
+Offset = dict[str, Any]
+
+
+def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> DataFrame:
+    """Read captures as they arrive: the frames of `read_captures`, as a streaming DataFrame.
+
+    A connection goes on from file to file, also from batch to batch and after a restart. Files have to be whole when
+    they appear (`mv`, or `tcpdump -z`), unless the option `tailTimeout` says how long a whole file has not changed. A
+    file that is renamed is not read again. Packets may come late by a file: what TCP puts in order is in order.
+
+    Args:
+        spark: the session.
+        paths: files, folders and globs, also as URIs; globs may match nothing yet.
+        options: as of `read_captures`; `maxFilesPerTrigger` and `maxBytesPerTrigger` limit a batch. A connection that
+            has no packets for `maxFileAge` (7 days) is over; what waits for more of it is given out then.
+
+    Returns:
+        A streaming DataFrame with the columns of `read_captures`.
+
+    Raises:
+        BadOption: an option is not known, or does not take such a value.
+
+    Example:
+        >>> stream_captures(spark, "/captures", tailTimeout="60s").writeStream.format("parquet")  # doctest: +SKIP
+    """
+    given = {name.replace("_", ""): text_of(value) for name, value in options.items()}
+    parsed = Options.parse(given)
+    spark.dataSource.register(ArrivingPackets)
+    names = json.dumps([paths] if isinstance(paths, str) else list(paths))
+    packets = spark.readStream.format(FORMAT).options(**given).option("paths", names).load()
+    schema = ConnectionDecoder(reading_of(parsed, None)).schema
+
+    def decode(key: Any, frames: Iterator[Any], state: Any) -> Iterator[Any]:
+        yield from _decoded(parsed, key, frames, state)
+
+    def unpack(batches: Iterator[Any]) -> Iterator[Any]:
+        for data in (value for batch in batches for value in batch.column(0).to_pylist()):
+            yield from pa.ipc.open_stream(data)
+
+    found = packets.groupBy(*ORDER[:2]).applyInPandasWithState(
+        decode, f"{BATCH} binary", "kept binary", "append", "ProcessingTimeTimeout"
+    )
+    return found.mapInArrow(unpack, to_spark(schema))
+
+
+def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], state: Any) -> Iterator[Any]:
+    """Decode what a batch has of a connection; yields record batches, as bytes in a pandas.DataFrame."""
+    reading = reading_of(options, None)
+    decoder = ConnectionDecoder(reading)
+    capture, connection = key[0], bytes(key[1])
+    tables = [pa.Table.from_pandas(frame, schema=SCHEMA, preserve_index=False) for frame in frames]
+    rows = pa.concat_tables([SCHEMA.empty_table(), *tables]).sort_by([(name, "ascending") for name in ORDER])
+    if connection.startswith(NOTES):
+        batches = list(decoder.read(rows.to_batches()))
+    else:
+        (kept,) = state.get if state.exists else (None,)
+        found, after = decoded_batch(reading, rows, connection, kept, is_over=state.hasTimedOut)
+        batches = list(decoder.named(iter(found), capture))
+        if after is not None:
+            state.update((after,))
+            state.setTimeoutDuration(1000 * options.max_file_age)
+        elif state.exists:
+            state.remove()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, decoder.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    if batches:
+        yield pd.DataFrame({BATCH: [sink.getvalue().to_pybytes()]})
+
+
+class ArrivingPackets(DataSource):  # type: ignore[misc]
+    """The packets of captures that arrive, as `kwire.arrow.packet_scan` gives them."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return FORMAT
+
+    def schema(self) -> Any:
+        """Return the columns."""
+        return to_spark(SCHEMA)
+
+    def streamReader(self, schema: Any) -> ArrivalReader:  # noqa: N802
+        """Return what reads them."""
+        return ArrivalReader(options_of(self.options), paths_of(self.options))
+
+
+class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
+    """Reads the packets of files, each file once. An offset has all files so far: path and size by identity.
+
+    Args:
+        options: of the reading.
+        paths: files, folders and globs.
+    """
+
+    def __init__(self, options: Options, paths: Sequence[str]) -> None:
+        self.options: Options = options
+        self.paths: Sequence[str] = paths
+        self._known: dict[File, str] = {}
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        """Return the offset of a new query: nothing was read."""
+        return {"version": VERSION, "files": {}}
+
+    def latestOffset(self, start: Offset, limit: Any = None) -> Offset:  # noqa: N802
+        """Return the files that are there now, besides those of the start; within the limits of a batch.
+
+        Raises:
+            LostData: a file has grown since it was read, unless the option `failOnDataLoss` allows reading it again.
+        """
+        options, before = self.options, dict(start["files"])
+        files, room = dict(before), options.max_bytes_per_trigger or 1 << 62
+        most = options.max_files_per_trigger or 1 << 62
+        for identity, file in sorted(self._there().items(), key=lambda one: (one[1].changed, one[1].path)):
+            is_full = len(files) - len(before) >= most or (len(files) > len(before) and file.size > room)
+            if identity in files or is_full or not self._is_whole(file):
+                continue
+            self._check(file, before)
+            files[identity] = [file.path, file.size]
+            room -= file.size
+        return {"version": VERSION, "files": files}
+
+    def _there(self) -> dict[str, File]:
+        """Return the files that exist, by identity."""
+        files = [file for file in find_files(self.paths, self.options, may_come=True) if file.size]
+        known = self._known
+        self._known = {file: known.get(file) or source_of(file.path, file.size).identity for file in files}
+        return {identity: file for file, identity in self._known.items()}
+
+    def _is_whole(self, file: File) -> bool:
+        timeout = self.options.tail_timeout
+        return timeout is None or time.time() - file.changed / 1e9 >= timeout
+
+    def _check(self, file: File, before: Mapping[str, Any]) -> None:
+        """Raise LostData if a file was read before it was whole."""
+        for identity, (path, size) in before.items():
+            if path != file.path or size >= file.size or not self.options.fail_on_data_loss:
+                continue
+            if source_of(path, size).identity == identity:
+                problem = f"it has {file.size} bytes now, and {size} were read: it had not been whole"
+                raise LostData(path, size, problem)
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """Divide the files between two offsets into byte ranges; one that was renamed is found by its identity.
+
+        Raises:
+            LostData: a file is gone, unless the option `failOnDataLoss` allows it.
+        """
+        options, there = self.options, self._there()
+        splits: list[Split] = []
+        for identity, (path, size) in end["files"].items():
+            if identity in start["files"]:
+                continue
+            if identity in there:
+                splits += splits_of(there[identity], options.max_partition_bytes, options.capture)
+            elif options.fail_on_data_loss:
+                raise LostData(path, size, "it is not there any more, and was not read yet")
+        return [Ranges(some) for some in packed(splits, options.max_partition_bytes, options.open_cost_in_bytes)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Yield record batches."""
+        if isinstance(partition, Ranges):
+            for split in partition.splits:
+                yield from scan(split, self.options)
