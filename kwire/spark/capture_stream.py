@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -97,7 +96,7 @@ def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], st
         for batch in batches:
             writer.write_batch(batch)
     if batches:
-        yield pd.DataFrame({BATCH: [sink.getvalue().to_pybytes()]})
+        yield pa.table({BATCH: [sink.getvalue().to_pybytes()]}).to_pandas()
 
 
 class ArrivingPackets(DataSource):  # type: ignore[misc]
