@@ -294,7 +294,6 @@ class SharePartition:
         for offset in range(first, last + 1):
             if offset in self.records:
                 self.records[offset] = InFlight(RecordState.ARCHIVED, self.records[offset].count)
-        self.advance()
 
     def acknowledge(
         self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: Limits, until: float

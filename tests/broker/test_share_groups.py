@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import pytest
 
 import kwire
 from kwire.broker import Settings
-from kwire.broker.share_group import AcknowledgeType, ShareGroup, SharePartition, assign_shares
+from kwire.broker.access_control import ALLOW, ANONYMOUS, LITERAL, Acl
+from kwire.broker.share_coordinator import state_key
+from kwire.broker.share_group import AcknowledgeType, Limits, ShareGroup, SharePartition, Wanted, assign_shares
 from kwire.internal import decode_share_record
 from kwire.testing import Kafka
-from kwire.values import ErrorCode
+from kwire.values import AclOperation, ErrorCode, ResourceType
 from tests.broker.driving import Waiting, World
 from tests.broker.served import M, batch
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
 from tests.interop.share_group_steps import Sharers, lines
+from tests.seeds import seeded
 
 RECORDED = ROOT / "tests/data/share-groups-kafka-4.4.0.txt"
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
@@ -58,7 +63,8 @@ class Sharer:
         topics = (request.FetchTopic(topic_id=topic_id, partitions=(part,)),)
         who = {"group_id": "g", "member_id": self.name, "share_session_epoch": self.session, "topics": topics}
         usual = {"max_wait_ms": 0, "min_bytes": 1, "max_records": 500, "batch_size": 500}
-        answer = self.world.ask("ShareFetch", 2, 1, **{**who, **usual, **fields})
+        node = fields.pop("node", 1)
+        answer = self.world.ask("ShareFetch", 2, node, **{**who, **usual, **fields})
         self.session += 1
         return answer
 
@@ -255,6 +261,43 @@ def test_what_a_client_had_is_available_when_its_connection_is_closed() -> None:
             connection.close()
 
 
+def test_another_broker_names_the_leader() -> None:
+    world = World(count=2)
+    answer = Sharer(world, "a").ask(node=2, share_session_epoch=0)
+    (part,) = answer.responses[0].partitions
+    assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (1, 0)
+    assert [(one.node_id, one.port) for one in answer.node_endpoints] == [(1, 9093), (2, 9094)]
+
+
+def test_the_coordinator_of_a_share_partition_is_found() -> None:
+    world = World()
+    topic_id = world.cluster.controller.topics["t"].topic_id
+    key = state_key("g", (topic_id, 0))
+    found = world.ask("FindCoordinator", 6, 1, key_type=2, coordinator_keys=(key, "g")).coordinators
+    assert [(one.error_code, one.node_id) for one in found] == [(0, 1), (ErrorCode.INVALID_REQUEST, -1)]
+    old = world.ask("FindCoordinator", 5, 1, key_type=2, coordinator_keys=(key,)).coordinators
+    assert [one.error_code for one in old] == [ErrorCode.INVALID_REQUEST]
+
+
+def test_requests_need_rights_on_group_and_topic() -> None:
+    world = World(Settings(authorizer=True))
+    one = Sharer(world, "a", fetches=False)
+    denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert (one.beat(), one.ask().error_code) == (denied, denied)
+    for kind, name in ((ResourceType.GROUP, "g"), (ResourceType.TOPIC, "other")):
+        acl = Acl(kind, name, LITERAL, ANONYMOUS, "*", AclOperation.ALL, ALLOW)
+        world.cluster.controller.acls[acl] = bytes(16)
+    answer = one.ask(share_session_epoch=0)
+    assert codes_of(answer) == [(ErrorCode.TOPIC_AUTHORIZATION_FAILED, 0)]
+    offsets = world.ask("DescribeShareGroupOffsets", 1, 1, groups=(asked_offsets("g"), asked_offsets("h")))
+    assert [group.error_code for group in offsets.groups] == [0, denied]
+
+
+def asked_offsets(group_id: str) -> Any:
+    return M.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(group_id=group_id, topics=None)
+
+
 def test_a_deleted_topic_is_forgotten() -> None:
     world = share_world()
     one = Sharer(world, "a")
@@ -304,6 +347,84 @@ def test_memory_is_counted_and_given_back() -> None:
     found = world.ask("DeleteGroups", 2, groups_names=("g",))
     assert [row.error_code for row in found.results] == [0]
     assert world.cluster.groups.held.size == before
+
+
+class Model:
+    """A share partition whose records random members acquire, and who has which."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng, self.limits = rng, Limits(deliveries=rng.choice((2, 3, 5, 10)), most_locks=rng.choice((5, 40, 2000)))
+        self.part, self.now = SharePartition(), 0.0
+        self.part.begin(0)
+        sizes = [rng.randint(1, 9) for _ in range(12)]
+        ends = [sum(sizes[: place + 1]) for place in range(len(sizes))]
+        self.batches = [(end - size, end - 1) for size, end in zip(sizes, ends, strict=True)]
+        self.holders: dict[int, str] = {}
+        self.counts: Counter[int] = Counter()
+        self.ended: set[int] = set()
+
+    def acquire(self) -> int:
+        wanted = Wanted(self.rng.choice((1, 7, 500)), self.rng.choice((1, 5, 500)), self.rng.random() < 0.5)
+        first = self.part.next_offset
+        spans = self.part.acquirable([one for one in self.batches if one[1] >= first], wanted, self.limits)
+        member = self.rng.choice("abc")
+        found = self.part.acquire(spans, member, self.now + 30, self.limits)
+        offsets = [(offset, one.deliveries) for one in found for offset in range(one.first, one.last + 1)]
+        assert not wanted.is_exact or len(offsets) <= wanted.most
+        for offset, deliveries in offsets:
+            assert offset not in self.holders and offset not in self.ended
+            self.counts[offset] += 1
+            assert deliveries == self.counts[offset] <= self.limits.deliveries
+            self.holders[offset] = member
+        return len(offsets)
+
+    def acknowledge(self, *kinds: AcknowledgeType) -> None:
+        for offset, member in self.rng.sample(sorted(self.holders.items()), self.rng.randint(0, len(self.holders))):
+            kind = self.rng.choice(kinds)
+            wrong = self.part.acknowledge(member + "x", [(offset, offset, (kind,))], self.limits, 0.0)
+            assert wrong == ErrorCode.INVALID_RECORD_STATE
+            assert self.part.acknowledge(member, [(offset, offset, (kind,))], self.limits, 0.0) == 0
+            self.gone(offset, kind)
+        self.part.store()
+        self.part.advance()
+
+    def gone(self, offset: int, kind: AcknowledgeType) -> None:
+        del self.holders[offset]
+        if kind != RELEASE or self.counts[offset] >= self.limits.deliveries:
+            self.ended.add(offset)
+
+    def expire(self) -> None:
+        self.now += 30
+        assert self.part.expire(self.now, self.limits) == bool(self.holders)
+        for offset in list(self.holders):
+            self.gone(offset, RELEASE)
+        self.part.store()
+        self.part.advance()
+
+    def restart(self) -> None:
+        """What is held is lost, and its last delivery with it."""
+        stored = self.part.store()
+        self.part = SharePartition()
+        self.part.restore(stored)
+        self.counts.subtract(self.holders.keys())
+        self.holders = {}
+
+
+def test_each_record_is_with_one_member_and_ends_once() -> None:
+    rng = seeded("share partitions")
+    for _ in range(60):
+        model = Model(rng)
+        for _ in range(60):
+            step = rng.choice((model.acquire, model.acquire, model.expire, model.restart))
+            step()
+            if rng.random() < 0.7:
+                model.acknowledge(ACCEPT, RELEASE, REJECT)
+        for _ in range(2000):
+            model.acknowledge(ACCEPT)
+            if not model.holders and not model.acquire():
+                break
+        assert (model.part.start, model.part.records) == (model.batches[-1][1] + 1, {})
+        assert len(model.ended) == model.batches[-1][1] + 1
 
 
 def test_partitions_are_shared_evenly() -> None:

@@ -262,6 +262,12 @@ def steps_of(group: Sharers) -> Iterator[Line]:
     yield from _sessions(group)
     yield from _locks(group)
     yield from _offset_steps(group)
+    other = Sharers(group.place, group.pause)
+    other.patience, other.connections = group.patience, group.connections
+    other.begin()
+    other.ids = {name: f"member-{name}-{other.group}" for name in "ab"}
+    yield from _isolation_steps(other)
+    yield from _limit_steps(other)
 
 
 def _members(group: Sharers) -> Iterator[Line]:
@@ -465,6 +471,47 @@ def _offset_steps(group: Sharers) -> Iterator[Line]:
     yield "delete", group.delete()
     yield "described", group.describe()
     yield "listed", group.listed()
+
+
+def _isolation_steps(group: Sharers) -> Iterator[Line]:
+    group.reads_from("earliest")
+    group.configure("share.isolation.level", "read_committed")
+    group.join("a")
+    group.settled("a")
+    group.share_fetch("a", {0: ()}, wait=500)
+    made = group.init()
+    who = made.producer_id, made.producer_epoch
+    yield "a transaction", [group.add(*who, (group.topic, 0)), *(group.produce(*who) for _ in range(3))]
+    yield "it is open", group.share_fetch("a")
+    yield "it is aborted", group.end(*who, False)
+    group.send(0, 2)
+    yield "what is behind it", group.share_fetch("a", wait=2000)
+    yield "accepted", group.acknowledge("a", {0: [(3, 5, [ACCEPT])]})
+    yield "aborted ones", group.acknowledge("a", {0: [(2, 2, [ACCEPT])]})
+    yield "offsets", group.offsets()
+    yield "another", [group.add(*who, (group.topic, 0)), *(group.produce(*who) for _ in range(2))]
+    yield "it is committed", group.end(*who, True)
+    yield "all of it", group.share_fetch("a", wait=2000)
+    yield "rejected", group.acknowledge("a", {0: [(6, 7, [REJECT]), (8, 8, [GAP])]})
+    yield "offsets", group.offsets()
+
+
+def _limit_steps(group: Sharers) -> Iterator[Line]:
+    names = {"share.partition.max.record.locks": "100", "share.delivery.count.limit": "2"}
+    yield "limits", [group.configure(*one) for one in names.items()]
+    group.share_fetch("b", {0: ()})
+    group.send(0, *[30] * 5)
+    yield "as many as may be", group.share_fetch("a", wait=2000)
+    yield "no more", group.share_fetch("a")
+    yield "others do not get any", group.share_fetch("b")
+    yield "some are accepted", group.acknowledge("a", {0: [(9, 68, [ACCEPT])]})
+    yield "the next", group.share_fetch("b", wait=2000)
+    yield "released", group.acknowledge("a", {0: [(69, 70, [RELEASE])]})
+    yield "for the last time", group.share_fetch("b", wait=2000)
+    yield "released again", group.acknowledge("b", {0: [(69, 70, [RELEASE])]})
+    yield "none", group.share_fetch("b")
+    yield "archived", group.acknowledge("b", {0: [(69, 69, [ACCEPT])]})
+    yield "offsets", group.offsets()
 
 
 def lines(place: str, pause: Callable[[float], None] = time.sleep, patience: float = 1.0) -> list[str]:

@@ -255,23 +255,27 @@ class _Fetching:
 
     def _acquire(self, one: _Candidate) -> _Part:
         asked, shares = self.request.message, self.request.cluster.shares
-        now = (
-            self.request.cluster.waiting.now
-            if self.request.cluster.waiting.now > self.request.now
-            else self.request.now
-        )
+        now = max(self.request.cluster.waiting.now, self.request.now)  # it may have waited
         acquired = shares.acquire(asked.group_id, one.place, one.part, one.spans, asked.member_id, now)
         configs = self.request.cluster.controller.group_configs_of(asked.group_id)
-        size = sum(entry.size for entry in one.entries)
-        first = one.entries[0].base_offset
         if configs["share.isolation.level"] == READ_COMMITTED:
-            before, aborted = one.part.size, _aborted(one.log, first, size)
-            for span in aborted:
-                one.part.archive(*span)
-            acquired = [left for row in acquired for left in _without(row, aborted)]
-            if aborted:
-                shares.changed(asked.group_id, one.place, one.part, before)
-        return _Part(0, acquired, one.log, one.partition, first, size)
+            acquired = self._committed(one, acquired)
+        if not acquired:
+            return _Part()
+        first, last = acquired[0].first, acquired[-1].last
+        entries = [entry for entry in one.entries if entry.last_offset >= first and entry.base_offset <= last]
+        return _Part(0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries))
+
+    def _committed(self, one: _Candidate, acquired: Sequence[Acquired]) -> Sequence[Acquired]:
+        """Return what was acquired without records of aborted transactions; nobody gets those."""
+        before = one.part.size
+        aborted = _aborted(one.log, one.entries[0].base_offset, sum(entry.size for entry in one.entries))
+        for span in aborted:
+            one.part.archive(*span)
+        left = [kept for row in acquired for kept in _without(row, aborted)]
+        if aborted and not left:  # else they are stored with the next acknowledgement, as in Kafka
+            self.request.cluster.shares.changed(self.request.message.group_id, one.place, one.part, before)
+        return left
 
     def response(self, parts: Sequence[tuple[Place, _Part]]) -> Any:
         """Return the response: partitions with records, errors or acknowledgements, and those that are new."""

@@ -35,8 +35,10 @@ def share_group_heartbeat(request: RequestContext) -> Any:
     is_right = asked.member_id and asked.member_epoch >= LEAVES and asked.rack_id != "" and asked.group_id
     if asked.member_epoch == JOINS and not asked.subscribed_topic_names:
         is_right = False
-    code = 0 if is_right or is_off(request) else ErrorCode.INVALID_REQUEST
-    code = code or share_problem(request, asked.group_id) or _hidden(request)
+    code = share_problem(request, asked.group_id)
+    if code in (ErrorCode.NONE, ErrorCode.INVALID_GROUP_ID) and not is_right:
+        code = ErrorCode.INVALID_REQUEST
+    code = code or _hidden(request)
     if code:
         return messages.ShareGroupHeartbeatResponse(error_code=code)
     group = _group_for(request)
