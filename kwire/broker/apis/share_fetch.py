@@ -266,7 +266,7 @@ class _Fetching:
         entries = [entry for entry in one.entries if entry.last_offset >= first and entry.base_offset <= last]
         return _Part(0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries))
 
-    def _committed(self, one: _Candidate, acquired: Sequence[Acquired]) -> Sequence[Acquired]:
+    def _committed(self, one: _Candidate, acquired: list[Acquired]) -> list[Acquired]:
         """Return what was acquired without records of aborted transactions; nobody gets those."""
         before = one.part.size
         aborted = _aborted(one.log, one.entries[0].base_offset, sum(entry.size for entry in one.entries))
