@@ -328,7 +328,7 @@ class EvenLoads:
             self._fill(broker, lost)
 
     def _offers_of(self, partition: int, broker: int) -> list[Offer]:
-        """Return the brokers for which a partition exchanges a broker of its set, by cost."""
+        """Return offers to replace a broker in the set of a partition, one for each cost."""
         found = self._targets(partition, self.chosen[partition], broker)
         version, rank = self._versions[partition], scattered(partition, broker)
         classes = self._classes[partition]
