@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from spark_work import SETTINGS
 
 from kwire.arrow.read_options import Options
-from kwire.spark import read_captures
+from kwire.spark import read_captures, register
 from kwire.spark.data_source import PacketReader
 
 BODIES = "none", "json"
@@ -67,6 +67,7 @@ def measured(options: argparse.Namespace) -> dict[str, float]:
     for name, value in {**SETTINGS, "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "4"}.items():
         builder = builder.config(name, value)
     spark, path = builder.getOrCreate(), str(options.capture)
+    register(spark)
     times: dict[str, list[float]] = {}
     rows = set()
     for _ in range(options.rounds + 1):
