@@ -29,8 +29,9 @@ def processor_seconds(pid: str) -> float:
 
 def new_topic(place: str) -> str:
     """Create a topic with one partition."""
-    admin, name = import_module("confluent_kafka.admin"), f"t{uuid.uuid4().hex[:10]}"
-    admin.AdminClient({"bootstrap.servers": place}).create_topics([admin.NewTopic(name, 1, 1)])[name].result(30)
+    library, name = import_module("confluent_kafka.admin"), f"t{uuid.uuid4().hex[:10]}"
+    admin = library.AdminClient({"bootstrap.servers": place})  # its requests end with it
+    admin.create_topics([library.NewTopic(name, 1, 1)])[name].result(30)
     return name
 
 
@@ -113,8 +114,9 @@ def main() -> None:
     for row, found in rows.items():
         (_, first), *others = found.items()
         medians = "  ".join(f"{name} {statistics.median(values):.4g}" for name, values in found.items())
-        ratios = (statistics.median(a / b for a, b in zip(values, first, strict=True) if b) for _, values in others)
-        print(f"{row:30} {medians}  ratio {' '.join(f'{ratio:.2f}' for ratio in ratios)}")
+        pairs = [[a / b for a, b in zip(values, first, strict=True) if b] for _, values in others]
+        ratios = " ".join(f"{statistics.median(each):.2f}" for each in pairs if each)
+        print(f"{row:30} {medians}  ratio {ratios}")
 
 
 if __name__ == "__main__":
