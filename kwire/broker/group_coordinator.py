@@ -28,13 +28,12 @@ from .group import (
     Held,
     Member,
 )
-from .group_migration import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, downgrade, upgraded
 from .internal_topics import InternalTopic, Producer, Written, changes
 from .kraft_controller import Controller
 from .metadata_journal import Row
 from .partitions import NO_ID, Topic
 from .purgatory import Parked, Purgatory
-from .rebalance import Rebalancing
+from .rebalance import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, Rebalancing, downgrade, upgraded
 from .settings import Settings
 from .share_group import SHARE, ShareGroup, SharePartition
 

@@ -18,7 +18,7 @@ from ..values import ErrorCode
 from .kraft_controller import Controller
 from .metadata_journal import Row
 from .partitions import GROUPS, SHARES, TRANSACTIONS, Partition, Topic
-from .producers import ABORT, COMMIT
+from .replica_log import ABORT, COMMIT
 
 _PORTION = 1 << 20
 Append = Callable[[Partition, RecordBatch], int]

@@ -29,8 +29,8 @@ from .internal_topics import GROUPS, Append, InternalTopic
 from .kraft_controller import Controller
 from .metadata_journal import Row
 from .partitions import Partition
-from .producers import ABORT, COMMIT
 from .purgatory import Parked, Purgatory
+from .replica_log import ABORT, COMMIT
 
 VALUE_VERSION = 1  # of TransactionLogValue: the first with tags
 HIGHEST_EPOCH = 2**15 - 2  # behind it a producer gets a new id

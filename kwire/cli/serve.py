@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..broker import Node, ServedCluster, Settings
 from ..broker.access_control import MECHANISMS, principal
 from ..broker.apis import DRAFTS
-from ..broker.group_migration import POLICIES
+from ..broker.rebalance import POLICIES
 from ..broker.settings import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for

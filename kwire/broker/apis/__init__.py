@@ -56,11 +56,12 @@ from .security import (
     sasl_authenticate,
     sasl_handshake,
 )
-from .share_fetch import share_acknowledge, share_fetch
 from .share_groups import (
     alter_share_group_offsets,
     delete_share_group_offsets,
     describe_share_group_offsets,
+    share_acknowledge,
+    share_fetch,
     share_group_describe,
     share_group_heartbeat,
 )

@@ -17,9 +17,8 @@ from ...values import AclOperation, ErrorCode, ResourceType
 from ..access_control import CLUSTER_NAME, operations
 from ..cluster_state import RequestContext
 from ..group import ClassicProtocol, ConsumerGroup, ConsumerMember, Group, GroupState, Member, Protocols, size_of
-from ..group_migration import classic_assignment, owned_by, subscribe
 from ..internal_topics import GROUPS, SHARES, TRANSACTIONS, coordinator_of
-from ..rebalance import assigned, described, joined, not_assigned, not_joined
+from ..rebalance import assigned, classic_assignment, described, joined, not_assigned, not_joined, owned_by, subscribe
 from ..share_group import SHARE, ShareGroup
 
 FIRST_WITH_KEYS = 4  # FindCoordinator: from this version on a request has several keys (KIP-699)

@@ -1,20 +1,30 @@
 """Share groups (KIP-932) at their coordinator: ShareGroupHeartbeat and ShareGroupDescribe; the offsets of their
-partitions: DescribeShareGroupOffsets, AlterShareGroupOffsets and DeleteShareGroupOffsets.
+partitions: DescribeShareGroupOffsets, AlterShareGroupOffsets and DeleteShareGroupOffsets. ShareFetch and
+ShareAcknowledge: records are acquired at the leaders of their partitions, and acknowledged there, in share sessions; as
+in Kafka, leaders do not check who is a member of the group.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ... import messages
+from ...records import parse_records
 from ...values import ErrorCode, ResourceType
 from ..access_control import operations
 from ..cluster_state import RequestContext
 from ..group import ConsumerMember, Group, GroupState
-from ..partitions import Topic
-from ..share_group import SHARE, ShareGroup
+from ..partitions import Partition, Topic
+from ..purgatory import Later, Parked
+from ..replica_log import Entry, Log
+from ..share_coordinator import FINAL, FIRST, ShareSession, key_of
+from ..share_group import SHARE, AcknowledgeType, Acquired, Place, ShareGroup, SharePartition, Span, Wanted
 from .consumer_groups import JOINS, LEAVES, by_topic
 from .groups import problem_with
+from .produce_and_fetch import MOST_WAIT_MS
 
 NO_OFFSET = -1
 
@@ -295,4 +305,365 @@ def _deleted(request: RequestContext, share: ShareGroup, name: str) -> Any:
         topic_id=topic.topic_id if topic is not None else bytes(16),
         error_code=code,
         error_message=ErrorCode(code).about if code else None,
+    )
+
+
+EXACTLY = 1  # the acquire mode in which no more records are acquired than asked for (KIP-1206)
+READ_COMMITTED = "read_committed"
+_DURATION = re.compile(r"by_duration:P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?")
+_SECONDS = (86400, 3600, 60, 1)
+Codes = dict[Place, int]  # error codes of acknowledgements
+
+
+def share_fetch(request: RequestContext) -> Any:
+    """Answer ShareFetch: take acknowledgements, and acquire records, or park it until there are some."""
+    asked = request.message
+    acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
+    if code := _problem(request) or _fetch_problem(request, acks):
+        return messages.ShareFetchResponse(error_code=code)
+    shares, who = request.cluster.shares, (request.node_id, asked.group_id, asked.member_id)
+    session = shares.session(*who, asked.share_session_epoch, request.session)
+    if isinstance(session, int):
+        return messages.ShareFetchResponse(error_code=session)
+    for topic_id, part in acks if asked.share_session_epoch != FINAL else ():
+        session.parts.setdefault((bytes(topic_id), part.partition_index), True)
+    for topic in asked.forgotten_topics_data:
+        for index in topic.partitions:
+            session.parts.pop((bytes(topic.topic_id), index), None)
+    found = _acknowledged(request, acks)
+    if asked.share_session_epoch == FINAL:
+        shares.end_session(*who)
+    if asked.share_session_epoch == FINAL or asked.is_renew_ack:
+        return _Fetching(request, ShareSession(), found).response(())
+    return _fetched(_Fetching(request, session, found))
+
+
+def _fetched(fetching: _Fetching) -> Any:
+    """Answer a fetch, or park it."""
+    request = fetching.request
+    now = fetching.attempt(request.message.max_wait_ms <= 0)
+    if now is not None:
+        return now.make()
+    keys = [key for place in fetching.session.parts for key in fetching.keys(place)]
+    parked = Parked(fetching.attempt, keys)
+    request.cluster.waiting.park(parked, request.now + min(request.message.max_wait_ms, MOST_WAIT_MS) / 1000)
+    return parked
+
+
+def share_acknowledge(request: RequestContext) -> Any:
+    """Answer ShareAcknowledge."""
+    asked, response = request.message, messages.ShareAcknowledgeResponse
+    acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
+    code = _problem(request)
+    if not code and asked.share_session_epoch == FIRST:
+        code = ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    if code:
+        return response(error_code=code)
+    shares, who = request.cluster.shares, (request.node_id, asked.group_id, asked.member_id)
+    session = shares.session(*who, asked.share_session_epoch)
+    if isinstance(session, int):
+        return response(error_code=session)
+    found = _acknowledged(request, acks)
+    if asked.share_session_epoch == FINAL:
+        shares.end_session(*who)
+    rows: dict[bytes, list[Any]] = {}
+    for place, code in found.items():
+        row = response.PartitionData(
+            partition_index=place[1], error_code=code, current_leader=_leader(request, place, code, response)
+        )
+        rows.setdefault(place[0], []).append(row)
+    topic_row = response.ShareAcknowledgeTopicResponse
+    return response(
+        acquisition_lock_timeout_ms=int(shares.limits(asked.group_id).lock * 1000),
+        responses=tuple(topic_row(topic_id=topic_id, partitions=tuple(parts)) for topic_id, parts in rows.items()),
+        node_endpoints=_endpoints(request, found.values(), response),
+    )
+
+
+def _problem(request: RequestContext) -> int:
+    """Return the error code of a request that cannot be handled at all; 0 if it can."""
+    asked = request.message
+    if is_off(request):
+        return ErrorCode.UNSUPPORTED_VERSION
+    if asked.group_id is None or not asked.member_id:
+        return ErrorCode.INVALID_REQUEST
+    return request.error(group=asked.group_id)
+
+
+def _fetch_problem(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -> int:
+    """Return the error code of a fetch that says what no client may say."""
+    asked = request.message
+    has_acks = any(part.acknowledgement_batches for _, part in acks)
+    if asked.share_session_epoch == FIRST and has_acks:
+        return ErrorCode.INVALID_REQUEST
+    is_fetch = asked.max_bytes or asked.min_bytes or asked.max_records or asked.max_wait_ms
+    return ErrorCode.INVALID_REQUEST if asked.is_renew_ack and is_fetch else ErrorCode.NONE
+
+
+def _partition(request: RequestContext, place: Place) -> tuple[Partition, Log] | int:
+    """Return a partition that this broker leads, and its log; or the error code."""
+    topic = request.cluster.controller.by_id.get(place[0])
+    if code := request.error(topic.name if topic is not None else None, place[1]):
+        return code
+    if topic is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not 0 <= place[1] < len(topic.partitions):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    found = topic.partitions[place[1]].log_at(request.node_id)
+    return found if isinstance(found, int) else (topic.partitions[place[1]], found)
+
+
+def _acknowledged(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -> Codes:
+    """Take the acknowledgements of a request; returns the error code of each partition that has some."""
+    found: Codes = {}
+    for topic_id, part in acks:
+        if part.acknowledgement_batches:
+            place = bytes(topic_id), part.partition_index
+            found[place] = _acknowledge(request, place, part.acknowledgement_batches)
+    return found
+
+
+def _acknowledge(request: RequestContext, place: Place, rows: Sequence[Any]) -> int:
+    asked, shares = request.message, request.cluster.shares
+    batches = [(one.first_offset, one.last_offset, tuple(one.acknowledge_types)) for one in rows]
+    where = _partition(request, place)
+    if isinstance(where, int):
+        return where
+    if not _are_right(batches, is_renew=asked.is_renew_ack):
+        return ErrorCode.INVALID_REQUEST
+    part = shares.find(asked.group_id, place)
+    if part is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    limits, size = shares.limits(asked.group_id), part.size
+    code = part.acknowledge(asked.member_id, batches, limits, request.now + limits.lock)
+    if not code:
+        shares.changed(asked.group_id, place, part, size)
+    return code
+
+
+def _are_right(batches: Sequence[tuple[int, int, Sequence[int]]], *, is_renew: bool) -> bool:
+    """Whether acknowledgements are ascending, with a type for all or for each offset."""
+    highest = AcknowledgeType.RENEW if is_renew else AcknowledgeType.REJECT
+    end = -1
+    for first, last, types in batches:
+        is_right = end < first <= last and len(types) in (1, last - first + 1)
+        if not is_right or not all(AcknowledgeType.GAP <= one <= highest for one in types):
+            return False
+        end = last
+    return True
+
+
+class _Part(NamedTuple):
+    """What a fetch gets of a partition: an error, or what was acquired, and where its records are in the log."""
+
+    error_code: int = 0
+    acquired: Sequence[Acquired] = ()
+    log: Log | None = None
+    partition: Partition | None = None
+    first: int = 0
+    size: int = 0
+
+
+class _Candidate(NamedTuple):
+    """What can be acquired of a partition."""
+
+    place: Place
+    part: SharePartition
+    partition: Partition
+    log: Log
+    entries: Sequence[Entry]
+    spans: Sequence[Span]
+
+
+@dataclass(slots=True)
+class _Fetching:
+    """A fetch of a session, with the error codes of its acknowledgements."""
+
+    request: RequestContext
+    session: ShareSession
+    codes: Codes
+
+    def keys(self, place: Place) -> Iterator[Any]:
+        """Yield what a fetch of a partition waits for: records, and those that are available again."""
+        topic: Topic | None = self.request.cluster.controller.by_id.get(place[0])
+        if topic is not None:
+            yield topic.name, place[1]
+        yield key_of(self.request.message.group_id, place)
+
+    def attempt(self, over: bool) -> Later | None:
+        """Acquire records if there are enough, or the time is over; their bytes are read when the response is sent."""
+        asked = self.request.message
+        failed: dict[Place, _Part] = {}
+        candidates: list[_Candidate] = []
+        left, most = min(asked.max_bytes, self.request.cluster.fetch_max_bytes), asked.max_records or 1
+        for place in list(self.session.parts) if not self.session.is_over else ():
+            found = self._candidate(place, left, most) if most > 0 and left > 0 else None
+            if isinstance(found, int):
+                failed[place] = _Part(found)
+            elif found is not None and found.spans:
+                candidates.append(found)
+                left -= sum(one.size for one in found.entries)
+                most -= sum(last - first + 1 for first, last in found.spans)
+        size = sum(entry.size for one in candidates for entry in one.entries)
+        if not over and not failed and (not candidates or size < asked.min_bytes):
+            return None
+        parts = failed | {one.place: self._acquire(one) for one in candidates}
+        for place in [one.place for one in candidates]:  # the others come first the next time
+            self.session.parts[place] = self.session.parts.pop(place)
+        rows = [(place, part) for place, part in parts.items() if part.error_code or part.acquired]
+        return Later(lambda: self.response(rows))
+
+    def _candidate(self, place: Place, size: int, most: int) -> _Candidate | int:
+        request, asked, shares = self.request, self.request.message, self.request.cluster.shares
+        where = _partition(request, place)
+        if isinstance(where, int):
+            return where
+        partition, log = where
+        part = shares.find(asked.group_id, place)
+        if part is None:
+            return ErrorCode.UNKNOWN_SERVER_ERROR  # no member of the group has subscribed to the topic
+        configs = request.cluster.controller.group_configs_of(asked.group_id)
+        if part.start < 0:
+            part.begin(_start(log, configs["share.auto.offset.reset"], request.cluster.time_ms))
+        before = part.size
+        if part.trim(log.start, log.end):
+            shares.changed(asked.group_id, place, part, before)
+        end = log.stable_end if configs["share.isolation.level"] == READ_COMMITTED else None
+        offset = max(part.next_offset, log.start)
+        entries = log.entries_from(offset, log.measure(offset, size, end=end))
+        wanted = Wanted(most, max(1, asked.batch_size), asked.share_acquire_mode == EXACTLY)
+        batches = [(one.base_offset, one.last_offset) for one in entries]
+        spans = part.acquirable(batches, wanted, shares.limits(asked.group_id))
+        if not spans or not shares.has_room(spans):
+            return _Candidate(place, part, partition, log, (), ())
+        first, last = spans[0][0], spans[-1][1]
+        entries = [one for one in entries if one.last_offset >= first and one.base_offset <= last]
+        return _Candidate(place, part, partition, log, entries, spans)
+
+    def _acquire(self, one: _Candidate) -> _Part:
+        asked, shares = self.request.message, self.request.cluster.shares
+        now = max(self.request.cluster.waiting.now, self.request.now)  # it may have waited
+        acquired = shares.acquire(asked.group_id, one.place, one.part, one.spans, asked.member_id, now)
+        configs = self.request.cluster.controller.group_configs_of(asked.group_id)
+        if configs["share.isolation.level"] == READ_COMMITTED:
+            acquired = self._committed(one, acquired)
+        if not acquired:
+            return _Part()
+        first, last = acquired[0].first, acquired[-1].last
+        entries = [entry for entry in one.entries if entry.last_offset >= first and entry.base_offset <= last]
+        return _Part(0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries))
+
+    def _committed(self, one: _Candidate, acquired: list[Acquired]) -> list[Acquired]:
+        """Return what was acquired without records of aborted transactions; nobody gets those."""
+        before = one.part.size
+        aborted = _aborted(one.log, one.entries[0].base_offset, sum(entry.size for entry in one.entries))
+        for span in aborted:
+            one.part.archive(*span)
+        left = [kept for row in acquired for kept in _without(row, aborted)]
+        if aborted and not left:  # else they are stored with the next acknowledgement, as in Kafka
+            self.request.cluster.shares.changed(self.request.message.group_id, one.place, one.part, before)
+        return left
+
+    def response(self, parts: Sequence[tuple[Place, _Part]]) -> Any:
+        """Return the response: partitions with records, errors or acknowledgements, and those that are new."""
+        response, asked = messages.ShareFetchResponse, self.request.message
+        new = [place for place, is_new in self.session.parts.items() if is_new]
+        self.session.parts.update(dict.fromkeys(new, False))
+        found = dict.fromkeys([*self.codes, *new], _Part()) | dict(parts)
+        rows: dict[bytes, list[Any]] = {}
+        codes = [*self.codes.values()]
+        for place, part in found.items():
+            row = self._row(place, part)
+            codes.append(row.error_code)
+            rows.setdefault(place[0], []).append(row)
+        topic_row = response.ShareFetchableTopicResponse
+        return response(
+            acquisition_lock_timeout_ms=int(self.request.cluster.shares.limits(asked.group_id).lock * 1000),
+            responses=tuple(topic_row(topic_id=topic_id, partitions=tuple(some)) for topic_id, some in rows.items()),
+            node_endpoints=_endpoints(self.request, codes, response),
+        )
+
+    def _row(self, place: Place, part: _Part) -> Any:
+        response = messages.ShareFetchResponse
+        code, data = part.error_code, b""
+        try:
+            data = part.log.read(part.first, part.size) if part.log is not None else b""
+        except OSError:
+            assert part.partition is not None
+            self.request.cluster.fail(part.partition.replicas[self.request.node_id].log_dir)
+            code, part = ErrorCode.KAFKA_STORAGE_ERROR, _Part()
+        is_unknown = code == ErrorCode.UNKNOWN_SERVER_ERROR
+        about = f"no member of group {self.request.message.group_id} has subscribed to this topic"
+        acked = self.codes.get(place, ErrorCode.NONE)
+        row = response.AcquiredRecords
+        return response.PartitionData(
+            partition_index=place[1],
+            error_code=code,
+            error_message=about if is_unknown else None,
+            acknowledge_error_code=acked,
+            current_leader=_leader(self.request, place, code or acked, response),
+            records=data,
+            acquired_records=tuple(
+                row(first_offset=one.first, last_offset=one.last, delivery_count=one.deliveries)
+                for one in part.acquired
+            ),
+        )
+
+
+def _start(log: Log, reset: str, time_ms: Callable[[], int]) -> int:
+    """Return the offset at which a group starts to read a partition."""
+    if reset == "earliest":
+        return log.start
+    found = _DURATION.fullmatch(reset)
+    if found is None:
+        return log.end
+    seconds = sum(unit * float(number or 0) for unit, number in zip(_SECONDS, found.groups(), strict=True))
+    offset = log.find_time(time_ms() - int(seconds * 1000))[0]
+    return log.end if offset < 0 else offset
+
+
+def _aborted(log: Log, offset: int, size: int) -> list[Span]:
+    """Return the batches of aborted transactions in what is read from an offset on."""
+    if not size:
+        return []
+    known = log.producers.aborted_between(offset, log.end_of(offset, size))
+    found = []
+    for batch in parse_records(log.read(offset, size)) if known else ():
+        base = batch.base_offset or 0
+        is_aborted = any(
+            one.producer_id == batch.producer_id and one.first_offset <= base < one.last_offset for one in known
+        )
+        if batch.is_transactional and not batch.is_control and is_aborted:
+            found.append((base, batch.last_offset))
+    return found
+
+
+def _without(row: Acquired, spans: Sequence[Span]) -> list[Acquired]:
+    """Return what is left of acquired offsets without some ranges."""
+    left, at = [], row.first
+    for first, last in spans:
+        if last < at or first > row.last:
+            continue
+        if first > at:
+            left.append(Acquired(at, first - 1, row.deliveries))
+        at = last + 1
+    return [*left, Acquired(at, row.last, row.deliveries)] if at <= row.last else left
+
+
+def _leader(request: RequestContext, place: Place, code: int, response: Any) -> Any:
+    """Return the leader of a partition for a client that asked another broker."""
+    topic = request.cluster.controller.by_id.get(place[0])
+    if code != ErrorCode.NOT_LEADER_OR_FOLLOWER or topic is None or not 0 <= place[1] < len(topic.partitions):
+        return response.LeaderIdAndEpoch()
+    partition = topic.partitions[place[1]]
+    return response.LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
+
+
+def _endpoints(request: RequestContext, codes: Any, response: Any) -> tuple[Any, ...]:
+    """Return the addresses of brokers, if a partition has another leader."""
+    if ErrorCode.NOT_LEADER_OR_FOLLOWER not in codes:
+        return ()
+    nodes = request.cluster.controller.nodes.values()
+    return tuple(
+        response.NodeEndpoint(node_id=one.node_id, host=one.host, port=one.port, rack=one.rack) for one in nodes
     )

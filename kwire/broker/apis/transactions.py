@@ -13,7 +13,7 @@ from ..access_control import CLUSTER_NAME
 from ..cluster_state import RequestContext
 from ..group import Commit, Group, GroupState
 from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
-from ..producers import Producer as KnownProducer
+from ..replica_log import Producer as KnownProducer
 from ..share_group import ShareGroup
 from ..transaction_coordinator import HIGHEST_EPOCH, Place, Transaction, TransactionState
 from .groups import consumer_problem, member_or_problem, problem_with
