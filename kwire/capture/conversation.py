@@ -42,11 +42,11 @@ EMPTY = bytes(4)  # the empty response that only SASL tokens have
 IN_FLIGHT = 1024  # most requests in flight that are remembered
 NOTHING = Awaited()
 _INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
-LOOKED_AT = 64  # requests in flight that are searched for that of a response
+LOOKED_AT = 64  # requests in flight that are searched for the one a response belongs to
 
 
 class Search:
-    """A search for the start of a frame.
+    """Searches for the start of a frame.
 
     Args:
         pattern: matches the first bytes of a frame; zero-width.
@@ -68,7 +68,7 @@ class Search:
             self._packets.add(position)
 
     def look(self, data: bytearray) -> int | None:
-        """Return where the first frame starts, if that is known.
+        """Return where the first frame starts; None if that is not known yet.
 
         Args:
             data: all bytes since the last frame that was found, without those that were `drop`ped.
@@ -92,12 +92,12 @@ class Search:
 
     @property
     def last_resort(self) -> int | None:
-        """Return where a frame starts if no more bytes arrive."""
+        """Return where a frame starts, given that no more bytes will arrive; None if no frame does."""
         return min(self._held, default=None)
 
     @property
     def likely(self) -> int | None:
-        """Return where a frame probably starts, but too few bytes have arrived to be sure."""
+        """Return where a frame probably starts, although too few bytes have arrived to be sure; else None."""
         return min((position for _, position, likely in self._waiting if likely == MOST_LIKELY), default=None)
 
     def _due(self, data: bytearray) -> list[int]:
@@ -115,7 +115,7 @@ class Search:
 
     @property
     def passed(self) -> int:
-        """How many of the first bytes cannot start a frame any more."""
+        """How many of the first bytes can no longer start a frame."""
         return min([self._seen, *self._held, *(position for _, position, _ in self._waiting)])
 
     def drop(self, count: int) -> None:
@@ -159,7 +159,7 @@ class Direction:
         return len(self.reader) + len(self._lost)
 
     def feed(self, data: bytes) -> list[Cut]:
-        """Take the next bytes of the stream."""
+        """Take the next bytes of the stream; return the frames and fragments that they complete."""
         cuts: list[Cut] = []
         if not self.synced:
             self._search.packet(len(self._lost))
@@ -208,7 +208,7 @@ class Direction:
         return cuts
 
     def _cut_short(self, cuts: list[Cut], offset: int, rest: bytes, cause: str) -> None:
-        """Return a truncated frame."""
+        """Append a truncated frame to `cuts`."""
         if rest:
             cuts.append(Cut(offset, rest, cut_short(rest, cause) or PassedOver(len(rest))))
 
@@ -248,14 +248,14 @@ class Direction:
         self._lost_at, self._search = offset, self._begin_search()
 
     def _next_frame(self) -> int | None:
-        """Return where in the skipped bytes the next frame starts."""
+        """Return where in the skipped bytes the next frame starts; None if it was not found."""
         if self._boundary is None:
             return self._search.look(self._lost)
         left = self._boundary - self._lost_at
         return left if left <= len(self._lost) else None
 
     def _useless(self) -> int:
-        """How many of the skipped bytes can be released; 0 for few, so that they are returned in large fragments."""
+        """Return how many of the skipped bytes can be released; 0 if they are few, so that fragments are large."""
         count = len(self._lost) if self._boundary is not None else self._search.passed
         return count if count > PIECE else 0
 
@@ -269,11 +269,11 @@ class Direction:
 
 
 class TcpEnds(EndsState):
-    """The endpoints of a connection, converted to text on request.
+    """The endpoints of a connection, converted to text when they are read.
 
     Args:
         connection, key: number and key of the connection.
-        side: the client's.
+        side: the client's side.
     """
 
     __slots__ = ()
@@ -290,7 +290,7 @@ class TcpEnds(EndsState):
 
     @property
     def client_ip(self) -> str:
-        """The address of the client."""
+        """The IP address of the client."""
         size = (len(self.key) - 4) // 2
         return address_text(self.key[self.side * size : (1 + self.side) * size])
 
@@ -332,12 +332,12 @@ def timed(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, 
 
 
 class _General:
-    """What is known besides where the fast path does not do.
+    """State that only the general path needs.
 
     Attributes:
-        awaited: what responses may be, where one is searched for.
+        awaited: which responses are possible, for a search for the next one.
         is_lossy: whether requests are missing.
-        directions: what cuts responses, and requests.
+        directions: the frame extractors of responses and of requests.
     """
 
     def __init__(self) -> None:
@@ -347,7 +347,7 @@ class _General:
 
 
 class Conversation(ConversationState):
-    """A connection that is known to be Kafka's, with known client and broker sides.
+    """A connection that was identified as Kafka's, with known client and broker sides.
 
     The native fast path records most requests and responses itself (`ConversationState`).
 
@@ -409,7 +409,7 @@ class Conversation(ConversationState):
         asked = event.side == self.client
         if asked and not isinstance(event, Portion):
             self._general.is_lossy = True
-        if isinstance(event, Unseen):  # lost requests; the responses that follow may answer them
+        if isinstance(event, Unseen):  # lost requests; the next responses may belong to them
             return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
         direction = self._direction(asked)
         if isinstance(event, Portion):
@@ -464,7 +464,7 @@ class Conversation(ConversationState):
         self.add_api(api)
 
     def note_response(self, data: bytes) -> NoFrame | None:
-        """Remove the request of a response from the requests in flight, with all requests sent before it."""
+        """Remove the request that a response answers, and all requests sent before it, from the requests in flight."""
         correlation_id = _INT(data, 4)[0] if len(data) >= 8 else None
         expected = self.expected(1)
         if expected and expected[0][1] == correlation_id is not None:
@@ -476,8 +476,7 @@ class Conversation(ConversationState):
         return None
 
     def _empty_answer(self, fault: NoFrame) -> NoFrame:
-        """Record an empty response outside a frame, after lost bytes: it answers a SASL token whose request may be
-        lost."""
+        """Record an empty response outside a frame, after lost bytes: the response to a SASL token that may be lost."""
         expected = self.expected(IN_FLIGHT)
         if TOKEN in expected:
             self.settle(expected.index(TOKEN) + 1)
@@ -511,7 +510,7 @@ class Conversation(ConversationState):
         return looks == NO or (looks == SHORT and whole)
 
     def _prepare(self, count: int) -> None:
-        """Prepare the search of so many bytes."""
+        """Prepare a search of `count` bytes."""
         self.recogniser.allow(count)
         asked: dict[bytes, list[bytes]] = {}
         for api, awaited in self.expected(LOOKED_AT):

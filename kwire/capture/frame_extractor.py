@@ -57,11 +57,11 @@ class Streams:
     """All connections of one capture.
 
     Args:
-        file: its name.
+        file: the name of the capture.
         catalog: the specs that identify requests; those of Kafka's releases by default.
         limits: how much may be buffered while packets are missing.
         share: which connections to read; all by default.
-        zookeeper: give the packets of ZooKeeper connections whole, as frames with a fault.
+        zookeeper: return each packet of a ZooKeeper connection whole, as a frame with a fault.
 
     Attributes:
         broken: why the rest of the capture cannot be read; None if it can.
@@ -252,7 +252,7 @@ class Streams:
             connection.release()
 
     def _stop(self, connection: Connection, out: CapturedBatch, cause: str) -> None:
-        """Return what is buffered of a connection, without waiting for the rest; `cause` is the reason."""
+        """Return the buffered bytes of a connection, without waiting for the rest; `cause` is the reason."""
         state = self.states.get(connection.number)
         if isinstance(state, Opening):
             decided = state.decide()
@@ -283,7 +283,7 @@ class Streams:
             raise DumpError(f"its packets are {reason}, which is not read", file=self.file)
 
     def _last_words(self, broken: DumpError | None, out: CapturedBatch) -> None:
-        """Report what could not be read; raise DumpError if that is everything."""
+        """Report what could not be read; raise DumpError if nothing could be read."""
         unread = next((reason for reason in self._lost if reason not in LOST), None)
         nothing = not self.reassembler.count and not self.others
         if nothing and broken is None and unread:
@@ -333,7 +333,7 @@ class InOrderPackets:
                 break
 
     def _walk(self, out: CapturedBatch) -> bool:
-        """Read packets; return whether some were read, of bytes of a file that end inside the next one."""
+        """Read packets; return whether some were read and the available bytes end inside the next packet."""
         if self._walker is None and ENGINE == "native":
             self._begin()
         if self._walker is None or self.reader.is_skipping:

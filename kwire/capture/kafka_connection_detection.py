@@ -70,7 +70,7 @@ SHOWN = 64  # bytes received from each side
 
 
 class _Counted:
-    """Bytes sent by one side."""
+    """Counts the bytes that one side sent."""
 
     def __init__(self) -> None:
         self.first = b""
@@ -89,7 +89,7 @@ class _Counted:
 
 
 class _Packets:
-    """The packets of a ZooKeeper connection, whole, as frames with a fault; what is cut or lost is left out."""
+    """Collects the whole packets of a ZooKeeper connection, as frames with a fault; omits truncated packets."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -99,7 +99,7 @@ class _Packets:
     def feed(self, event: Portion | Gap) -> list[CapturedFrame]:
         begun = self._begun[event.side]
         if isinstance(event, Gap):
-            begun.clear()  # the next portion is taken for the begin of a packet
+            begun.clear()  # the next portion is assumed to begin with a packet
             return []
         begun += event.data
         found: list[CapturedFrame] = []
@@ -123,7 +123,7 @@ class NonKafkaConnection:
 
     Attributes:
         name: the protocol.
-        turned: the Kafka connection, if it turned out to be one.
+        turned: the Kafka connection, if this turned out to be one; else None.
     """
 
     buffered = 0
@@ -149,7 +149,7 @@ class NonKafkaConnection:
         return []
 
     def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
-        """Return items that describe the bytes of each side; arguments as for `Conversation.stop`."""
+        """Return items that describe the bytes of each side; for the arguments see `Conversation.stop`."""
         if self.turned is not None:
             return self.turned.stop(now, cause)
         if self._packets is not None:
@@ -190,7 +190,7 @@ ENOUGH = 3  # frames in a chain that does not start at the first byte
 
 
 class Head:
-    """The first bytes of one side, or the first after a gap.
+    """The first bytes that one side sent, at the start of the stream or after a gap.
 
     Attributes:
         data: the bytes so far.
@@ -254,18 +254,18 @@ class Head:
 
     @property
     def at_once(self) -> bool:
-        """Whether the request that was found is at the very start."""
+        """Whether the request found starts at the first byte."""
         return self._request == 0
 
     @property
     def request_head(self) -> bytes:
-        """Api key, version and correlation id of the first request; empty if they have not arrived."""
+        """Api key, version and correlation id of the first request; empty bytes if they have not arrived."""
         head = bytes(self.data[self._request + 4 : self._request + 12])
         return head if len(head) == 8 else b""
 
     @property
     def cut_request(self) -> bytes:
-        """Api key, version and correlation id of a possible request that a gap truncates; else empty."""
+        """Api key, version and correlation id of a possible request that a gap truncates; else empty bytes."""
         head = bytes(self.data[4:12])
         return b"" if len(head) < 8 or self.recogniser.header(self.data) == NO else head
 
@@ -281,12 +281,12 @@ class Head:
         """Whether sizes and similar correlation ids form a chain of frames up to the end of these bytes: from the first
         byte on, or if they start inside a frame, for three frames from the start of a packet on.
 
-        ZooKeeper's responses do so too, but are recognised by their error code.
+        ZooKeeper's responses form chains too, but are recognised by their error code.
         """
         return self._has_chain(len(self.data))
 
     def _has_chain(self, stop: int) -> bool:
-        """Whether such frames start before a position."""
+        """Whether a chain of frames starts before a position."""
         starts = [start for start in self._packets if start < stop]
         return stop > 0 and (self._chain(0) > 0 or any(self._chain(start) >= ENOUGH for start in starts))
 
@@ -430,7 +430,7 @@ class Opening:
         return self._answers[side] or self._heads[side].is_chain()
 
     def replay(self, state: Conversation | NonKafkaConnection) -> list[CapturedFrame]:
-        """Pass on all buffered data."""
+        """Feed all buffered data to the connection `state`; return the frames."""
         return [captured for event in self._log for captured in state.feed(event)]
 
     def _conversation(self, client: int) -> Conversation:

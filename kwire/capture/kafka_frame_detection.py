@@ -22,19 +22,19 @@ NO, SHORT, WEAK, FAIR, STRONG = range(5)
 
 _SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 million, without moving on
 REQUESTS = lazy_pattern(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
-NEAR, FAR = 16, 4096  # maximum distance of concurrent correlation ids: usual, and ever
+NEAR, FAR = 16, 4096  # largest distance between the correlation ids of requests in flight: usual, and possible
 RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, during authentication
 API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)
 RESERVED = RESERVED_IDS.to_bytes(4, "big")
 LONGEST_UNLIKELY = 1 << 20  # largest frame that is buffered on weak evidence, in bytes
-# Bounds the extra time for hostile bytes: so many positions are examined, and so many frames decoded.
+# Bounds the extra time spent on hostile bytes: the number of positions examined, and of frames decoded.
 PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128
 LOOKS_AT_FIRST, _BYTES_PER_LOOK = 4096, 64
 _KNOWN_AT_MOST = 8192  # (api key, version) pairs remembered
 
 
 class Verdict(NamedTuple):
-    """Whether a frame starts at a position: certainly, never, or known once `stop` bytes have arrived.
+    """Whether a frame starts at a position: yes, no, or undecided until `stop` bytes have arrived.
 
     Until then, a `likely` frame takes precedence over frames inside it; a MOST_LIKELY one is accepted even if those
     bytes never arrive.
@@ -94,7 +94,7 @@ class Recogniser:
 
     Args:
         catalog: the specs to use; those of Kafka's releases by default.
-        gives_zookeeper: whether packets of ZooKeeper connections are given whole, as frames with a fault.
+        gives_zookeeper: whether to return each packet of a ZooKeeper connection whole, as a frame with a fault.
     """
 
     def __init__(self, catalog: Catalog | None = None, gives_zookeeper: bool = False) -> None:
@@ -105,7 +105,7 @@ class Recogniser:
         self.looks: int = LOOKS_AT_FIRST  # how many more positions inside packets may be examined
 
     def allow(self, count: int) -> None:
-        """Increase the budgets of the search for so many more bytes."""
+        """Increase the budgets of the search in proportion to `count` more bytes."""
         self.proofs += count // _BYTES_PER_PROOF + 1
         self.looks = max(self.looks, 0) + count // _BYTES_PER_LOOK + 1
 
@@ -169,7 +169,7 @@ class Recogniser:
 
         Args:
             data: the bytes.
-            position: the place.
+            position: where the request would start in `data`.
             packets: where packets start.
             client: the client id of the connection with its length prefix, if known.
         """
@@ -193,7 +193,7 @@ class Recogniser:
         return SURE if self.proves_request(bytes(data[position:stop])) else NEVER
 
     def judge_response(self, data: bytearray, position: int, packets: Set[int], awaited: Awaited) -> Verdict:
-        """Decide whether a response starts at a position; arguments as for `judge_request`."""
+        """Decide whether a response starts at a position; for the arguments see `judge_request`."""
         if not self._may_look(position, packets):
             return NEVER
         size, number = (int.from_bytes(data[start : start + 4], "big") for start in (position, position + 4))

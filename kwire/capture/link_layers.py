@@ -1,7 +1,7 @@
 """Extracts TCP segments from packets: link layers, VLAN tags, IPv4 and IPv6, and tunnels (VXLAN, GRE, IP in IP).
 
-Knows the positions of addresses, ports and payload, but no connections. For a packet without a segment the result is a
-reason, so that packets that may belong to a TCP stream can be reported.
+Finds addresses, ports and payload, but does not track connections. If a packet contains no segment, the result is a
+reason, so that packets that may belong to a TCP stream can be reported. IP fragments are reported, not reassembled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
 MPLS, PPPOE = b"\x88\x47", b"\x88\x64"
 VLAN_TAGS = frozenset([b"\x81\x00", b"\x88\xa8", b"\x91\x00"])  # 802.1Q, 802.1ad, and the predecessor of 802.1ad
 
-# Why a packet has no segment. The last ones may have been part of a TCP stream.
+# Why a packet has no segment. Packets with one of the last reasons may have been part of a TCP stream.
 NOT_TCP = "not TCP"
 FRAGMENT = "a fragment of an IP packet"
 CUT = "cut before the end of its headers"
@@ -44,7 +44,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     """A TCP segment.
 
     `key` holds both addresses, then both ports, source first; `payload` is the captured part of the payload, and
-    `missing` the number of bytes that were not captured.
+    `missing` is the number of payload bytes that were not captured.
     """
 
     key: bytes
@@ -57,12 +57,12 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def source(self) -> str:
-        """`10.0.0.1:9092` or `[::1]:9092`."""
+        """The source as text: `10.0.0.1:9092` or `[::1]:9092`."""
         return end_text(self.key, 0)
 
     @property
     def target(self) -> str:
-        """As `source`."""
+        """The target as text, in the format of `source`."""
         return end_text(self.key, 1)
 
 
@@ -81,7 +81,7 @@ def end_text(key: bytes, index: int) -> str:
 
 @lru_cache(maxsize=4096)
 def address_text(address: bytes) -> str:
-    """Format an address.
+    """Format an IPv4 or IPv6 address given as bytes.
 
     >>> address_text(bytes([10, 0, 0, 1])), address_text(bytes(15) + b"\1")
     ('10.0.0.1', '[::1]')
@@ -93,13 +93,13 @@ def address_text(address: bytes) -> str:
 
 
 def turned(key: bytes) -> bytes:
-    """Return the key of the other direction."""
+    """Return the key of the opposite direction."""
     size = (len(key) - 4) // 2
     return key[size : 2 * size] + key[:size] + key[-2:] + key[-4:-2]
 
 
 def segment_of(packet: Packet) -> Segment | str:
-    """Return the TCP segment of a packet, or the reason why there is none."""
+    """Return the TCP segment of a packet, or the reason why the packet has none."""
     reader = LINKS.get(packet.link)
     return _unread(packet.link) if reader is None else reader(packet)
 
@@ -140,7 +140,7 @@ def _behind_labels(data: bytes, at: int) -> int:
 
 
 def _loopback(packet: Packet) -> Segment | str:
-    """BSD loopback: the address family has the writer's byte order; the IP version gives the same information."""
+    """Parse BSD loopback. Use the IP version: the address family says the same, in the writer's byte order."""
     return _bare_ip(packet, 4)
 
 
@@ -161,7 +161,7 @@ def _ipv4(packet: Packet, at: int) -> Segment | str:
     if fragment & 0x3FFF:  # more fragments, or not the first
         return FRAGMENT
     start = at + (first & 15) * 4
-    # Segmentation offload: a length that does not fit its field is zero.
+    # With segmentation offload, a length that does not fit its field is written as zero.
     stop = at + total if total else packet.length
     if start == at + 20:
         return _tcp(packet, data[at + 12 : at + 24], start, stop)
@@ -194,7 +194,7 @@ def _ipv6(packet: Packet, at: int) -> Segment | str:
 
 
 def _tunnelled(packet: Packet, protocol: int, at: int) -> Segment | str:
-    """Parse a tunnel; traffic mirroring of cloud networks uses VXLAN."""
+    """Parse a tunnelled packet; traffic mirroring in cloud networks uses VXLAN."""
     data = packet.data
     if at > DEEPEST:
         return NOT_TCP
@@ -223,7 +223,7 @@ def _tcp(packet: Packet, key: bytes, at: int, stop: int) -> Segment | str:
     start = at + (flags >> 12) * 4
     if start < at + 20 or stop < start:
         return DAMAGED
-    # Bounded by the packet's length: a larger length in the IP header is damaged and would count as missing bytes.
+    # Bounded by the packet's length: a larger length in the IP header is damage, and would be counted as missing bytes.
     stop = max(start, min(stop, max(packet.length, len(data))))
     payload = data[start:stop]
     return Segment(
@@ -254,9 +254,9 @@ BARE = {0: 4, 108: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0}
 class Layout(NamedTuple):
     """Positions of fields in a record of the file, for one link type and IP version.
 
-    `unpack` reads captured and original length as one number, the IP version's name, the first byte of the IP header,
-    its length, the bytes that identify unfragmented TCP, the connection's key, sequence number, acknowledgement number,
-    and header length and flags of TCP.
+    `unpack` reads captured and original length as one number, the link layer's protocol field, the first byte of the IP
+    header, the IP length, the bytes that identify unfragmented TCP, the connection's key, the sequence number, the
+    acknowledgement number, and TCP's header length and flags.
     """
 
     unpack: Callable[[bytes, int], tuple[Any, ...]]
@@ -268,15 +268,16 @@ class Layout(NamedTuple):
 
 
 def link_layout(link: int) -> tuple[int, int] | None:
-    """Return the number of bytes before IP and the position of the protocol among them (-1: none); None for a link type
-    whose packets take the general path."""
+    """Return how many bytes precede the IP header, and the position of the protocol field in them (-1 if there is
+    none); None if packets of this link type take the general path.
+    """
     if link in NAMED:
         return NAMED[link]
     return (BARE[link], -1) if link in BARE else None
 
 
 def layouts_for(link: int) -> list[Layout]:
-    """Return the layouts of a link type with IPv4 and with IPv6; empty for an unsupported link type."""
+    """Return the layouts of a link type, for IPv4 and IPv6; an empty list for an unsupported link type."""
     if link in NAMED:
         length, at = NAMED[link]
         prefix, names = f">8xQ{at}x2s{length - at - 2}x", (IPV4, IPV6)

@@ -84,7 +84,7 @@ class Cursor:
 
 
 def portions_of(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:
-    """Yield so many bytes from a file's current position, or all of the rest."""
+    """Yield `left` bytes from a file's current position, or all remaining bytes."""
     while portion := stream.read(PORTION if left is None else min(PORTION, left)):
         yield portion
         left = None if left is None else left - len(portion)
@@ -94,12 +94,12 @@ WINDOW = 4 << 20  # bytes per read of a range
 
 
 def portions_from(stream: BinaryIO, place: int, stop: int, end: int | None = None) -> Iterator[bytes]:
-    """Yield a file from a place on; others may move in it meanwhile.
+    """Yield a file's bytes from a position on; other code may seek in the file meanwhile.
 
     Args:
         stream: the file.
-        place: where to begin, in bytes from its start.
-        stop: up to where portions are large.
+        place: where to begin, in bytes from the start of the file.
+        stop: the position up to which portions are large.
         end: where to end; None for the end of the file.
     """
     while True:
@@ -147,11 +147,11 @@ class Skipper:
 
     @property
     def stop(self) -> int:
-        """Where records continue, in bytes from the start of the file; the next byte's place if nothing is skipped."""
+        """Where records continue, in bytes from the start of the file; the current position if nothing is skipped."""
         return max(self._stop, self.cursor.offset)
 
     def skip(self, count: int, problem: str, *, is_cut: bool = False) -> None:
-        """Mark so many bytes from here on, which the cursor has buffered, as damaged."""
+        """Mark the next `count` bytes, which the cursor has buffered, as damaged."""
         self.expect(self.cursor.offset + count, problem)
         self._is_cut = is_cut
 
@@ -181,7 +181,7 @@ def find_begin(
         most: how many bytes to search.
 
     Returns:
-        Its distance in bytes; None if there is none.
+        The record's distance in bytes from the cursor; None if no record was found.
     """
     start = 1
     while True:
@@ -196,10 +196,10 @@ def find_begin(
 
 
 def skip_to(cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], least: int, most: int) -> bool:
-    """Move to the first place from here where a record begins; arguments as `find_begin`.
+    """Move to the next position where a record begins; for the arguments see `find_begin`.
 
     Returns:
-        Whether there is one; else the input was read to its end.
+        Whether a record was found; if not, the input was read to its end.
     """
     while not begins(0):
         found = find_begin(cursor, pattern, begins, least=least, more=PIECE, most=most)
@@ -302,7 +302,7 @@ class PcapReader:
         self._time: int | None = None  # seconds of the last packet with a credible time
 
     def begin(self) -> None:
-        """Read the file header, unless that was done; the reader knows the file then."""
+        """Read the file header, unless it was read already, and set `order`, `tick` and `link` from it."""
         if self.order:
             return
         if not self.cursor.fill(FILE_HEADER):
@@ -337,17 +337,17 @@ class PcapReader:
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """What reading continues from: two readers of one file in the same state read the same."""
+        """The state from which reading continues: two readers of one file in the same state read the same packets."""
         return self.cursor.offset, self._skipper.stop, self._time
 
     @property
     def header(self) -> bytes:
-        """The file header that makes a file of records."""
+        """The header that makes a file when records are appended."""
         magic = next(magic for magic, known in MAGICS.items() if known == (self.order, self.tick))
         return magic + pack(self.order + "HHIIII", 2, 4, 0, 0, self._most, self.link)
 
     def synchronise(self) -> bool:
-        """Move to the first record from here that other records follow; False if there is none up to the end."""
+        """Move to the next record that other records follow; return False if there is none up to the end."""
         self.begin()
 
         def begins(place: int) -> bool:
@@ -409,7 +409,7 @@ class PcapReader:
         return self._time is None or near(seconds, self._time, most)
 
     def _damaged(self, size: int, found: int | None) -> Damage:
-        """Return bytes that are not a record.
+        """Return a `Damage` for bytes that are not a record.
 
         Args:
             size: the length that the damaged record claims.

@@ -29,7 +29,7 @@ MICROSECONDS = b"\x06"
 
 
 class PcapngReader:
-    """Reads the packets of a pcapng file; arguments, attributes, packets and errors as `PcapReader`.
+    """Reads the packets of a pcapng file; for arguments, attributes, packets and errors see `PcapReader`.
 
     `interfaces` are those of the current section. A block repeats its length at its end, so that damage is detected
     without the next block.
@@ -61,7 +61,7 @@ class PcapngReader:
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """As `PcapReader.state`."""
+        """See `PcapReader.state`."""
         return (
             self.cursor.offset,
             self._skipper.stop,
@@ -72,7 +72,7 @@ class PcapngReader:
 
     @property
     def header(self) -> bytes:
-        """The blocks that make a file of packet blocks: a section, and its interfaces."""
+        """The blocks that make a file when packet blocks are appended: a section header and its interfaces."""
         section = MAGIC + pack(self.order + "IIHHqI", 28, 0x1A2B3C4D, 1, 0, -1, 28)
         return section + b"".join(_interface_block(one, self.order) for one in self.interfaces)
 
@@ -81,11 +81,11 @@ class PcapngReader:
         self.order, self.interfaces = order, interfaces
 
     def synchronise(self) -> bool:
-        """As `PcapReader.synchronise`."""
+        """See `PcapReader.synchronise`."""
         return skip_to(self.cursor, STARTS[self.order], self._is_row, LEAST, LONGEST)
 
     def _is_row(self, place: int) -> bool:
-        """Whether blocks follow each other so many bytes from here, up to the end if that is near."""
+        """Whether consecutive blocks start at this distance; fewer suffice if the input ends after the last."""
         for number in range(ROW):
             if not self.cursor.fill(place + LEAST):
                 return number > 0 and place == self.cursor.left
@@ -139,7 +139,7 @@ class PcapngReader:
             raise DumpError(problem, file=self.file, offset=start, hint="the capture was cut short")
 
     def _order(self, place: int) -> str:
-        """Return the byte order of the block at this distance; empty if a section header has an unknown one."""
+        """Return the byte order of the block at this distance; an empty string if it is unknown."""
         start = self.cursor.pos + place
         if not self.cursor.data.startswith(MAGIC, start):
             return self.order
@@ -226,7 +226,7 @@ def _interface(block: bytes, order: str) -> Interface:
 
 
 def _interface_block(interface: Interface, order: str) -> bytes:
-    """Write what `_interface` reads."""
+    """Build an interface description block, as `_interface` reads it."""
     digits = len(str(interface.ticks)) - 1
     resolution = digits if interface.ticks == 10**digits else 0x80 | interface.ticks.bit_length() - 1
     options = pack(

@@ -7,7 +7,7 @@ size. Where segments overlap, the first one wins.
 
 A `Connection` is one connection; the `Reassembler` assigns segments to connections and bounds their memory. A reused
 port pair is a new connection. Closed connections are dropped after a short time, and the connections that were idle
-for longest when there are too many. A `Share` of the connections is for one of several processes.
+for longest when there are too many. A `Share` selects the connections that one of several processes reads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _start = attrgetter("start")
 PATIENCE = 1024  # for a hole
 PATIENCE_TO_BEGIN = 32  # for the first bytes, and for a side that may not have been captured
 PATIENCE_TIME = 10_000_000_000
-WITH_TIME = 1 / 16  # this fraction of the packets suffices when the time has passed as well
+WITH_TIME = 1 / 16  # this fraction of the packets suffices once the time has passed as well
 
 
 class StreamSegment(msgspec.Struct, gc=False):
@@ -50,7 +50,7 @@ class StreamSegment(msgspec.Struct, gc=False):
 
 
 def ahead(one: int, other: int) -> int:
-    """The distance of two sequence numbers; negative if the first one is earlier.
+    """Return the distance between two sequence numbers; negative if the first one is earlier.
 
     >>> ahead(5, 0xFFFFFFFE), ahead(0xFFFFFFFE, 5)
     (7, -7)
@@ -161,7 +161,7 @@ class Half(StreamState):
             self.excused = sequence
 
     def release(self) -> StreamSegment:
-        """Take out the next bytes."""
+        """Remove and return the next bytes."""
         piece = self.pieces.pop(0)
         self.held -= len(piece.data or b"") + PIECE_COST
         self.advance(piece.stop - piece.start)
@@ -253,7 +253,7 @@ Event = Portion | Gap | Unseen | Finished | Ended
 
 
 class Connection(ConnectionState):
-    """A connection.
+    """A TCP connection.
 
     Attributes:
         number: from 0, in the order of first packets.
@@ -272,7 +272,7 @@ class Connection(ConnectionState):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Both ends as `ip:port`, side 0 first."""
+        """Both endpoints as `ip:port`, side 0 first."""
         return end_text(self.key, 0), end_text(self.key, 1)
 
     @property
@@ -360,7 +360,7 @@ class Connection(ConnectionState):
         return passed > patience or (late and (idle or passed > PATIENCE * WITH_TIME))
 
     def _excuse(self, half: Half) -> None:
-        """Stop waiting for what the first buffered bytes of one side wait for."""
+        """Stop waiting for the data that the first buffered bytes of one side acknowledge."""
         for one in (half, half.peer):
             if not one.begun:
                 one.begin_late()
@@ -496,7 +496,7 @@ class Reassembler(ReassemblerState):
     """Reassembles TCP streams.
 
     Args:
-        limits: how much to keep in memory.
+        limits: how much to hold in memory.
 
     Attributes:
         count, packets, read: connections, segments and stream bytes so far.

@@ -41,9 +41,9 @@ class PcapWriter:
         """Write one packet.
 
         Args:
-            nanoseconds: since 1970.
-            data: the captured part of it.
-            missing: bytes after these that were not captured.
+            nanoseconds: the packet's time since 1970.
+            data: the captured part of the packet.
+            missing: the number of bytes after `data` that were not captured.
         """
         seconds, ticks = divmod(nanoseconds, SECOND)
         lengths = len(data), min(len(data) + missing, 0xFFFFFFFF)
@@ -58,12 +58,12 @@ class TcpWriter:
     Args:
         pcap: the writer of the file.
         client, broker: its endpoints.
-        nanoseconds: when it begins, since 1970.
-        handshake: whether the capture contains the handshake; without it, it begins inside both streams.
+        nanoseconds: when the connection begins, since 1970.
+        handshake: whether the capture contains the handshake; without it, the capture begins inside both streams.
         first: the sequence number before the first byte of both sides.
 
     Attributes:
-        handshake: as above.
+        handshake: whether the capture contains the handshake.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class TcpWriter:
     def _settle(self, side: int) -> None:
         """Acknowledge the first bytes of a connection without a handshake until no reader waits for its SYN.
 
-        Readers wait for so many packets, because one may have been captured late (PATIENCE).
+        Readers wait for PATIENCE_TO_BEGIN packets, because the SYN may have been captured late.
         """
         if self._unsettled:
             self._unsettled = False
@@ -158,8 +158,8 @@ class CaptureWriter:
         stream: the file to write to.
 
     Attributes:
-        connections: how many were written.
-        left_out: what could not be written (a plural noun) -> how often.
+        connections: how many connections were written.
+        left_out: the kind of item that could not be written (a plural noun) -> how many there were.
 
     >>> import io
     >>> stream, source = io.BytesIO(), Source(client="10.0.0.1:5000", broker="10.0.0.2:9092", direction="request")
@@ -183,9 +183,9 @@ class CaptureWriter:
         """Write a frame, a fragment or a gap, in the order of the input.
 
         Args:
-            frame: its source has endpoints, direction and, if known, number and time.
+            frame: the frame; its source has endpoints, direction and, if known, number and time.
             data: the bytes to write instead of the frame's own.
-            nanoseconds: its time since 1970, if known more precisely than in the source.
+            nanoseconds: the frame's time since 1970, if known more precisely than in the source.
         """
         source, fault = frame.source, frame.fault
         for number in frame.closed:
@@ -220,7 +220,7 @@ class CaptureWriter:
             self.left_out["streams that begin in the middle of a connection"] += 1
 
     def _time(self, source: Source, nanoseconds: int | None) -> int:
-        """Return the time of a frame; the previous frame's if it has none that a pcap file can hold."""
+        """Return the time of a frame; the previous frame's time if it has none that a pcap file can hold."""
         if nanoseconds is None and source.time is not None:
             # The shortest decimal number that is this float: microseconds remain exact.
             nanoseconds = round(Decimal(repr(source.time)) * SECOND) if isfinite(source.time) else -1
