@@ -109,7 +109,7 @@ def raw_end(path: str, start: int, known: Known, most: int, size: int, options: 
         start: the start of a frame.
         known: the state there.
         most: where to stop, but not before the end of the first frame.
-        size: of the file.
+        size: the size of the file in bytes.
         options: the options of the read.
 
     Returns:
@@ -139,8 +139,8 @@ def captured_end(path: str, start: int, kind: str, most: int, size: int, order: 
     """Return where the last complete record of a capture ends, and the byte order there.
 
     Args:
-        path, start, most, size: as of `raw_end`.
-        kind: of the capture.
+        path, most, size: see `raw_end`.
+        start: the start of a record. kind: the capture's format.
         order: the byte order at `start`, as returned before. Sections of pcapng may differ; if it is unknown, the file
             is read from its start.
 
