@@ -1,7 +1,7 @@
 """Parses SASL tokens of mechanisms that send plain text.
 
-PLAIN is RFC 4616, SCRAM RFC 5802; tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. Frames are parsed
-elsewhere.
+PLAIN is RFC 4616, SCRAM RFC 5802; tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. `connection` recognises
+which frames are tokens.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ class SaslMessage:
     """The content of a SASL token.
 
     Attributes:
-        mechanism: such as `PLAIN`; None if no SaslHandshake was seen and the token does not reveal it.
+        mechanism: the SASL mechanism, for example `PLAIN`; None if no SaslHandshake was seen and the token does not
+            reveal the mechanism.
         phase: `credentials`, `client first`, `server first`, `client final`, `server final`, `outcome`, or `token` if
             only its direction is known.
-        size: of the token in bytes.
-        fields: its parts by name; `kwire.sensitive_fields.SECRET_PARTS` lists which are secret.
+        size: the size of the token in bytes.
+        fields: the parts of the token by name; `kwire.sensitive_fields.SECRET_PARTS` lists which are secret.
     """
 
     mechanism: str | None
@@ -48,7 +49,7 @@ class SaslMessage:
 
 
 def read_token(data: bytes, mechanism: str | None = None, from_client: bool = True) -> SaslMessage:
-    """Parse a SASL token. Never raises: unknown content is one field, `token`.
+    """Parse a SASL token. Never raises an exception: unknown content becomes one field, `token`.
 
     Args:
         data: the token without its size field.
