@@ -1,4 +1,4 @@
-"""Checksums: CRC32C of record batches, CRC32 of the older messages, xxHash32 of lz4 frames.
+"""Computes checksums: CRC32C of record batches, CRC32 of older messages, xxHash32 of LZ4 frames; `batch` verifies them.
 
 CRC32C uses google-crc32c if it is installed, otherwise a table.
 """
