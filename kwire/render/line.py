@@ -433,7 +433,7 @@ class JsonLines(_Writer):
         return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and codec.name in MESSAGES))
 
     def body_text(self, kind: _JsonKind, body: bytes) -> str | None:
-        """Return the text of a body, without the secrets in it."""
+        """Return a body as JSON text with its secrets masked; None if the codec gives no text for it."""
         codec = kind.codec
         message = decode_clean(codec, body) if kind.may_hold_secrets else None
         if message is not None and may_hold_secrets(codec, message):
