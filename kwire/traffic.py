@@ -94,7 +94,7 @@ class Count:
             self.add_time(time)
 
     def add_time(self, time: int) -> None:
-        """Count that an answer took so many nanoseconds."""
+        """Add the time of one response, in nanoseconds."""
         self.answered += 1
         self.time += time
         if time > self.longest_time:
