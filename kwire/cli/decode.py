@@ -83,7 +83,9 @@ def add_parser(commands: Any, about: str) -> None:
     form.add_argument("--count", action="store_true", help="print only the number of frames")
     about = "format of --fields: tsv (default), csv, jsonl, table"
     parser.add_argument("--format", metavar="FORM", choices=FORMATS, default="tsv", help=about)
-    parser.add_argument("--request", metavar="N", type=_number, help="frame N (also --frame), and response or request")
+    parser.add_argument(
+        "--request", metavar="N", type=_number, help="show frame N and its response or request (also --frame)"
+    )
     parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
     about = "requests name the frame of their response, for --jsonl"
     parser.add_argument("--response-frames", action="store_true", help=about)

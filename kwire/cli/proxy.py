@@ -34,9 +34,9 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire proxy :19092 broker:9092                 a line a message\n"
         "  kwire proxy :19092 broker:9092 -w seen.pcap    record a capture\n"
         "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
-        "\nClients connect to the first address. Each broker that an answer names gets a\n"
-        "port of its own here, and the answer names that; nothing else is changed.\n"
-        "Needs no root.\n",
+        "\nClients connect to the first address. Each broker named in a response gets its\n"
+        "own port on the proxy, and the response is rewritten to name that port; nothing\n"
+        "else changes. Needs no root.\n",
         proxy,
     )
     parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is localhost")

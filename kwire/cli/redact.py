@@ -32,7 +32,12 @@ def add_parser(commands: Any, about: str) -> None:
         redact,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="a dump; - is standard input")
-    parser.add_argument("-o", "--output", metavar="OUT", help="output file: a capture if the input has connections")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="output file; written as a capture if the input has connections, else as raw frames",
+    )
     add_raw(parser)
     parser.add_argument("--keep", default="", metavar="KINDS", help="data to keep, separated by commas; see --list")
     parser.add_argument("--list", action="store_true", help="list the kinds of data that are removed")

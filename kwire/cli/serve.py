@@ -238,12 +238,12 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve --release 2.8                      as Kafka 2.8 did\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing.\n'
-        "Without directories, all is kept in memory; with them topics, records, groups\n"
-        "and transactions are there after a restart, and one that is removed or broken\n"
-        "is noticed. A directory is used by one process at a time, which holds its file\n"
-        ".lock; what a damaged log loses is a line on stderr. As in Kafka, records are\n"
-        "forced to the disk only as flush.messages and flush.ms of a topic say, and\n"
-        "metadata before it is acknowledged.\n"
+        "Without directories, everything is kept in memory. With them, topics, records,\n"
+        "groups and transactions survive a restart, and a missing or damaged directory\n"
+        "is detected. Only one process at a time uses a directory; it locks the file\n"
+        ".lock in it. If a damaged log loses records, a line on stderr says which. As in\n"
+        "Kafka, records are flushed to the disk only when flush.messages or flush.ms of\n"
+        "their topic require it; metadata is flushed before it is acknowledged.\n"
         "For tests and trials: no replication over the network.\n",
         serve,
     )
