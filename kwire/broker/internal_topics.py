@@ -141,12 +141,14 @@ class InternalTopic:
 
 
 def coordinator_of(key: str, controller: Controller, topic_name: str = GROUPS) -> int | None:
-    """Return the id of the broker that coordinates a group or transactional id; None if there is none.
+    """Return the id of the broker that coordinates a group or transactional id.
+
+    Returns None if its partition has no leader or the topic cannot be created.
 
     Args:
         key: the group or transactional id.
-        controller: has the internal topic; it is created if necessary.
-        topic_name: of groups or transactions.
+        controller: where the internal topic is found, or created if missing.
+        topic_name: the internal topic, `GROUPS` or `TRANSACTIONS`.
     """
     topic = _topic(controller, topic_name)
     leader = NO_LEADER if topic is None else topic.partitions[_index(topic, key)].leader

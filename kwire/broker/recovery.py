@@ -22,7 +22,7 @@ _HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million elections
 
 
 class _SourceFailed(Exception):
-    """The log to copy from cannot be read any more."""
+    """The log being copied can no longer be read."""
 
 
 def source_of(partition: Partition) -> int | None:

@@ -85,7 +85,7 @@ def _as_version(request: RequestContext, code: int) -> int:
 
 
 def add_partitions_to_txn(request: RequestContext) -> Any:
-    """Answer AddPartitionsToTxn: all partitions of a producer are taken in, or none."""
+    """Answer AddPartitionsToTxn: add all partitions of a producer to its transaction, or none of them."""
     response, asked = messages.AddPartitionsToTxnResponse, request.message
     if request.version < FIRST_WITH_BATCHES:
         rows = _add_partitions(
@@ -314,7 +314,7 @@ def _described(request: RequestContext, transactional_id: str) -> Any:
 
 
 def list_transactions(request: RequestContext) -> Any:
-    """Answer ListTransactions: those that this broker coordinates."""
+    """Answer ListTransactions with the transactions that this broker coordinates."""
     response, asked = messages.ListTransactionsResponse, request.message
     known = {state.value for state in TransactionState}
     try:
