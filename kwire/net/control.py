@@ -138,7 +138,7 @@ class Control:
         self.serving.settle()
 
     async def start_broker(self, broker: int) -> None:
-        """Start a broker that was stopped, on the port that it had; its replicas catch up."""
+        """Restart a stopped broker on its previous port; its replicas catch up."""
         self._node(broker)
         await self.serving.resume(broker)
 

@@ -324,21 +324,21 @@ HANDSHAKE = 10.0  # seconds that a TLS handshake may take
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
 CHECKS = 1.0  # seconds between two looks at the log directories
 MOST_UNSENT = 128 << 20  # bytes of all answers that clients have not taken yet
-PATIENCE = 5.0  # seconds in which an answer is to be taken when others wait for room
+PATIENCE = 5.0  # seconds within which a client must read its response while others wait for room
 
 Note = Callable[[str], None]
 
 
 def tls_context(certificate: str, key: str | None = None, client_ca: str | None = None) -> ssl.SSLContext:
-    """Return what a listener with TLS needs.
+    """Return the TLS settings of a listener.
 
     Args:
-        certificate: a PEM file with the certificate of the brokers, and those that it is signed with.
-        key: a PEM file with its private key, unless that is in the same file.
-        client_ca: a PEM file of the authorities that sign certificates of clients, which then have to show one.
+        certificate: a PEM file with the certificate of the brokers and the intermediate certificates of its chain.
+        key: a PEM file with its private key, unless the key is in the same file.
+        client_ca: a PEM file of the authorities that sign client certificates; clients must then present one.
 
     Raises:
-        DumpError: a file is not PEM, or the key is another one's, or has a password.
+        DumpError: a file is not PEM, or the key belongs to another certificate, or the key has a password.
         OSError: a file cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -625,9 +625,9 @@ class Serving:
             self.cluster.waiting.forget(parked)
 
     async def room(self) -> None:
-        """Wait until there is room for an answer that may be large, and say how large.
+        """Wait until there is room for a large response, then set `cluster.fetch_max_bytes` to what fits.
 
-        Where there is none, those who have not taken theirs for PATIENCE seconds lose it.
+        While there is no room, connections that have not read their response within PATIENCE seconds are closed.
         """
         while self.unsent > MOST_UNSENT:
             before = time.monotonic() - PATIENCE
