@@ -104,7 +104,7 @@ class RackViolation:
 
 @dataclass(frozen=True, slots=True)
 class IsrShrink:
-    """The time when replicas left the ISR; `leader` is the leader from then on."""
+    """The removal of replicas from the ISR; `leader` is the leader after it."""
 
     topic: str
     partition: int

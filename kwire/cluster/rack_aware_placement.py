@@ -214,7 +214,7 @@ def add_partitions(
 
     Args:
         existing: the topic's partitions and their replicas.
-        brokers: the brokers to place on, by id, all with a rack or none; see `broker_metadatas`.
+        brokers: the brokers to place on, by id, either all with a rack or all without; see `broker_metadatas`.
         num_partitions: the new total number of partitions.
         replica_assignment: the replicas of the new partitions, to check instead of placing them.
 

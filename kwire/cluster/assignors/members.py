@@ -284,7 +284,8 @@ class GroupRacks:
         self._topics = topics
 
     def of(self, partition: TopicPartition) -> frozenset[str]:
-        """Return the racks of a partition; none for one that does not exist."""
+        """Return the racks of a partition's replicas; an empty set if the partition does not exist or racks do not
+        matter."""
         topic, number = partition
         return self.of_topics[topic].get(number, NOWHERE) if topic in self.of_topics else NOWHERE
 
