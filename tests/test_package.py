@@ -115,3 +115,11 @@ def test_every_field_of_every_spec_has_a_sentence() -> None:
                 assert field.about.endswith("."), (path, field.name)
                 count += 1
     assert count > 2200
+
+
+def test_the_top_level_is_fixed() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    fixed = "pyproject.toml kwire schemas tests fixtures README.md CHANGELOG.md LICENSE .ci benchmarks docs dev.py"
+    assert {name.split("/")[0] for name in listed.splitlines()} <= {*fixed.split(), ".gitignore", ".gitattributes"}
