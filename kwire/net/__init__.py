@@ -1,1 +1,1 @@
-"""Sockets, thin over the sans-IO packages: a client, admin requests, a proxy, and a server for `kwire.broker`."""
+"""Thin socket layers over the sans-IO packages: a client, admin requests, a proxy, and a server for `kwire.broker`."""

@@ -1,7 +1,8 @@
-"""A client's connection to a broker: addresses, TLS and SASL, requests out, responses in, and which requests change
-nothing there.
+"""A client's connection to a broker: addresses, TLS and SASL, requests and responses, and which requests can change
+the broker's state.
 
-The settings of security are those of librdkafka and of Kafka's tools: `security.protocol`, `sasl.mechanism`, and PEM
+The security settings have the names that librdkafka and Kafka's tools use: `security.protocol`, `sasl.mechanism`, and
+PEM
 files. Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (SaslAuthenticate), KIP-368 (sessions that end).
 """
 
@@ -41,14 +42,14 @@ _FILES = "give PEM files: a certificate with its key, which has no password"
 
 
 class Session(NamedTuple):
-    """How a connection was authenticated: for how many seconds, 0 is for ever (KIP-368), and with which version of
+    """How a connection was authenticated: for how many seconds (KIP-368; 0 for no limit), and with which version of
     SaslAuthenticate."""
 
     seconds: float = 0.0
     version: int = -1
 
     def ends(self, begun: float) -> float:
-        """Return when to authenticate again, a fifth before the end, for a session that began at a time."""
+        """Return when to authenticate again a session that began at a time: after four fifths of its lifetime."""
         return begun + 0.8 * self.seconds if self.seconds else float("inf")
 
 
@@ -58,17 +59,17 @@ Steps = Generator[tuple[Any, int], Any, Session]
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What a client uses to connect.
+    """The security settings of a client's connections.
 
     Args:
-        protocol: of `PROTOCOLS`.
+        protocol: one of `PROTOCOLS`.
         mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
-        username, password: for SASL.
-        ca: a PEM file of the authorities that sign certificates of brokers; those of the system unless given.
+        username, password: the SASL credentials.
+        ca: a PEM file of the authorities that sign brokers' certificates; by default the system's authorities.
         cert, key: PEM files of the client's certificate and its private key (mutual TLS).
 
     Raises:
-        ValueError: the protocol is none of these, or SASL without a user and a password.
+        ValueError: the protocol or the mechanism is unknown, or SASL has no user or no password.
 
     >>> Security("SASL_SSL", "SCRAM-SHA-256", "alice", "wonder")
     Security(protocol='SASL_SSL', mechanism='SCRAM-SHA-256', username='alice', ca=None, cert=None, key=None)
@@ -100,7 +101,7 @@ class Security:
 
     @property
     def hint(self) -> str:
-        """What to look at where a broker closes the connection."""
+        """What to check if a broker closes the connection."""
         if self.has_sasl:
             return (
                 WANTS_CERTIFICATE
@@ -114,10 +115,10 @@ class Security:
         )
 
     def tls_context(self) -> ssl.SSLContext:
-        """Return what a connection with TLS needs.
+        """Return the TLS settings of a connection.
 
         Raises:
-            DumpError: a file is not PEM, or the key is another one's, or has a password.
+            DumpError: a file is not PEM, or the key belongs to another certificate, or the key has a password.
             OSError: a file cannot be read.
         """
         try:
@@ -134,15 +135,15 @@ class Security:
         return context
 
     def begin(self, where: str) -> Steps:
-        """Yield the requests that begin a connection with TLS or SASL, to be sent their responses.
+        """Yield the requests that begin a connection with TLS or SASL; the caller sends back each response.
 
-        The first is ApiVersions: only by its answer is it certain that the broker accepts a client's certificate.
+        The first request is ApiVersions: only its response proves that the broker accepts the client's certificate.
 
         Args:
             where: the broker's address, for errors.
 
         Raises:
-            CallError: as `authenticate`, or the broker has no SaslAuthenticate.
+            CallError: see `authenticate`, or the broker has no SaslAuthenticate.
         """
         spoken = yield messages.ApiVersionsRequest(), 0
         if not self.has_sasl:
@@ -153,16 +154,16 @@ class Security:
         return (yield from self.authenticate(where, min(newest, NEWEST_AUTHENTICATE)))
 
     def authenticate(self, where: str, version: int) -> Steps:
-        """Yield the requests that authenticate a connection with SASL, at first or again.
+        """Yield the requests that authenticate a connection with SASL, for the first time or again.
 
-        A broker takes them even behind the end of a session, and no other requests.
+        After the end of a session, a broker accepts only these requests.
 
         Args:
             where: the broker's address, for errors.
-            version: of SaslAuthenticate.
+            version: the version of SaslAuthenticate.
 
         Raises:
-            CallError: the broker does not have the mechanism, or refuses the user, or cannot prove that it has the
+            CallError: the broker does not support the mechanism, or refuses the user, or cannot prove that it has the
                 user's credentials (SCRAM).
         """
         found = yield messages.SaslHandshakeRequest(mechanism=self.mechanism), 1
@@ -189,7 +190,7 @@ PLAINTEXT = Security()
 
 
 def tls_reason(error: OSError) -> str:
-    """Return what OpenSSL or the system found wrong, in words."""
+    """Return the reason that OpenSSL or the system gave for a failure, as text."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
     if not isinstance(error, ssl.SSLError):  # asyncio's has no text where the other side closes
@@ -198,10 +199,10 @@ def tls_reason(error: OSError) -> str:
 
 
 def tls_failure(error: OSError, where: str) -> CallError:
-    """Return the error of a TLS connection that failed.
+    """Return the CallError for a failed TLS connection.
 
     Args:
-        error: what Python raised.
+        error: the exception that Python raised.
         where: the broker's address.
     """
     reason = tls_reason(error)
@@ -227,13 +228,13 @@ READING = frozenset(
 
 
 def changes_state(codec: Codec, message: Any) -> bool:
-    """Whether a request may change something on the broker.
+    """Return whether a request may change something on the broker.
 
     Args:
-        codec: of the request.
-        message: the request. A Metadata request that names topics creates them, unless it says not to.
+        codec: the codec of the request.
+        message: the request. A Metadata request may create the topics that it names, unless it forbids this.
 
-    An api that is not known here may.
+    Returns True for an unknown api.
 
     >>> import kwire
     >>> codec = kwire.codec("MetadataRequest", 4)
@@ -264,11 +265,11 @@ def address(text: str, host: str = "localhost", port: int = PORT) -> Address:
     """Read `host:port`, `:port`, `host` or `[::1]:port`.
 
     Args:
-        text: what was written.
-        host, port: what is meant where it says none.
+        text: the address as text.
+        host, port: the defaults for a missing host or port.
 
     Raises:
-        CallError: it is none of these.
+        CallError: the text has none of these forms.
 
     >>> str(address(":19092")), str(address("b1.example")), str(address("[::1]:9093"))
     ('localhost:19092', 'b1.example:9092', '[::1]:9093')
@@ -289,15 +290,15 @@ class BrokerConnection:
     """A connection to one broker.
 
     Args:
-        address: where it listens.
-        timeout: seconds to wait for the connection, and for each portion of an answer.
-        client_id: what requests carry.
-        catalog: the specs to use; those of Kafka's releases by default.
-        security: TLS and SASL; neither unless given.
+        address: the address of the broker.
+        timeout: seconds to wait for the connection, and for each portion of a response.
+        client_id: the client id in requests.
+        catalog: the specs to use; by default the specs of Kafka's releases.
+        security: TLS and SASL; by default neither.
 
     Raises:
-        CallError: nothing listens there, or it does not answer in time, or TLS or SASL fail.
-        DumpError, OSError: as `Security.tls_context`.
+        CallError: nothing listens there, or the broker does not respond in time, or TLS or SASL fails.
+        DumpError, OSError: see `Security.tls_context`.
     """
 
     def __init__(
@@ -331,13 +332,13 @@ class BrokerConnection:
             raise
 
     def to(self, address: Address) -> BrokerConnection:
-        """Connect to another broker, in the same way."""
+        """Connect to another broker with the same settings."""
         return BrokerConnection(
             address, timeout=self.timeout, client_id=self.client_id, catalog=self.catalog, security=self.security
         )
 
     def _secure(self, context: ssl.SSLContext | None) -> None:
-        """Begin TLS, and authenticate, as the settings say."""
+        """Start TLS and authenticate, if configured."""
         if context is not None:
             try:
                 self._socket = context.wrap_socket(self._socket, server_hostname=self.address.host)
@@ -347,7 +348,7 @@ class BrokerConnection:
             self._authenticate()
 
     def _authenticate(self) -> None:
-        """Begin the connection, or authenticate again."""
+        """Set up the connection, or authenticate again."""
         self._session_ends = float("inf")  # for the requests of this exchange
         begun = time.monotonic()
         where, version = str(self.address), self._session.version
@@ -380,19 +381,19 @@ class BrokerConnection:
     @overload
     def ask(self, codec: Codec, message: Any) -> Response[Any] | None: ...
     def ask(self, codec: Any, message: Any) -> Response[Any] | None:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
         Args:
-            codec: of the request, at the version to send.
+            codec: the codec of the request, at the version to send.
             message: a message of this codec.
 
         Returns:
-            The answer; None for a Produce that asks for none (acks=0).
+            The response; None for a Produce request with acks=0.
 
         Raises:
-            CallError: the connection broke, or no answer came in time.
-            DecodeError: the answer does not decode.
-            EncodeError: as `kwire.encode_request`.
+            CallError: the connection broke, or no response arrived in time.
+            DecodeError: the response does not decode.
+            EncodeError: see `kwire.encode_request`.
         """
         if time.monotonic() > self._session_ends:
             self._authenticate()
@@ -417,10 +418,10 @@ class BrokerConnection:
         return {api.api_key: Versions(((api.min_version, api.max_version),)) for api in answer.api_keys}
 
     def newest(self, name: str) -> int | None:
-        """Return the newest version of a request that the broker and the specs know; None if there is none.
+        """Return the newest version of a request that both the broker and the specs have; None if they share none.
 
         Args:
-            name: of the request, such as `MetadataRequest`.
+            name: the name of the request, such as `MetadataRequest`.
         """
         spec = self.catalog.spec(name)
         self._spoken = self._spoken or self.versions()
@@ -462,7 +463,7 @@ class BrokerConnection:
 
 
 def why(error: OSError) -> str:
-    """Say what is wrong with a socket, in words."""
+    """Return the reason of a socket error as text."""
     if isinstance(error, ssl.SSLError):
         return tls_reason(error)
     return "no answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)

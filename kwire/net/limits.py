@@ -1,5 +1,5 @@
-"""Bounds of a server: memory in unfinished frames over all connections, the newest frames that it keeps, and repeated
-lines for the operator. Sans-IO.
+"""Limits of a server: memory for unfinished frames over all connections, the number of recorded frames, and repeated
+messages for the operator. Sans-IO.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ SECRETS = {"sasl", "scram", "token", "unknown"}  # a bare token whose SaslHandsh
 
 
 class FrameMemory:
-    """The bytes that connections hold in frames that are not passed on yet.
+    """The bytes that connections hold in frames that have not been forwarded yet.
 
     Args:
-        most: bytes of all of them together.
+        most: the limit on the bytes of all connections together.
 
     Attributes:
-        held: bytes now.
+        held: the bytes held now.
 
     >>> memory = FrameMemory(most=1 << 20)
     >>> one, other, small = memory.share(), memory.share(), memory.share()
@@ -40,12 +40,12 @@ class FrameMemory:
         self.held: int = 0
 
     def share(self) -> Share:
-        """Return the share of one connection, which holds nothing yet."""
+        """Return the share of a new connection, which holds nothing yet."""
         return Share(self)
 
 
 class Share:
-    """What one connection holds of the memory of all; `held` is in bytes."""
+    """The bytes (`held`) that one connection holds of the shared memory."""
 
     __slots__ = ("held", "memory")
 
@@ -54,14 +54,15 @@ class Share:
         self.held: int = 0
 
     def hold(self, size: int) -> bool:
-        """Hold so many bytes from now on.
+        """Set the number of bytes that the connection holds.
 
         Args:
-            size: of all that the connection holds; 0 once it is closed.
+            size: all bytes that the connection holds; 0 once it is closed.
 
         Returns:
-            Whether it may go on. If not, the bound is passed and this is one of those who have more than `ALWAYS`:
-            the connection is to be closed.
+            Whether the connection may continue. False if the limit is exceeded and the connection holds more than
+            `ALWAYS`;
+            the caller must then close it.
         """
         self.memory.held += size - self.held
         self.held = size
@@ -69,11 +70,11 @@ class Share:
 
 
 class Notes:
-    """Prints a line when it comes first, and at the end how often it came.
+    """Prints each line the first time, and at the end how often it occurred.
 
     Args:
         write: prints a line.
-        most: different lines that are printed and remembered; those behind are counted only.
+        most: how many different lines are printed and remembered; further lines are only counted.
 
     >>> notes = Notes(print, most=2)
     >>> for text in ["a", "b", "a", "c", "a"]:
@@ -104,7 +105,7 @@ class Notes:
             self._more += 1
 
     def close(self) -> None:
-        """Print how often lines came that came more than once."""
+        """Print how often each repeated line occurred."""
         for text, count in self._counts.items():
             if count > 1:
                 self._write(f"{count} times: {text}")
@@ -117,12 +118,12 @@ class Recorder:
     """Keeps the newest frames.
 
     Args:
-        most: bytes that are kept; 0 keeps none.
+        most: how many bytes are kept; 0 keeps no frames.
 
     Attributes:
-        is_on: whether any are kept.
-        has_secrets: whether frames carry passwords, or what stands for them.
-        left_out: how many frames were forgotten because newer ones needed their room.
+        is_on: whether frames are kept.
+        has_secrets: whether frames carry passwords or equivalent secrets.
+        left_out: how many frames were discarded to make room for newer frames.
 
     >>> recorder = Recorder(most=20)
     >>> for number in range(3):
@@ -140,7 +141,7 @@ class Recorder:
         self._frames: deque[Frame] = deque()
 
     def add(self, data: bytes, source: Source) -> None:
-        """Keep a frame; the oldest ones make room for it."""
+        """Keep a frame, and discard the oldest frames to make room for it."""
         self._frames.append(Frame(data, source))
         self._size += len(data)
         while self._size > self.most:
@@ -148,7 +149,7 @@ class Recorder:
             self.left_out += 1
 
     def frames(self) -> Iterator[Frame]:
-        """Give the frames, the oldest first, without secrets."""
+        """Return the frames, the oldest first, without secrets."""
         frames = list(self._frames)
         if not self.has_secrets:
             return iter(frames)
@@ -156,6 +157,6 @@ class Recorder:
         return (replace(frame, data=redactor.redact(frame)) for frame in frames)
 
     def clear(self) -> None:
-        """Forget all frames."""
+        """Discard all frames."""
         self._frames.clear()
         self._size = self.left_out = 0

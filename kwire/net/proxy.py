@@ -1,5 +1,5 @@
-"""A proxy between clients and brokers that shows the messages; addresses of brokers in responses are rewritten to
-its own.
+"""A proxy between clients and brokers that shows the messages, and rewrites brokers' addresses in responses to its
+own addresses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Translate = Callable[[Address], Address]
 
 
 def addresses(message: Any) -> list[Address]:
-    """Return the addresses of brokers that a response names, in their order.
+    """Return the addresses of brokers in a response, in their order.
 
     >>> from kwire import messages
     >>> addresses(messages.FindCoordinatorResponse(host="b1", port=9092))
@@ -46,12 +46,12 @@ def rewritten(result: Response, translate: Translate, catalog: Catalog | None = 
 
     Args:
         result: a decoded response.
-        translate: gives the new address for one that the response has.
-        catalog: the specs of the header; those of Kafka's releases by default.
+        translate: returns the new address for an address in the response.
+        catalog: the specs of the header; by default the specs of Kafka's releases.
 
     Returns:
-        A frame. It is the very one that came if there is nothing to replace, or if bytes would be lost:
-        a response that does not encode to what it was stays as it is.
+        A frame: the original frame if no address has to be replaced, or if the response does not encode to its original
+        bytes, so that no bytes are lost.
     """
     changes = _changes(result.message, translate)
     if not changes or result.faults or result.rest or encode_result(result, catalog) != result.frame.data:
@@ -102,19 +102,20 @@ Exchange = Callable[[bytes], Awaitable[Frame | None]]  # sends a request; its re
 
 
 class Proxy:
-    """Listens before a broker, and before every broker that it names.
+    """Listens in front of a broker, and of every broker named in its responses.
 
     Args:
-        listen: where clients connect to; the next ports are for further brokers.
-        upstream: the broker that is asked first.
-        show: is given every message, in the order in which they pass.
-        recorder: writes what passes, as the client and the proxy say it to each other.
-        catalog: the specs to use; those of Kafka's releases by default.
-        note: is given what an operator wants to know.
-        memory: the bound on what all connections hold.
-        security: TLS and SASL of the connections to brokers; neither unless given. Clients connect without. Sessions
-            that end are renewed before the next request of a client (KIP-368).
-        clock: returns seconds, for these sessions.
+        listen: the address for clients; the following ports are for further brokers.
+        upstream: the first broker to connect to.
+        show: called with every message, in the order in which messages pass.
+        recorder: writes the frames as the client and the proxy exchange them.
+        catalog: the specs to use; by default the specs of Kafka's releases.
+        note: called with messages for the operator.
+        memory: the bound on the bytes held by all connections.
+        security: TLS and SASL for the connections to brokers; by default neither. Clients connect without them. The
+            proxy
+            renews expiring sessions before the next request of a client (KIP-368).
+        clock: returns the time in seconds, for these sessions.
 
     Raises:
         DumpError, OSError: as `Security.tls_context`.
@@ -149,10 +150,10 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> Address:
-        """Begin to listen; returns where.
+        """Start listening; returns the address.
 
         Raises:
-            CallError: the address is taken; or, with TLS or SASL, the broker cannot be reached so.
+            CallError: the address is in use; or, with TLS or SASL, the connection to the broker fails.
         """
         if self.security != PLAINTEXT:
             (await self._connect(self.upstream)).writer.close()
@@ -172,7 +173,7 @@ class Proxy:
         await asyncio.sleep(0)  # for the sockets to be closed
 
     async def listener(self, broker: Address, port: int = 0) -> Address:
-        """Return where the proxy stands for a broker; by default on any free port."""
+        """Return the proxy's address for a broker; by default on any free port."""
         if broker not in self.listeners:
             try:
                 self.listeners[broker] = await asyncio.start_server(
@@ -200,7 +201,7 @@ class Proxy:
             await _Conversation(self, broker, (reader, writer), upstream, self.connections - 1).run()
 
     async def _connect(self, broker: Address) -> _Upstream:
-        """Connect to a broker, with TLS and SASL as the settings say; raises CallError."""
+        """Connect to a broker, with TLS and SASL if configured; raises CallError."""
         try:
             reader, writer = await asyncio.open_connection(*broker)
         except OSError as error:
@@ -233,7 +234,7 @@ class Proxy:
         return await self.authenticate(self.security.begin(where), exchange, where)
 
     async def authenticate(self, steps: Steps, exchange: Exchange, where: str) -> Session:
-        """Take the steps that begin a connection to a broker, or authenticate it again; raises CallError or OSError."""
+        """Set up a connection to a broker, or authenticate it again; raises CallError or OSError."""
         decoder = FrameDecoder()
         answer: Any = None
         async with asyncio.timeout(AUTHENTICATION):
@@ -255,7 +256,7 @@ class Proxy:
 
 
 async def _next_frame(frames: FrameReader, reader: asyncio.StreamReader, where: str) -> Frame | None:
-    """Read until a frame is whole; None if the connection ends before. Raises CallError for other bytes."""
+    """Read and return a whole frame; None if the connection ends first. Raises CallError if the bytes are no frame."""
     while portion := await reader.read(PORTION):
         try:
             for frame in frames.feed(portion):
@@ -267,7 +268,7 @@ async def _next_frame(frames: FrameReader, reader: asyncio.StreamReader, where: 
 
 
 class _Upstream(NamedTuple):
-    """A connection to a broker, how it is authenticated, and when it is to be again."""
+    """A connection to a broker, how it is authenticated, and when it must authenticate again."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -276,7 +277,7 @@ class _Upstream(NamedTuple):
 
 
 class _Conversation:
-    """One client's connection, and ours to the broker."""
+    """One client's connection, and the proxy's connection to the broker."""
 
     def __init__(
         self,
@@ -337,7 +338,7 @@ class _Conversation:
             writer.close()
 
     def _hold(self, share: Share, size: int) -> None:
-        """Count what this connection holds; one that holds too much is closed, with all that was to be sent."""
+        """Count the bytes that this connection holds; close it, and drop its unsent bytes, if it holds too many."""
         if share.hold(size):
             return
         self.proxy.note(f"{_peer(self.client[1]).host}: there is no room for more frames that have begun; closed")
@@ -346,9 +347,9 @@ class _Conversation:
         raise ConnectionAbortedError
 
     async def _pass(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> bool:
-        """Hand on the frames that are whole. Returns False if these are no frames: the bytes then pass as they are.
+        """Forward complete frames. Returns False if the bytes are no frames; they then pass unchanged.
 
-        Behind each frame the other connections have their turn.
+        After each frame the other connections get a turn.
         """
         try:
             for frame in frames:
@@ -369,7 +370,7 @@ class _Conversation:
         return True
 
     async def _flush(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> None:
-        """Send the bytes that are in no whole frame, no more of them at once than the other side takes."""
+        """Send the bytes that form no complete frame, only as fast as the other side reads them."""
         rest = memoryview(frames.restart(frames.offset))
         if direction == "response":
             self._record(bytes(rest), direction)
@@ -378,7 +379,7 @@ class _Conversation:
             await writer.drain()
 
     def _record(self, data: bytes, direction: str) -> None:
-        """Write what passes to the capture: of responses whole frames, as ours to a renewal do not pass."""
+        """Write passing bytes to the capture; responses as whole frames, because responses to a renewal do not pass."""
         if self.recorded is not None:
             self.recorded.send(time.time_ns(), data, by_client=direction == "request")
 
@@ -399,7 +400,8 @@ class _Conversation:
         self.renewed_at = self.session.ends(begun)
 
     def _renewed(self, frame: Frame | None) -> bool:
-        """Take the response to our own request, None if there will be none; returns whether this is it."""
+        """Take a frame if it is the response to the proxy's own request, or None if the connection ended; returns
+        whether it is."""
         if self.renewal is None or self.renewal.done():
             return False
         if frame is not None and int32(frame.data, SIZE) != RENEWAL:
@@ -408,7 +410,7 @@ class _Conversation:
         return True
 
     async def _seen(self, frame: Frame) -> bytes:
-        """Show a frame; return it as the other side shall see it."""
+        """Show a frame; return the frame to forward."""
         result = self.decoder.decode(frame)
         self.proxy.show(result)
         if not isinstance(result, Response):

@@ -1,8 +1,8 @@
 """Kafka for tests: brokers on free ports of this machine, in a thread, in the running event loop, or as a process.
 
-Any client in any language can connect to them. Nothing is left behind when the block ends. A test has `Kafka` in a
-thread or as a process, `AsyncKafka` in the running event loop; and rules for requests, brokers, leaders, disks, the
-clock, records.
+Any client in any language can connect to them. The brokers and their temporary files are removed when the block ends.
+`Kafka` runs in a thread or as a process, `AsyncKafka` in the running event loop. Their methods control rules for
+requests, brokers, leaders, disks, the clock and records.
 
     >>> from kwire import testing
     >>> with testing.Kafka(brokers=3, topics={"orders": 6}) as kafka:
@@ -26,10 +26,10 @@ INTERVAL = 0.005  # seconds between two looks at what is waited for
 
 
 class Rule:
-    """A rule that was made by `on`; a context manager, behind whose block the rule holds no longer.
+    """A rule created by `on`; a context manager that removes the rule at the end of its block.
 
     Attributes:
-        number: of the rule in its cluster.
+        number: the number of the rule in its cluster.
     """
 
     def __init__(self, kafka: Operations, number: int) -> None:
@@ -38,11 +38,11 @@ class Rule:
 
     @property
     def hits(self) -> int:
-        """To how many requests it applied."""
+        """The number of requests to which the rule has applied."""
         return int(self._kafka._do("hits", rule=self.number))
 
     def remove(self) -> None:
-        """Let it hold no longer."""
+        """Remove the rule."""
         self._kafka._do("remove_rule", rule=self.number)
 
     def __enter__(self) -> Self:
@@ -53,63 +53,66 @@ class Rule:
 
 
 class Requests:
-    """The requests that a rule is for; a method says what happens to them.
+    """The requests that a rule applies to; each method defines what happens to these requests.
 
-    Each method takes `times`, to how many requests the rule applies; None is all. They return the `Rule`. Rules that
-    delay, drop, cut or answer a request go together; of several of one kind the oldest applies.
+    Each method takes `times`, the number of requests to which the rule applies (None for all requests), and returns
+    the `Rule`. Rules of different kinds (delay, drop, cut, respond) combine; of several rules of one kind, the oldest
+    applies.
     """
 
     def __init__(self, kafka: Operations, fields: dict[str, Any]) -> None:
         self._kafka, self._fields = kafka, fields
 
     def observe(self) -> Rule:
-        """Only count them."""
+        """Only count the requests."""
         return self._rule("observe")
 
     def error(self, name: str | int, times: int | None = None) -> Rule:
-        """Let them fail.
+        """Make the requests fail.
 
-        The broker finds the error where it would find it by itself: of a request with several partitions those that do
-        not match are answered as usual, and a batch that fails is not appended.
+        The broker reports the error where it would detect a real one: in a request with several partitions, partitions
+        that do not match are handled as usual, and a batch that fails is not appended.
 
         Args:
             name: the error by Kafka's name, such as `NOT_LEADER_OR_FOLLOWER`, or its code.
             times: for how many requests.
 
         Raises:
-            UnknownMessage: there is no such error.
-            ValueError: responses of this api have no place for it.
+            UnknownMessage: no error has this name or code.
+            ValueError: responses of this api have no field for an error.
         """
         return self._rule("error", times, error=name)
 
     def respond(self, answer: Any, times: int | None = None) -> Rule:
-        """Answer them so; they are not handled.
+        """Respond to the requests with a message, without handling them.
 
         Args:
-            answer: the response message, its JSON as a dict; or a function of the request message that returns one,
-                perhaps a coroutine function, or None to let the broker answer. No function for a process.
+            answer: the response message, or its JSON as a dict, or a function or coroutine function that takes the
+                request message and returns a response, or None to let the broker respond. Functions do not work with
+                `process`.
             times: for how many requests.
         """
         return self._rule("respond", times, answer=answer)
 
     def change(self, function: Callable[[Any, Any], Any], times: int | None = None) -> Rule:
-        """Answer them with what a function of the request and the broker's response returns. Not for a process."""
+        """Replace each response with the result of a function of the request and the broker's response; not with
+        `process`."""
         return self._rule("change", times, answer=function)
 
     def delay(self, seconds: float, times: int | None = None) -> Rule:
-        """Let the response leave later; the request is handled at once."""
+        """Delay the response; the request is handled at once."""
         return self._rule("delay", times, seconds=seconds)
 
     def drop(self, times: int | None = None, *, is_handled: bool = False) -> Rule:
-        """Close the connection instead of answering; `is_handled` says whether the request is handled before."""
+        """Close the connection instead of responding; `is_handled` says whether the request is handled first."""
         return self._rule("drop", times, is_handled=is_handled)
 
     def cut(self, after: int, times: int | None = None) -> Rule:
-        """Close the connection behind so many bytes of the response."""
+        """Close the connection after this many bytes of the response."""
         return self._rule("cut", times, after=after)
 
     def hang(self, times: int | None = None) -> Rule:
-        """Never answer, and handle nothing; the connection stays open."""
+        """Neither handle the requests nor respond to them; the connection stays open."""
         return self._rule("hang", times)
 
     def _rule(self, action: str, times: int | None = None, **more: Any) -> Rule:
@@ -117,7 +120,8 @@ class Requests:
 
 
 class Operations:
-    """What can be done to a cluster, and asked of it, without waiting. Raises ValueError for what is not there."""
+    """Operations on a cluster that do not wait. They raise ValueError for a broker, topic or partition that does not
+    exist."""
 
     def _do(self, operation: str, **arguments: Any) -> Any:
         raise NotImplementedError
@@ -133,15 +137,15 @@ class Operations:
         group: str | None = None,
         where: Callable[[Any], bool] | None = None,
     ) -> Requests:
-        """Choose requests for a rule.
+        """Choose the requests for a rule.
 
         Args:
-            api: their name, such as `Produce`; None is all.
-            broker: the id of the broker that gets them.
-            client: their client id, perhaps with wildcards.
-            topic, partition: what they are about.
-            group: the group or transactional id that they are about, perhaps with wildcards.
-            where: says of a request message whether it is one. Not for a process.
+            api: the api, such as `Produce`; None for all apis.
+            broker: the id of the broker that receives the requests.
+            client: the client id, which may contain wildcards.
+            topic, partition: the topic and the partition in the requests.
+            group: the group id or transactional id in the requests, which may contain wildcards.
+            where: a function that returns whether a request message matches; not with `process`.
         """
         given = {"api": api, "broker": broker, "client": client, "topic": topic, "partition": partition, "group": group}
         return Requests(self, {**given, **({"where": where} if where else {})})
@@ -158,26 +162,26 @@ class Operations:
         bytes_per_second: float | None = None,
         is_cut: bool = False,
     ) -> None:
-        """Set what the network between clients and a broker is like; without arguments it is good again.
+        """Set the quality of the network between clients and a broker; without arguments, reset it to normal.
 
         Args:
-            broker: which one; None is all.
-            delay: of each response, in seconds.
-            bytes_per_second: how fast responses go; None is at once.
-            is_cut: whether nothing arrives, while connections stay open.
+            broker: the id of the broker; None for all brokers.
+            delay: the delay of each response, in seconds.
+            bytes_per_second: the rate at which responses are sent; None for no limit.
+            is_cut: whether all data is lost while connections stay open.
         """
         self._do("set_network", broker=broker, delay=delay, bytes_per_second=bytes_per_second, is_cut=is_cut)
 
     def isolate_broker(self, broker: int) -> None:
-        """Cut a broker off from clients and from the other brokers: others lead, and its connections hang."""
+        """Cut a broker off from clients and from the other brokers: other brokers lead, and its connections hang."""
         self._do("isolate_broker", broker=broker)
 
     def rejoin_broker(self, broker: int) -> None:
-        """Let a broker that was isolated catch up and serve again."""
+        """Reconnect an isolated broker; it catches up and serves again."""
         self._do("rejoin_broker", broker=broker)
 
     def kill_connections(self, broker: int | None = None, client: str | None = None) -> int:
-        """Close connections at once, to a broker, or of a client id; returns how many."""
+        """Close connections to a broker or of a client id at once; returns how many."""
         return int(self._do("kill_connections", broker=broker, client=client))
 
     def create_topic(
@@ -192,13 +196,13 @@ class Operations:
         """Create a topic.
 
         Args:
-            topic: its name.
-            partitions, replication_factor: how many; -1 is the cluster's default.
-            configs: what it has of its own, by Kafka's names.
-            assignment: the brokers of each partition, the preferred leader first; instead of both numbers.
+            topic: the name of the topic.
+            partitions, replication_factor: the numbers of partitions and replicas; -1 for the cluster's default.
+            configs: the topic's configs, by Kafka's names.
+            assignment: the brokers of each partition, the preferred leader first; replaces both numbers.
 
         Raises:
-            Refused: it cannot be created; `error_code` is Kafka's.
+            Refused: the topic cannot be created; `error_code` is Kafka's.
         """
         self._do(
             "create_topic",
@@ -218,15 +222,15 @@ class Operations:
         return dict(self._do("partition", topic=topic, partition=partition))
 
     def move_leader(self, topic: str, partition: int, broker: int) -> None:
-        """Let another replica in sync lead."""
+        """Move the leadership of a partition to another in-sync replica."""
         self._do("move_leader", topic=topic, partition=partition, broker=broker)
 
     def shrink_isr(self, topic: str, partition: int, *brokers: int) -> None:
-        """Take replicas out of sync; they get no records until `expand_isr`."""
+        """Remove replicas from the ISR; they get no records until `expand_isr`."""
         self._do("shrink_isr", topic=topic, partition=partition, brokers=list(brokers))
 
     def expand_isr(self, topic: str, partition: int) -> None:
-        """Let all reachable replicas catch up and join the ISR."""
+        """Make all reachable replicas catch up and join the ISR."""
         self._do("expand_isr", topic=topic, partition=partition)
 
     def log_dirs(self, broker: int) -> list[str]:
@@ -234,36 +238,38 @@ class Operations:
         return list(self._do("log_dirs", broker=broker))
 
     def fail_log_dir(self, broker: int, log_dir: int | str = 0) -> None:
-        """Let a log directory fail, as if its disk did (KIP-112); by number from 0 on, or by path."""
+        """Make a log directory fail as if its disk had failed (KIP-112); given by number, from 0, or by path."""
         self._do("fail_log_dir", broker=broker, log_dir=log_dir)
 
     def fill_log_dir(self, broker: int, log_dir: int | str = 0) -> None:
-        """Let a disk be full: the next write to it fails and takes the log directory offline, as in Kafka."""
+        """Fill a disk: the next write to it fails and takes the log directory offline, as in Kafka."""
         self._do("fill_log_dir", broker=broker, log_dir=log_dir)
 
     def heal_log_dir(self, broker: int, log_dir: int | str = 0) -> None:
-        """Let a log directory work again, and its replicas catch up."""
+        """Repair a log directory; its replicas catch up."""
         self._do("heal_log_dir", broker=broker, log_dir=log_dir)
 
     def advance(self, seconds: float, *, keep_connected: bool = True) -> None:
-        """Move the clock of the cluster on: sessions and transactions expire, and old records go.
+        """Advance the clock of the cluster: sessions and transactions expire, and old records are deleted.
 
         Args:
-            seconds: how far.
-            keep_connected: members of groups do not expire by it while their connection is open.
+            seconds: by how much.
+            keep_connected: whether group members with an open connection are kept from expiring.
         """
         self._do("advance", seconds=seconds, keep_connected=keep_connected)
 
     def group_state(self, group: str) -> str:
-        """Return the state of a group in Kafka's words: `Empty`, `Stable`; `Dead` where there is none."""
+        """Return the state of a group by Kafka's name, such as `Empty` or `Stable`; `Dead` if the group does not
+        exist."""
         return str(self._do("group_state", group=group))
 
     def committed(self, group: str, topic: str, partition: int = 0) -> int:
-        """Return the offset that a group has committed; -1 where there is none."""
+        """Return the offset that a group has committed for a partition; -1 if it has committed none."""
         return int(self._do("committed", group=group, topic=topic, partition=partition))
 
     def notes(self) -> list[str]:
-        """Return what an operator would have read: failed directories, refused connections, healed logs."""
+        """Return the messages for the operator so far, such as failed directories, refused connections and repaired
+        logs."""
         return list(self._do("notes"))
 
     def produce(
@@ -278,13 +284,13 @@ class Operations:
         """Append records without a client.
 
         Args:
-            topic, partition: where to.
-            values: of the records, in one batch.
-            key, headers: of all of them.
-            timestamp: of all of them, in milliseconds since 1970; now unless given.
+            topic, partition: where to append.
+            values: the values of the records, which form one batch.
+            key, headers: the key and the headers of all records.
+            timestamp: the timestamp of all records, in milliseconds since 1970; by default the current time.
 
         Returns:
-            The offset of the first one.
+            The offset of the first record.
         """
         more = {"timestamp": timestamp} if timestamp is not None else {}
         rows = [{"key": key, "value": value, "headers": list(headers), **more} for value in values]
@@ -295,27 +301,27 @@ class Operations:
         return list(self._do("records", topic=topic, partition=partition))
 
     def frames(self, api: str | None = None, *, client: str | None = None) -> list[Any]:
-        """Return what was sent and received, decoded: `kwire.Request` and `kwire.Response`, in their order.
+        """Return the decoded requests and responses (`kwire.Request`, `kwire.Response`) so far, in order.
 
         Args:
-            api: only those of an api, such as `Produce`.
-            client: only those of a client id.
+            api: return only frames of this api, such as `Produce`.
+            client: return only frames of this client id.
 
-        The newest 64 MiB are kept.
+        Only the newest 64 MiB of frames are kept.
         """
         return list(self._do("frames", api=api, client=client))
 
     def save_capture(self, path: str | Path) -> None:
-        """Write what was sent and received to a pcap file, as `kwire decode` and Wireshark read it."""
+        """Write the frames so far to a pcap file, for `kwire decode` and Wireshark."""
         Path(path).write_bytes(self._do("capture"))
 
     def forget_frames(self) -> None:
-        """Forget what was sent and received so far."""
+        """Discard the frames so far."""
         self._do("forget_frames")
 
 
 class _Cluster(Operations):
-    """What both kinds of cluster have."""
+    """The common parts of `Kafka` and `AsyncKafka`."""
 
     def __init__(
         self,
@@ -356,7 +362,7 @@ class _Cluster(Operations):
 
     @property
     def bootstrap_servers(self) -> str:
-        """The addresses of all brokers, as clients take them: `127.0.0.1:40001,127.0.0.1:40002`."""
+        """The addresses of all brokers in the form that clients expect, such as `127.0.0.1:40001,127.0.0.1:40002`."""
         if not self._addresses:
             raise RuntimeError("the cluster does not run; enter it: with Kafka() as kafka")
         return ",".join(map(str, self._addresses))
@@ -379,27 +385,30 @@ class Kafka(_Cluster):
 
     Args:
         brokers: how many; their ids are 1, 2 and so on.
-        racks: of the brokers, one for each; none unless given.
-        log_dirs: how many log directories each broker has; in memory, unless there is a `directory`.
-        directory: where log directories are on the disk, also after the test; in a process that has none they are in a
-            temporary directory.
-        partitions: of a topic that is made without a number.
-        replication_factor: of such a topic; unless given 3, or as many as there are brokers.
-        topics: names of topics to create, or names with numbers of partitions.
-        auto_create_topics: whether clients create topics by asking for them.
-        seed: for ids and placements; random by default.
+        racks: the racks of the brokers, one for each broker; by default brokers have no rack.
+        log_dirs: how many log directories each broker has; they are in memory, unless `directory` is given.
+        directory: where the log directories are created on disk; they remain after the test. With `process` and without
+            `directory`, they are in a temporary directory.
+        partitions: the number of partitions of a topic that is created without one.
+        replication_factor: the replication factor of a topic that is created without one; by default 3, or the number
+            of brokers if that is less.
+        topics: names of topics to create, or a dict from names to numbers of partitions.
+        auto_create_topics: whether a client's request for a missing topic creates it.
+        seed: the seed of ids and placements; random by default.
         rack_aware_fetch: whether consumers are sent to a replica in their rack (KIP-392).
-        users: names with passwords, with which clients authenticate (SASL); without any, they do not.
-        sasl_mechanisms: that clients may choose, of PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512.
-        max_reauth: seconds after which clients authenticate again (KIP-368); 0 is never.
-        acls: whether ACLs hold, as with Kafka's StandardAuthorizer: without one, nothing is allowed.
-        super_users: names or principals that may do everything.
+        users: a dict from names to passwords, with which clients authenticate (SASL); without users, clients do not
+            authenticate.
+        sasl_mechanisms: the mechanisms that clients may use: PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, or some of them.
+        max_reauth: seconds after which clients must authenticate again (KIP-368); 0 means never.
+        acls: whether ACLs are enforced, as by Kafka's StandardAuthorizer: an operation without a matching ACL is
+            denied.
+        super_users: names or principals that may do everything without an ACL.
         tls: the files of a listener with TLS.
-        release: a Kafka release such as `2.8`; only the apis and versions that it had are served.
-        process: whether it runs as a process of its own, so that it takes no time of this one's threads.
+        release: a Kafka release such as `2.8`; the brokers serve only the apis and versions of this release.
+        process: whether the cluster runs as a separate process, so that it takes no time from this process's threads.
 
     Raises:
-        ValueError: numbers that cannot be.
+        ValueError: an impossible number, such as zero brokers.
         CallError: a log directory is in use.
 
     >>> with Kafka(topics=["orders"]) as kafka:
@@ -414,7 +423,7 @@ class Kafka(_Cluster):
         self._backend: Backend | None = None
 
     def start(self) -> Self:
-        """Begin; for who cannot use `with`."""
+        """Start the cluster, if `with` cannot be used."""
         if self._backend is not None:
             raise RuntimeError("the cluster runs already")
         backend: Backend = AsProcess(self._plan) if self._is_process else InThread(self._plan)
@@ -423,7 +432,7 @@ class Kafka(_Cluster):
         return self
 
     def stop(self) -> None:
-        """End, and remove what was begun."""
+        """Stop the cluster, and remove its temporary files."""
         backend, self._backend, self._addresses = self._backend, None, ()
         if backend is not None:
             backend.stop()
@@ -440,15 +449,15 @@ class Kafka(_Cluster):
         return self._backend.do(operation, arguments)
 
     def stop_broker(self, broker: int) -> None:
-        """Stop a broker: its connections end, and others lead."""
+        """Stop a broker: its connections close, and other brokers lead its partitions."""
         self._do("stop_broker", broker=broker)
 
     def start_broker(self, broker: int) -> None:
-        """Start a broker that was stopped, on the port that it had; its replicas catch up."""
+        """Restart a stopped broker on its previous port; its replicas catch up."""
         self._do("start_broker", broker=broker)
 
     def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: str = "the condition") -> None:
-        """Wait until a condition holds; raises TimeoutError after so many seconds."""
+        """Wait until a condition holds; raises TimeoutError after `timeout` seconds."""
         until = time.monotonic() + timeout
         while not condition():
             if time.monotonic() > until:
@@ -456,15 +465,15 @@ class Kafka(_Cluster):
             time.sleep(INTERVAL)
 
     def wait_group(self, group: str, state: str, timeout: float = 30.0) -> None:
-        """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` is a group that is not there."""
+        """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` means that the group does not exist."""
         self.wait_for(self._is_in(group, state), timeout, f"group {group} {state}")
 
     def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 30.0) -> None:
-        """Wait until a rule has applied so many times."""
+        """Wait until a rule has applied to `hits` requests."""
         self.wait_for(lambda: rule.hits >= hits, timeout, f"{hits} hits of the rule")
 
     def wait_records(self, topic: str, count: int, timeout: float = 30.0) -> list[Record]:
-        """Wait until a topic has so many records; returns all of them."""
+        """Wait until a topic has at least `count` records; returns all its records."""
         self.wait_for(lambda: len(self.records(topic)) >= count, timeout, f"{count} records in {topic}")
         return self.records(topic)
 
@@ -482,7 +491,7 @@ class AsyncKafka(_Cluster):
     _running: Running | None = None
 
     async def start(self) -> Self:
-        """Begin; for who cannot use `async with`."""
+        """Start the cluster, if `async with` cannot be used."""
         if self._running is not None:
             raise RuntimeError("the cluster runs already")
         running = Running(self._plan)
@@ -492,7 +501,7 @@ class AsyncKafka(_Cluster):
         return self
 
     async def stop(self) -> None:
-        """End, and remove what was begun."""
+        """Stop the cluster, and remove its temporary files."""
         running, self._running, self._addresses = self._running, None, ()
         if running is not None:
             await running.stop()
@@ -509,15 +518,15 @@ class AsyncKafka(_Cluster):
         return getattr(self._running.control, operation)(**arguments)
 
     async def stop_broker(self, broker: int) -> None:
-        """Stop a broker: its connections end, and others lead."""
+        """Stop a broker: its connections close, and other brokers lead its partitions."""
         await self._do("stop_broker", broker=broker)
 
     async def start_broker(self, broker: int) -> None:
-        """Start a broker that was stopped, on the port that it had; its replicas catch up."""
+        """Restart a stopped broker on its previous port; its replicas catch up."""
         await self._do("start_broker", broker=broker)
 
     async def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: str = "the condition") -> None:
-        """Wait until a condition holds; raises TimeoutError after so many seconds."""
+        """Wait until a condition holds; raises TimeoutError after `timeout` seconds."""
         until = time.monotonic() + timeout
         while not condition():
             if time.monotonic() > until:
@@ -525,15 +534,15 @@ class AsyncKafka(_Cluster):
             await asyncio.sleep(INTERVAL)
 
     async def wait_group(self, group: str, state: str, timeout: float = 30.0) -> None:
-        """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` is a group that is not there."""
+        """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` means that the group does not exist."""
         await self.wait_for(self._is_in(group, state), timeout, f"group {group} {state}")
 
     async def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 30.0) -> None:
-        """Wait until a rule has applied so many times."""
+        """Wait until a rule has applied to `hits` requests."""
         await self.wait_for(lambda: rule.hits >= hits, timeout, f"{hits} hits of the rule")
 
     async def wait_records(self, topic: str, count: int, timeout: float = 30.0) -> list[Record]:
-        """Wait until a topic has so many records; returns all of them."""
+        """Wait until a topic has at least `count` records; returns all its records."""
         await self.wait_for(lambda: len(self.records(topic)) >= count, timeout, f"{count} records in {topic}")
         return self.records(topic)
 

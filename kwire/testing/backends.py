@@ -29,10 +29,10 @@ PATIENCE = 30.0  # seconds for a process or a thread to begin, or to do an opera
 
 
 class Tls(NamedTuple):
-    """The files of a listener with TLS, all PEM.
+    """The PEM files of a listener with TLS.
 
-    `certificate` is that of the brokers, `key` its private key unless it is in the same file; with `client_ca` clients
-    need a certificate that is signed by one of these, and its subject is their principal.
+    `certificate` is the certificate of the brokers, and `key` its private key, unless the key is in the same file. With
+    `client_ca`, clients need a certificate signed by one of these authorities, and its subject is their principal.
     """
 
     certificate: str
@@ -42,7 +42,7 @@ class Tls(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a cluster is to be like; the arguments of `Kafka`, checked. Raises ValueError for numbers that cannot be."""
+    """The description of a cluster: the checked arguments of `Kafka`. Raises ValueError for impossible numbers."""
 
     brokers: int = 1
     racks: Sequence[str | None] = ()
@@ -75,11 +75,11 @@ class Plan:
 
     @property
     def replicas(self) -> int:
-        """How many replicas a partition has by default."""
+        """The default number of replicas of a partition."""
         return min(3, self.brokers) if self.replication_factor is None else self.replication_factor
 
     def settings(self) -> Settings:
-        """Return the settings of its brokers."""
+        """Return the settings of the brokers."""
         return Settings(
             auto_create_topics=self.auto_create_topics,
             num_partitions=self.partitions,
@@ -100,7 +100,7 @@ class Plan:
         return [f"/memory/{name}" if directory is None else str(directory / name) for name in names]
 
     def nodes(self) -> list[Node]:
-        """Return its brokers."""
+        """Return the brokers."""
         kind: Callable[[str], Disk] = MemoryDisk if self.directory is None else FileDisk
         racks = self.racks or [None] * self.brokers
         return [
@@ -109,11 +109,11 @@ class Plan:
         ]
 
     def cluster(self, nodes: Sequence[Node]) -> ServedCluster:
-        """Return a cluster of its brokers."""
+        """Return a cluster of these brokers."""
         return ServedCluster(nodes, self.settings(), Random(self.seed))
 
     def as_json(self, directory: Path) -> dict[str, Any]:
-        """Return what `kwire serve --cluster` reads."""
+        """Return the cluster as JSON for `kwire serve --cluster`."""
         racks = self.racks or [None] * self.brokers
         rows = [
             {"id": node_id, "host": HOST, "port": 0, "rack": rack, "logDirs": self.paths(node_id, directory)}
@@ -123,7 +123,7 @@ class Plan:
 
 
 def topics_of(topics: Mapping[str, int] | Iterable[str], partitions: int) -> dict[str, int]:
-    """Return numbers of partitions by topic."""
+    """Return the number of partitions of each topic."""
     return dict(topics) if isinstance(topics, Mapping) else dict.fromkeys(topics, partitions)
 
 
@@ -135,7 +135,7 @@ class Running:
         self._stack = ExitStack()
 
     async def start(self) -> None:
-        """Begin to serve; raises CallError if a log directory is in use."""
+        """Start serving; raises CallError if a log directory is in use."""
         cluster = self._stack.enter_context(_locked(self.plan))
         self.control: Control = Control.of(cluster, tls=tls_context(*self.plan.tls) if self.plan.tls else None)
         self.serving: Serving = self.control.serving
@@ -147,7 +147,7 @@ class Running:
         self._task = asyncio.ensure_future(self.serving.run())
 
     async def stop(self) -> None:
-        """End."""
+        """Stop serving."""
         self._task.cancel()
         await self.serving.stop()
         self._stack.close()
@@ -170,10 +170,10 @@ class Backend(Protocol):
         """Where each broker listens."""
 
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
-        """Do an operation of `Control` and return what it returns."""
+        """Perform an operation of `Control` and return its result."""
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the cluster."""
 
 
 class InThread:
@@ -195,13 +195,13 @@ class InThread:
         return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(PATIENCE)
 
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
-        """Do an operation of `Control` and return what it returns."""
+        """Perform an operation of `Control` and return its result."""
         if threading.current_thread() is self._thread:  # a rule's function asks; what waits cannot be done there
             return getattr(self._running.control, operation)(**arguments)
         return self._wait(self._running.control.do(operation, arguments))
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the cluster."""
         try:
             self._wait(self._running.stop())
         finally:
@@ -214,7 +214,7 @@ class InThread:
 
 
 def _security_options(plan: Plan, folder: Path) -> list[str]:
-    """Return the options of `kwire serve`; passwords are in a file that others cannot read."""
+    """Return the security options for `kwire serve`; passwords are in a file that other users cannot read."""
     options = ["--release", plan.release] if plan.release else []
     if plan.users:
         file = folder / "users"
@@ -265,11 +265,11 @@ class AsProcess:
         raise CallError("kwire serve", f"it does not begin: {log.read_text('utf-8').strip()}", "")
 
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
-        """Do an operation of `Control` and return what it returns."""
+        """Perform an operation of `Control` and return its result."""
         return self._client.do(operation, arguments)
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the cluster."""
         self._process.terminate()
         try:
             self._process.wait(PATIENCE)
