@@ -86,11 +86,11 @@ def add_parser(commands: Any, about: str) -> None:
         '  kwire call :9092 Metadata \'topics:=[{"name": "orders"}]\'\n'
         "  kwire call b1:9092 FindCoordinator 'coordinatorKeys:=[\"my-group\"]'\n"
         "  kwire call :9092 DeleteGroups:2 'groupsNames:=[\"old\"]' --yes\n"
-        "  kwire call :9092 Metadata:12 --offline         its bytes, and nothing sent\n"
+        "  kwire call :9092 Metadata:12 --offline         print the bytes, send nothing\n"
         "  kwire call b1:9093 Metadata --security-protocol SASL_SSL --ca ca.pem \\\n"
         "      --sasl-username alice --sasl-password-file secret\n"
-        "\nWithout a version: the newest that both sides know. Fields that are not given\n"
-        "have their defaults. Exit code 1 if the answer has an error code.\n",
+        "\nThe default version is the newest that both sides support. Fields that are not\n"
+        "given have their defaults. Exit code 1 if the response has an error code.\n",
         call,
     )
     parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is localhost")
@@ -131,7 +131,7 @@ def call(options: argparse.Namespace) -> int:
             raise UsageError(f"{codec.spec.api_name} may change something on {where}: use --yes to allow this")
         answer = broker.ask(codec, message)
     if answer is None:
-        remark("sent; acks=0 asks for no answer")
+        remark("sent; with acks=0 the broker sends no response")
         return 0
     safe = masker(options)(answer)
     assert isinstance(safe, Response)

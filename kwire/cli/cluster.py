@@ -38,9 +38,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ab
         commands,
         "cluster",
         about,
-        "  kwire cluster localhost:9092          what a live broker says now\n"
-        "  kwire cluster dump.pcap               what is known at its end\n"
-        "  kwire cluster dump.bin --at 120       what was known after frame 120\n"
+        "  kwire cluster localhost:9092          the state that a live broker reports\n"
+        "  kwire cluster dump.pcap               the state at its end\n"
+        "  kwire cluster dump.bin --at 120       the state after frame 120\n"
         "  kwire cluster dump.pcap --from 06:27:00 --to 06:29:00   what changed\n"
         "  kwire cluster dump.pcap --metrics     offline replicas over time\n"
         "  kwire cluster __cluster_metadata-0/00000000000000000000.log --offline\n"
@@ -155,7 +155,7 @@ def _groups(options: argparse.Namespace) -> int:
         hint = (
             "it takes JoinGroup, SyncGroup, ConsumerGroupHeartbeat, OffsetCommit, OffsetFetch or what describes groups"
         )
-        raise DumpError("no message tells of a consumer group", file=title_of(options), hint=hint)
+        raise DumpError("no message describes a consumer group", file=title_of(options), hint=hint)
     if options.group is not None and options.group not in known:
         raise UnknownMessage("consumer group", options.group, known)
     if options.json:

@@ -85,7 +85,7 @@ def model_from(found: Iterable[Found], at: str | None, title: str) -> ClusterMod
         hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeTopicPartitions and other messages, a log or "
         hint += "snapshot of __cluster_metadata, znodes as JSON, and captures of ZooKeeper"
         when = "" if at is None else f" before {at}"
-        raise DumpError(f"no message tells of a cluster{when}", file=title, hint=hint)
+        raise DumpError(f"no message describes a cluster{when}", file=title, hint=hint)
     return model
 
 

@@ -55,9 +55,9 @@ EXAMPLES = (
     "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
     "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
     "  kwire decode reply.bin --guess            what could it be?\n"
-    "\nA line: frame number, time (UTC), -> to the broker or <- back, api:version,\n"
-    "#correlation id, size, latency, !errors, client id, topics. 302ms @61: that of a\n"
-    "response, and the frame of its request.\n"
+    "\nEach line: frame number, time (UTC), -> to the broker or <- from the broker,\n"
+    "api:version, #correlation id, size, latency, !errors, client id, topics. 302ms\n"
+    "@61: a response 302 ms after its request, which is frame 61.\n"
 )
 
 
@@ -87,7 +87,7 @@ def add_parser(commands: Any, about: str) -> None:
         "--request", metavar="N", type=_number, help="show frame N and its response or request (also --frame)"
     )
     parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
-    about = "requests name the frame of their response, for --jsonl"
+    about = "with --jsonl, requests name the frame of their response"
     parser.add_argument("--response-frames", action="store_true", help=about)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after N frames")
     parser.add_argument("--sort", metavar="FIELD", help="the greatest first, 10 unless --first: --sort size")

@@ -36,17 +36,18 @@ def explain_topic(options: argparse.Namespace) -> int:
 TOPICS: dict[str, tuple[str, str]] = {
     "input": (
         "what kwire reads",
-        "Any number of files, or - for standard input; folders with -r. What a file is,\n"
-        "its content says: raw frames (an int32 size, then so many bytes), hex text, a\n"
-        "fixture. A response without its request needs --as, such as --as Metadata:12;\n"
-        "--guess finds what it could be. --body reads one body without size and header.",
+        "Any number of files, or - for standard input; folders with -r. The format is\n"
+        "detected from the content: raw frames (an int32 size, then that many bytes), hex\n"
+        "text, a fixture. A response without its request needs --as, such as --as\n"
+        "Metadata:12; --guess lists the messages that it could be. --body reads one body\n"
+        "without size and header.",
     ),
     "output": (
         "lines, trees, JSON",
         "decode prints a line for each of many frames, all fields with -v or for a single\n"
-        "frame. --jsonl prints one object a line, whose shape is fixed; --json one array.\n"
-        "Colours, and a pager ($PAGER, else less -FRX), on terminals only; NO_COLOR\n"
-        "is heeded. A control character is never printed raw: it is written as \\u001b.",
+        "frame. --jsonl prints one object per line, in a fixed shape; --json one array.\n"
+        "Colours and a pager ($PAGER, else less -FRX) are used on terminals only;\n"
+        "NO_COLOR turns colours off. Control characters are escaped, such as \\u001b.",
     ),
     "exit-codes": (
         "what commands return to scripts",
@@ -55,7 +56,7 @@ TOPICS: dict[str, tuple[str, str]] = {
         "       decode, explain,  a complete frame, record or batch did not decode; gaps,\n"
         "       report, pipeline  frames cut short and streams of other protocols are\n"
         "                         named and counted apart, and change nothing\n"
-        "       decode --guess    a frame could be no message\n"
+        "       decode --guess    no message fits a frame\n"
         "       check             something is not encoded to the same bytes, or a file\n"
         "                         beside a segment contradicts it\n"
         "       diff              there are differences\n"
@@ -65,7 +66,7 @@ TOPICS: dict[str, tuple[str, str]] = {
         "       call              the response has an error code\n"
         "       place             replicas could be spread more evenly; --verify: the\n"
         "                         plan is not carried out yet\n"
-        "       assign            the leader sent another assignment than computed\n"
+        "       assign            the leader sent a different assignment\n"
         "       spec check        a spec is not valid\n"
         "2    wrong usage, input that cannot be read, a broker that cannot be reached,\n"
         "     output that cannot be written: stderr says which and why\n"
@@ -80,22 +81,22 @@ TOPICS: dict[str, tuple[str, str]] = {
         'size, as ** in dumps, as {"_hidden": size} in JSON, which kwire encode refuses.\n'
         "--show-secrets prints them. The bytes of a frame that does not decode are\n"
         "hidden unless it is known which message was meant, and that it holds none of\n"
-        "these; the reason, with its sizes and offsets, is always shown. What records\n"
-        "hold is not looked at: kwire redact takes that out of a dump.",
+        "these; the reason, with its sizes and offsets, is always shown. The contents of\n"
+        "records are not masked: kwire redact removes them from a dump.",
     ),
     "tls": (
         "captures of encrypted connections",
         "With the keys of the sessions, tshark decrypts TLS 1.2 and 1.3 for kwire:\n"
         "  kwire decode --keylog KEYS FILE\n"
-        "That runs tshark, which must be on the PATH, and shows only the TLS connections.\n"
-        "The same, where only tshark is at hand, or for other commands:\n"
+        "This runs tshark, which must be on the PATH, and shows only the TLS connections.\n"
+        "To run tshark yourself, or for commands without --keylog:\n"
         "  tshark -r FILE -o tls.keylog_file:KEYS -q $(tshark -r FILE -Y tls \\\n"
         "    -T fields -e tcp.stream | sort -nur | sed 's/^/-z follow,tls,yaml,/') |\n"
         "    kwire decode -\n"
         "KEYS is what clients write with SSLKEYLOGFILE (librdkafka, Python), KeyLogWriter\n"
         "(Go), or on Java an agent such as extract-tls-secrets or jSSLKeyLog. The capture\n"
-        "must hold the beginning of each connection. tshark's output has times, so that\n"
-        "latencies are there, and of the two addresses the one of the end that it names.",
+        "must contain the beginning of each connection. tshark's output has times, so\n"
+        "latencies are shown, but only one of the two addresses of a connection.",
     ),
     "filters": (
         "which frames are shown",
@@ -110,13 +111,14 @@ TOPICS: dict[str, tuple[str, str]] = {
         "The same in options: --api Metadata or --api Metadata:12, more than once\n"
         "for several; --client 'app-*'; --conn 10.0.0.1:9092; --errors; --from and --to\n"
         "with a time (2026-11-21T09:30:00, 09:30:00, seconds), or with frame numbers\n"
-        "where the dump tells no times. All that are given must hold.",
+        "if the dump has no times. A frame must match all given filters.",
     ),
     "versions": (
         "versions, releases, profiles",
-        "kwire reads every version that Kafka released from 0.8 on. What a release\n"
-        "speaks: kwire apis --release 3.9. What changed: kwire diff Fetch:9 Fetch:12.\n"
-        "--profile KIP-36 reads what that KIP proposed, --schemas DIR specs of your own.",
+        "kwire reads every version that Kafka released from 0.8 on. kwire apis --release\n"
+        "3.9 lists what a release supports, kwire diff Fetch:9 Fetch:12 what changed.\n"
+        "--profile KIP-36 reads the layouts that the KIP proposed, --schemas DIR your\n"
+        "own specs.",
     ),
 }
 

@@ -46,7 +46,7 @@ PAUSE = 1.0  # seconds between two looks at a reassignment
 
 ASSIGNORS = (
     "for new partitions: multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe, simple, striped (KRaft), even "
-    "(the least loaded brokers), or MODULE:FUNCTION; unless given, multi-level if all racks are paths, else rack-aware"
+    "(the least loaded brokers), or MODULE:FUNCTION; default: multi-level if all racks are paths, else rack-aware"
 )
 EXAMPLES = """\
   kwire place :9092                            show how even it is
@@ -60,9 +60,9 @@ EXAMPLES = """\
 
 SOURCE: a broker's HOST:PORT, a dump, a metadata log, or JSON: what kwire
 cluster --json writes, [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1"}.
-Plans are JSON as kafka-reassign-partitions takes it. Nothing is changed
-without --apply or --cancel. Exit code 1: what is looked at could be more even,
-or a plan that --verify looks at is not carried out.
+Plans are JSON for kafka-reassign-partitions. Only --apply and --cancel change
+anything. Exit code 1: replicas could be spread more evenly, or --verify finds
+that the plan is not carried out yet.
 """
 
 

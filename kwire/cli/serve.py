@@ -237,7 +237,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve --sasl-users users --acls --super-user admin\n"
         "  kwire serve --release 2.8                      as Kafka 2.8 did\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
-        '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing.\n'
+        '"logDirs": ["/data/a", "/data/b"]}, ...]}; only the id is required.\n'
         "Without directories, everything is kept in memory. With them, topics, records,\n"
         "groups and transactions survive a restart, and a missing or damaged directory\n"
         "is detected. Only one process at a time uses a directory; it locks the file\n"
@@ -283,14 +283,14 @@ def _add_http_options(parser: argparse.ArgumentParser) -> None:
         "--control",
         type=int,
         metavar="PORT",
-        help="faults, brokers, disks and the clock are controlled over HTTP on 127.0.0.1:PORT (0: any free port); "
-        "GET / says how",
+        help="control faults, brokers, disks and the clock over HTTP on 127.0.0.1:PORT (0: any free port); "
+        "GET / lists the operations",
     )
     parser.add_argument(
         "--metrics",
         type=int,
         metavar="PORT",
-        help="KIP-112's metrics for Prometheus on http://127.0.0.1:PORT/metrics (0: any free port)",
+        help="serve KIP-112's metrics for Prometheus on http://127.0.0.1:PORT/metrics (0: any free port)",
     )
 
 
@@ -299,8 +299,8 @@ def _add_security_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--sasl-users",
         metavar="FILE",
-        help="clients authenticate; a user in each line, as NAME:PASSWORD. It is a file because other users of the "
-        "machine can see command lines",
+        help="clients must authenticate; FILE has NAME:PASSWORD on each line (it is a file because other users of the "
+        "machine can see command lines)",
     )
     group.add_argument(
         "--sasl-mechanisms",
@@ -308,25 +308,29 @@ def _add_security_options(parser: argparse.ArgumentParser) -> None:
         help=f"mechanisms that clients may choose; default: {','.join(MECHANISMS)}",
     )
     group.add_argument(
-        "--max-reauth", type=float, default=0.0, metavar="SECONDS", help="clients authenticate again after this time"
+        "--max-reauth",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="clients must authenticate again after this time",
     )
-    group.add_argument("--tls-cert", metavar="FILE", help="clients use TLS; certificate of the brokers (PEM)")
+    group.add_argument("--tls-cert", metavar="FILE", help="clients must use TLS; certificate of the brokers (PEM)")
     group.add_argument("--tls-key", metavar="FILE", help="its private key, unless it is in the same file")
     group.add_argument(
         "--tls-client-ca",
         metavar="FILE",
-        help="clients need a certificate that is signed by one of these; its subject is the principal",
+        help="clients need a certificate signed by one of these authorities; its subject is the principal",
     )
-    group.add_argument("--acls", action="store_true", help="ACLs hold, as with Kafka's StandardAuthorizer")
+    group.add_argument("--acls", action="store_true", help="enforce ACLs, as Kafka's StandardAuthorizer does")
     group.add_argument(
         "--super-user",
         action="append",
         default=[],
         metavar="NAME",
-        help="may do everything: a user, or a principal such as User:CN=admin",
+        help="a user, or a principal such as User:CN=admin, that may do everything",
     )
     group.add_argument(
-        "--allow-without-acls", action="store_true", help="everybody may use resources that no ACL is about"
+        "--allow-without-acls", action="store_true", help="allow all clients to use resources without ACLs"
     )
 
 
@@ -381,7 +385,7 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assignor",
         metavar="NAME",
-        help="places replicas, as that of kwire place; unless given, rack-aware, or with --profile KIP-879 "
+        help="assignor that places replicas, as for kwire place; default: rack-aware, or with --profile KIP-879 "
         "multi-level, which needs a rack such as /DC1/R1 for each broker",
     )
     parser.add_argument(

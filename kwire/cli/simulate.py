@@ -40,7 +40,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire simulate                             KIP-112's scenarios, one by one\n"
         "  kwire simulate create=orders:1,2 fail=1:/a -w failed.pcap\n"
         "  kwire simulate create fail restart --racks a,b,a --behaviour released\n"
-        f"\nSteps, each with what it is about or with a default:\n{_wrapped(texts)}\n",
+        f"\nSteps; the part after = is optional:\n{_wrapped(texts)}\n",
         simulate,
     )
     parser.add_argument("steps", nargs="*", metavar="STEP", help=f"played in order; {' '.join(DEFAULT)} unless given")

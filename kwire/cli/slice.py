@@ -34,8 +34,9 @@ def add_parser(commands: Any, about: str) -> None:
         about,
         "  kwire slice big.pcap --where 'latency > 1s' -w slow.pcap\n"
         "  kwire slice big.pcap --api Fetch --client 'app-*' -w fetches.pcap\n"
-        "\nA request comes with its response, and a response with its request, so that the\n"
-        "part decodes as the whole did. Addresses, ports and times stay.\n",
+        "\nThe slice has the response of each selected request, and the request of each\n"
+        "selected response, so it decodes as the whole capture did. Addresses, ports and\n"
+        "times stay.\n",
         run,
     )
     add_files(parser)

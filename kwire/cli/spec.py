@@ -26,7 +26,7 @@ def add_parser(commands: Any, about: str) -> None:
     command = add_command(
         actions,
         "check",
-        "say whether message specs are valid, and what to write instead",
+        "check message specs, and suggest corrections",
         "  kwire spec check MetadataRequest.json\n"
         "  kwire spec check ~/kafka/clients/src/main/resources/common/message\n",
         check,

@@ -165,7 +165,7 @@ def add_parser(commands: Any, about: str) -> None:
         metavar="RELEASE",
         help="list clients that use apis or versions that this release does not support; exit 1 if there are any",
     )
-    parser.add_argument("--follow", action="store_true", help="count on as FILE grows, until Ctrl-C")
+    parser.add_argument("--follow", action="store_true", help="keep counting as FILE grows, until Ctrl-C")
     parser.add_argument("--latency", action="store_true", help="exact percentiles of the time to the response")
     parser.add_argument(
         "--slow", nargs="?", const="", metavar="N", help="list the N slowest requests, 10 by default, with their frames"

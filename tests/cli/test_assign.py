@@ -172,4 +172,4 @@ def test_groups_of_a_dump_as_text_and_json(capsys: pytest.CaptureFixture[str]) -
     assert main(["cluster", "--group", "nobody", DUMP]) == 2
     assert "nobody" in capsys.readouterr().err
     assert main(["cluster", "--groups", str(ROOT / "fixtures/dumps/kafka-4.4-metadata.bin")]) == 2
-    assert "no message tells of a consumer group" in capsys.readouterr().err
+    assert "no message describes a consumer group" in capsys.readouterr().err

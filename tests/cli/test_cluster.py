@@ -39,7 +39,7 @@ def test_what_cannot_be_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cluster", DUMP, DUMP, "--at", "3"]) == 2
     done = ran("cluster", "-", data=request(1))
     assert done.returncode == 2
-    assert b"no message tells of a cluster" in done.stderr
+    assert b"no message describes a cluster" in done.stderr
 
 
 def test_a_live_broker(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,7 +162,7 @@ def test_options_that_would_be_ignored_are_refused(
     assert main(["cluster", PCAP, *options]) == 2
     assert words in capsys.readouterr().err
     assert main(["cluster", PCAP, "--at", "06:00:00"]) == 2
-    assert "no message tells of a cluster before 06:00:00" in capsys.readouterr().err
+    assert "no message describes a cluster before 06:00:00" in capsys.readouterr().err
     assert main(["cluster", PCAP, "--at", "noon"]) == 2
     assert "--at" in capsys.readouterr().err
 
