@@ -1,7 +1,7 @@
-"""Administrators' requests: CreateReplicaAssignment (KIP-879), the cluster as Metadata and DescribeCluster describe it,
-and plans of replicas carried out on a live cluster: created, reassigned in batches, followed, called off (KIP-455).
+"""Administrators' requests: CreateReplicaAssignment (KIP-879), the cluster's state from Metadata and DescribeCluster,
+and plans for replicas on a live cluster: applied in batches, monitored and cancelled (KIP-455).
 
-A plan names topics and partitions; how it was made plays no part, and the caller waits between the steps.
+A plan lists the replicas of partitions. The caller waits between the steps.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ Members = dict[str, Any] | Callable[[int], dict[str, Any]]  # of a request as JS
 
 
 class Admin:
-    """Asks one broker.
+    """Sends an administrator's requests to one broker.
 
     Args:
-        address: where it listens: an `Address`, or a text such as `localhost:9092`.
-        timeout: seconds to wait for the connection, and for each portion of an answer.
-        security: TLS and SASL; neither unless given.
+        address: the broker's address: an `Address`, or text such as `localhost:9092`.
+        timeout: seconds to wait for the connection, and for each portion of a response.
+        security: TLS and SASL; by default neither.
 
     Raises:
-        CallError: the text is no address, nothing listens there, or it does not answer in time, or TLS or SASL fail.
+        CallError: the text is no address, nothing listens there, the broker does not respond in time, or TLS or SASL
+            fails.
 
     >>> Admin("localhost:9092:1")
     Traceback (most recent call last):
@@ -62,21 +63,21 @@ class Admin:
         force_simple_assignment: bool = False,
         timeout_ms: int = DEFAULT_TIMEOUT_MS,
     ) -> Assignment:
-        """Ask where replicas would be placed (KIP-879); nothing is created.
+        """Return where the cluster would place replicas (KIP-879); nothing is created.
 
         Args:
-            num_partitions: how many partitions; they are numbered from 0.
-            replication_factor: replicas of each.
+            num_partitions: the number of partitions; they are numbered from 0.
+            replication_factor: the number of replicas of each partition.
             node_ids: ids of the brokers to choose from; empty means all live brokers.
-            force_simple_assignment: without the broker's assignor, and without racks.
-            timeout_ms: after which the broker gives up.
+            force_simple_assignment: whether to ignore the broker's assignor and racks.
+            timeout_ms: milliseconds after which the broker gives up.
 
         Returns:
-            For each partition the ids of its brokers, the preferred leader first.
+            The broker ids of each partition, the preferred leader first.
 
         Raises:
             ReplicaAssignmentRefused: the broker refused, with an empty array; the text names the possible causes.
-            CallError: the connection broke, or no answer came in time; or the broker does not serve this draft.
+            CallError: the connection broke, no response arrived in time, or the broker does not support this draft.
         """
         call = asking(num_partitions, replication_factor, node_ids, force_simple_assignment, timeout_ms)
         answer = self._broker.ask(codec_in(self._broker.catalog, "CreateReplicaAssignmentRequest", 0), call.request)
@@ -85,19 +86,20 @@ class Admin:
 
 
 def ask_cluster(broker: BrokerConnection) -> ClusterState:
-    """Ask a broker for brokers, racks and partitions; as `ask_model`."""
+    """Ask a broker for brokers, racks and partitions; see `ask_model`."""
     return ask_model(broker).state()
 
 
 def ask_model(broker: BrokerConnection) -> ClusterModel:
-    """Ask a broker for brokers, racks, partitions, reassignments and configs, each broker for its log directories.
+    """Ask a broker for brokers, racks, partitions, reassignments and configs, and each broker for its log directories.
 
     Args:
         broker: a connection to any broker of the cluster.
 
     Raises:
-        CallError: it breaks off, is too slow, or speaks no Metadata that is known here.
-        DecodeError: an answer does not decode.
+        CallError: the connection breaks, the broker is too slow, or it supports no version of Metadata that kwire
+            supports.
+        DecodeError: a response does not decode.
     """
     model = ClusterModel()
     if not _ask(broker, model, "MetadataRequest", _of_all_topics):
@@ -113,7 +115,7 @@ def ask_model(broker: BrokerConnection) -> ClusterModel:
 
 
 def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
-    """Ask for eligible leader replicas (KIP-966), in as many pages as it takes."""
+    """Ask for eligible leader replicas (KIP-966), page by page."""
     topics = [{"name": name} for name in sorted(model.state().topics)]
     cursor: dict[str, Any] | None = None
     while topics:
@@ -126,7 +128,7 @@ def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
 
 
 def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
-    """Ask for the configs of all topics, some at a time, and for the default of all brokers."""
+    """Ask for the configs of all topics, in batches, and for the brokers' default configs."""
     names = sorted(model.state().topics)
     asked = [(ConfigResourceType.BROKER, ""), *((ConfigResourceType.TOPIC, name) for name in names)]
     for start in range(0, len(asked), TOPICS):
@@ -136,7 +138,7 @@ def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
 
 
 def _ask_log_dirs(broker: BrokerConnection, model: ClusterModel, where: Address) -> None:
-    """Ask a broker for its log directories; one that does not answer says nothing."""
+    """Ask a broker for its log directories; ignore a broker that does not respond."""
     with suppress(CallError), broker.to(where) as other:
         _ask(other, model, "DescribeLogDirsRequest", {"topics": None})
 
@@ -151,12 +153,12 @@ def _with_fenced_brokers(version: int) -> dict[str, Any]:
 
 
 def _ask(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> bool:
-    """Ask in the newest version, and give the answer to a model. Returns whether it had an answer."""
+    """Send a request in the newest version, and apply the response to a model. Returns whether the broker responded."""
     return _answer(broker, model, name, members) is not None
 
 
 def _answer(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> Any:
-    """Return the answer; None if there is none, or it is a refusal."""
+    """Return the response; None if the broker did not respond, or refused the request."""
     version = broker.newest(name)
     if version is None:
         return None
@@ -178,22 +180,22 @@ HARMLESS = {"ELECTION_NOT_NEEDED", "NO_REASSIGNMENT_IN_PROGRESS"}
 
 
 class Cluster(Protocol):
-    """What carries requests to the brokers of a cluster."""
+    """An interface that sends requests to the brokers of a cluster."""
 
     def state(self) -> ClusterState:
-        """Return brokers and partitions as they are now."""
+        """Return the current brokers and partitions."""
 
     def ask(self, name: str, members: Mapping[str, Any], node_id: int | None = None) -> Any:
-        """Send a request to a broker, or to the controller, and return the message that answers it."""
+        """Send a request to a broker, or to the controller, and return the response message."""
 
 
 class LiveCluster:
-    """A cluster behind the address of one of its brokers; the others are connected to when they are asked.
+    """A live cluster, found through one of its brokers; connects to the others with the first request to them.
 
     Args:
-        address: of any broker.
-        timeout: seconds to wait for a connection, and for each portion of an answer.
-        security: TLS and SASL; neither unless given.
+        address: the address of any broker.
+        timeout: seconds to wait for a connection, and for each portion of a response.
+        security: TLS and SASL; by default neither.
     """
 
     def __init__(self, address: Address, timeout: float = 10.0, security: Security = PLAINTEXT) -> None:
@@ -210,24 +212,24 @@ class LiveCluster:
             connection.close()
 
     def state(self) -> ClusterState:
-        """Return brokers and partitions as they are now.
+        """Return the current brokers and partitions.
 
         Raises:
-            CallError, DecodeError: as `ask_cluster`.
+            CallError, DecodeError: see `ask_cluster`.
         """
         self._known = ask_cluster(self._first)
         return self._known
 
     def ask(self, name: str, members: Mapping[str, Any], node_id: int | None = None) -> Any:
-        """Send a request in the newest version that both sides know.
+        """Send a request in the newest version that both sides support, and return the response message.
 
         Args:
-            name: such as `AlterPartitionReassignmentsRequest`.
-            members: its fields, in Kafka's JSON; those that the version lacks are left out.
-            node_id: the broker to ask; the controller unless given.
+            name: the request, such as `AlterPartitionReassignmentsRequest`.
+            members: the fields, in Kafka's JSON; fields that the version lacks are left out.
+            node_id: the broker to ask; by default the controller.
 
         Raises:
-            CallError: no answer came, or the broker does not know the request.
+            CallError: no response arrived, or the broker does not support the request.
         """
         connection = self._connection(self._known.controller_id if node_id is None else node_id)
         version = connection.newest(name)
@@ -250,10 +252,10 @@ class LiveCluster:
 
 
 def ask_sizes(cluster: Cluster, state: ClusterState) -> dict[Key, int]:
-    """Ask all brokers how many bytes their replicas have (DescribeLogDirs); the largest replica counts.
+    """Return the size of each partition in bytes, from DescribeLogDirs of all brokers; the largest replica counts.
 
     Raises:
-        CallError: a broker does not answer.
+        CallError: a broker does not respond.
     """
     sizes: dict[Key, int] = {}
     for node_id in state.brokers or {}:
@@ -269,7 +271,7 @@ def ask_sizes(cluster: Cluster, state: ClusterState) -> dict[Key, int]:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a plan is: partitions that are as planned, that are on their way, and all others."""
+    """The progress of a plan: partitions that are as planned, that are being reassigned, and all others."""
 
     done: list[Key] = field(default_factory=list)
     moving: list[Key] = field(default_factory=list)
@@ -277,12 +279,12 @@ class Progress:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all is as planned."""
+        """Whether all partitions are as planned."""
         return not self.moving and not self.waiting
 
 
 def under_way(cluster: Cluster) -> dict[Key, list[int]]:
-    """Return the partitions that are being reassigned, with the replicas that they are to have."""
+    """Return the partitions that are being reassigned, with their target replicas."""
     message = _checked(cluster.ask("ListPartitionReassignmentsRequest", {"topics": None}))
     return {
         (topic.name, one.partition_index): [each for each in one.replicas if each not in one.removing_replicas]
@@ -295,9 +297,9 @@ def progress_of(cluster: Cluster, plan: Plan, state: ClusterState | None = None)
     """Compare a plan with the cluster as it is now.
 
     Args:
-        cluster: is asked.
-        plan: the replicas that partitions are to have.
-        state: the cluster, if it was asked just before.
+        cluster: the cluster to ask.
+        plan: the target replicas of partitions.
+        state: the cluster's state, if it was just read.
     """
     state, found = state or cluster.state(), Progress()
     moving = under_way(cluster)
@@ -318,19 +320,19 @@ def apply_plan(
     batch: int = 100,
     throttle: int | None = None,
 ) -> Progress:
-    """Make a cluster as planned: topics and partitions are created, others are reassigned, batch by batch.
+    """Carry out a plan: create missing topics and partitions, and reassign others, batch by batch.
 
-    What is as planned already is passed over, so that a run that was broken off can be repeated.
+    Partitions that are already as planned are skipped, so an interrupted run can be repeated.
 
     Args:
-        cluster: is changed.
-        plan: the replicas that partitions are to have.
-        wait: called while a batch is under way, as often as it returns.
+        cluster: the cluster to change.
+        plan: the target replicas of partitions.
+        wait: called repeatedly while a batch is in progress; returns when progress should be checked again.
         batch: how many partitions are reassigned at a time.
-        throttle: bytes a second that a broker may copy; taken away at the end.
+        throttle: bytes per second that a broker may copy; removed at the end.
 
     Raises:
-        CallError: a broker refuses something, or does not answer.
+        CallError: a broker refuses a request, or does not respond.
     """
     state = cluster.state()
     current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
@@ -350,10 +352,10 @@ def apply_plan(
 
 
 def cancel_plan(cluster: Cluster, plan: Plan) -> list[Key]:
-    """Call off what is under way of a plan, and return it: these partitions keep the replicas that they had.
+    """Cancel the reassignments of a plan, and return their partitions, which keep their previous replicas.
 
     Raises:
-        CallError: a broker refuses it, or does not answer.
+        CallError: a broker refuses this, or does not respond.
     """
     cluster.state()
     moving = under_way(cluster)
@@ -364,13 +366,13 @@ def cancel_plan(cluster: Cluster, plan: Plan) -> list[Key]:
 
 
 def set_throttle(cluster: Cluster, plan: Plan, current: Plan, rate: int) -> None:
-    """Limit the bytes a second that brokers copy for a plan, as kafka-reassign-partitions --throttle does.
+    """Limit the bytes per second that brokers copy for a plan, as kafka-reassign-partitions --throttle does.
 
     Args:
-        cluster: is changed: configs of all its brokers, and of the topics of the plan.
-        plan: the replicas that partitions are to have.
-        current: those that they have.
-        rate: bytes a second, of each broker.
+        cluster: the cluster; the configs of all its brokers and of the plan's topics are changed.
+        plan: the target replicas of partitions.
+        current: the current replicas of partitions.
+        rate: bytes per second, for each broker.
     """
     lists: dict[str, tuple[list[str], list[str]]] = {}
     for (topic, index), replicas in plan.items():
@@ -387,10 +389,10 @@ def set_throttle(cluster: Cluster, plan: Plan, current: Plan, rate: int) -> None
 
 
 def remove_throttle(cluster: Cluster, plan: Plan) -> CallError | None:
-    """Take away the throttles of a plan's topics, and of all brokers; there need not be any.
+    """Remove the throttles of a plan's topics and of all brokers, if they have any.
 
     Returns:
-        The first refusal, if there are any: what is left of throttles is there still.
+        The first refusal, after which some throttles remain; None if all were removed.
     """
     resources: list[tuple[int, str, tuple[str, str], int | None]] = [
         (BROKER, str(node_id), RATES, node_id) for node_id in cluster.state().brokers or {}
@@ -419,7 +421,7 @@ def _configure(
 
 
 def _create(cluster: Cluster, new: Plan, current: Plan) -> None:
-    """Create topics, and partitions of those that are there."""
+    """Create topics, and additional partitions of existing topics."""
     known = {topic for topic, _ in current}
     for topic, rows in _by_topic(new):
         rows = sorted(rows)
@@ -461,7 +463,7 @@ def _alter(cluster: Cluster, replicas: Mapping[Key, Sequence[int] | None]) -> No
 
 
 def _elect(cluster: Cluster, plan: Plan) -> None:
-    """Let preferred leaders lead where others do."""
+    """Elect the preferred leaders of partitions that others lead."""
     state = cluster.state()
     keys = [
         (one.topic, one.index)
@@ -491,7 +493,7 @@ def _checked(message: Any) -> Any:
 
 
 def _check(row: Any, what: str) -> None:
-    """Raise where a row of an answer has an error code."""
+    """Raise CallError if a row of a response has an error code."""
     code = getattr(row, "error_code", 0)
     if code and ErrorCode(code).name not in HARMLESS:
         words = getattr(row, "error_message", None)

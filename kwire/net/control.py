@@ -1,9 +1,9 @@
-"""Control of a served cluster while it runs: rules, brokers, leaders, disks, the clock; and what happened. Over HTTP
-too, on this machine only, with KIP-112's metrics for Prometheus.
+"""Control of a running served cluster: rules, brokers, leaders, disks, the clock, and recorded frames. Also over HTTP,
+on this machine only, with KIP-112's metrics for Prometheus.
 
-Every operation takes and returns what JSON has, so that it can be asked for by `POST /OPERATION`. Bytes are text where
-they are UTF-8, and `{"base64": "..."}` otherwise; both are read. Metrics have the names that Prometheus's JMX exporter
-gives Kafka's MBeans.
+Every operation takes and returns JSON values, so that `POST /OPERATION` can request it. Bytes are text if they are
+UTF-8, and `{"base64": "..."}` otherwise; both forms are accepted. Metrics have the names that Prometheus's JMX
+exporter gives Kafka's MBeans.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ OPERATIONS = frozenset(
 
 
 class Control:
-    """Operations on a cluster that is served. Each method is an operation; those that wait are coroutines.
+    """Operations on a served cluster. Each method is an operation; methods that wait are coroutines.
 
     Args:
-        serving: the cluster, on sockets. All methods are to be called in its event loop.
-        noted: what an operator would have read so far.
+        serving: the cluster, on sockets. All methods must be called in its event loop.
+        noted: the messages for the operator so far.
     """
 
     def __init__(self, serving: Serving, noted: Sequence[str]) -> None:
@@ -68,13 +68,13 @@ class Control:
         is_recorded: bool = True,
         tls: SSLContext | None = None,
     ) -> Control:
-        """Make what serves a cluster, and controls it.
+        """Return the control of a cluster that it begins to serve.
 
         Args:
-            cluster: what answers.
-            note: is given what an operator wants to know, which is kept in any case.
+            cluster: the cluster to serve.
+            note: called with messages for the operator, which are also kept.
             is_recorded: whether frames are kept.
-            tls: clients are to use TLS, with this.
+            tls: the TLS settings, if clients must use TLS.
         """
         noted: deque[str] = deque(maxlen=MOST_NOTES)
 
@@ -86,7 +86,7 @@ class Control:
         return cls(Serving(cluster, keep, recorded=Recorder() if is_recorded else None, tls=tls), noted)
 
     async def do(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Do an operation by its name, and return what it returns; raises ValueError if there is none of this name."""
+        """Perform an operation by name and return its result; raises ValueError for an unknown name."""
         if operation not in OPERATIONS:
             raise ValueError(f"there is no operation {operation!r}; operations are {', '.join(sorted(OPERATIONS))}")
         done = getattr(self, operation)(**arguments)
@@ -95,7 +95,7 @@ class Control:
     # Rules
 
     def add_rule(self, *, action: str, error: str | int | None = None, **fields: Any) -> int:
-        """Let a rule hold; returns its number. The fields are those of `kwire.broker.faults.Rule`."""
+        """Add a rule; returns its number. The fields are the attributes of `kwire.broker.faults.Rule`."""
         if action not in faults.ACTIONS:
             raise ValueError(f"{action!r} is no action; actions are {', '.join(faults.ACTIONS)}")
         if isinstance(fields.get("answer"), dict) and fields.get("api"):
@@ -113,7 +113,7 @@ class Control:
         return codec(f"{api}Response", spec.last).from_json(value, defaults=True)
 
     def remove_rule(self, rule: int) -> None:
-        """Let a rule hold no longer; its count stays."""
+        """Remove a rule; its count remains available."""
         self._cluster.rules.remove(self._rule(rule))
 
     def clear_rules(self) -> None:
@@ -121,7 +121,7 @@ class Control:
         self._cluster.rules.clear()
 
     def hits(self, rule: int) -> int:
-        """Return to how many requests a rule applied."""
+        """Return the number of requests to which a rule has applied."""
         return self._rule(rule).hits
 
     def _rule(self, number: int) -> Rule:
@@ -132,7 +132,7 @@ class Control:
     # Brokers and the network
 
     async def stop_broker(self, broker: int) -> None:
-        """Stop a broker: its connections end, and others lead."""
+        """Stop a broker: its connections close, and other brokers lead its partitions."""
         self._node(broker)
         self._cluster.stop(broker)
         self.serving.settle()
@@ -150,26 +150,26 @@ class Control:
         bytes_per_second: float | None = None,
         is_cut: bool = False,
     ) -> None:
-        """Set what the network between clients and a broker, or all brokers, is like."""
+        """Set the quality of the network between clients and a broker, or all brokers."""
         if delay < 0 or (bytes_per_second is not None and bytes_per_second <= 0):
             raise ValueError("a delay is not negative, and a rate is above 0")
         for node_id in self._cluster.controller.nodes if broker is None else [self._node(broker).node_id]:
             self.serving.set_network(node_id, Network(delay, bytes_per_second, is_cut))
 
     def isolate_broker(self, broker: int) -> None:
-        """Cut a broker off from clients and from the other brokers: others lead, and its connections hang."""
+        """Cut a broker off from clients and from the other brokers: other brokers lead, and its connections hang."""
         self.set_network(broker, is_cut=True)
         self._cluster.stop(broker)
         self.serving.settle()
 
     def rejoin_broker(self, broker: int) -> None:
-        """Let a broker that was isolated catch up and serve again."""
+        """Reconnect an isolated broker; it catches up and serves again."""
         self._cluster.start(self._node(broker).node_id)
         self.set_network(broker)
         self.serving.settle()
 
     def kill_connections(self, broker: int | None = None, client: str | None = None) -> int:
-        """Reset connections, to a broker or of a client id; returns how many."""
+        """Reset connections to a broker or of a client id; returns how many."""
         return self.serving.reset(broker, client)
 
     def _node(self, broker: int) -> Any:
@@ -199,17 +199,17 @@ class Control:
         self.serving.settle()
 
     def move_leader(self, topic: str, partition: int, broker: int) -> None:
-        """Let another replica in sync lead."""
+        """Move the leadership of a partition to another in-sync replica."""
         self._cluster.lead(self._partition(topic, partition), self._node(broker).node_id)
         self.serving.settle()
 
     def shrink_isr(self, topic: str, partition: int, brokers: Sequence[int]) -> None:
-        """Take replicas out of sync."""
+        """Remove replicas from the ISR."""
         self._cluster.shrink(self._partition(topic, partition), brokers)
         self.serving.settle()
 
     def expand_isr(self, topic: str, partition: int) -> None:
-        """Let all replicas that are online catch up, and be in sync."""
+        """Make all online replicas catch up and join the ISR."""
         self._cluster.expand(self._partition(topic, partition))
         self.serving.settle()
 
@@ -240,15 +240,15 @@ class Control:
         return [one.path for one in self._node(broker).log_dirs]
 
     def fail_log_dir(self, broker: int, log_dir: int | str) -> None:
-        """Let a log directory fail, as if its disk did (KIP-112)."""
+        """Make a log directory fail as if its disk had failed (KIP-112)."""
         self.serving.fail(self._log_dir(broker, log_dir))
 
     def fill_log_dir(self, broker: int, log_dir: int | str) -> None:
-        """Let the disk of a log directory be full: the next write to it fails, and takes it offline as in Kafka."""
+        """Fill the disk of a log directory: the next write to it fails and takes it offline, as in Kafka."""
         self._log_dir(broker, log_dir).is_full = True
 
     def heal_log_dir(self, broker: int, log_dir: int | str) -> None:
-        """Let a log directory work again; its replicas catch up. In Kafka that takes a restart of the broker."""
+        """Repair a log directory; its replicas catch up. In Kafka this requires a restart of the broker."""
         found = self._log_dir(broker, log_dir)
         self._cluster.heal(found)
         self.serving.settle()
@@ -265,24 +265,24 @@ class Control:
     # The clock, and states
 
     def advance(self, seconds: float, keep_connected: bool = True) -> None:
-        """Move the clock on: sessions, transactions, retention and long polls see it."""
+        """Advance the clock, which affects sessions, transactions, retention and long polls."""
         if seconds < 0:
             raise ValueError("the clock moves forward only")
         self.serving.advance(seconds, keep_connected=keep_connected)
 
     def group_state(self, group: str) -> str:
-        """Return the state of a group in Kafka's words; `Dead` where there is none."""
+        """Return the state of a group by Kafka's name; `Dead` if the group does not exist."""
         found = self._cluster.groups.find(group)
         return NO_GROUP if found is None else str(found.state.value)
 
     def committed(self, group: str, topic: str, partition: int) -> int:
-        """Return the offset that a group has committed; -1 where there is none."""
+        """Return the offset that a group has committed for a partition; -1 if it has committed none."""
         found, of = self._cluster.groups.find(group), self._cluster.controller.known(topic)
         commit = found.commits.get(topic, partition, of.topic_id) if found is not None else None
         return -1 if commit is None else commit.offset
 
     def notes(self) -> list[str]:
-        """Return what an operator would have read, such as refused connections and failed directories."""
+        """Return the messages for the operator so far, such as refused connections and failed directories."""
         return list(self._noted)
 
     # Records
@@ -305,7 +305,7 @@ class Control:
         return int(outcome.base_offset)
 
     def records(self, topic: str, partition: int | None = None) -> list[Record]:
-        """Return the records of a topic, partition after partition; those of aborted transactions too."""
+        """Return the records of a topic, partition by partition, including records of aborted transactions."""
         found = self._cluster.controller.known(topic).partitions
         chosen = found if partition is None else [self._partition(topic, partition)]
         rows: list[Record] = []
@@ -321,11 +321,11 @@ class Control:
     # What happened
 
     def frames(self, api: str | None = None, client: str | None = None) -> list[Result]:
-        """Return the requests and responses so far, decoded, in the order in which they were read and written."""
+        """Return the decoded requests and responses so far, in the order in which they were read and written."""
         return chosen(decode_frames(self.serving.recorded.frames(), self._cluster.catalog), api, client)
 
     def capture(self) -> bytes:
-        """Return all frames so far as a pcap file, as `kwire decode` and Wireshark read it."""
+        """Return all frames so far as a pcap file, for `kwire decode` and Wireshark."""
         stream = io.BytesIO()
         from ..capture.writer import CaptureWriter  # here: serve starts sooner
 
@@ -336,7 +336,7 @@ class Control:
         return stream.getvalue()
 
     def forget_frames(self) -> None:
-        """Forget the frames so far."""
+        """Discard the frames so far."""
         self.serving.recorded.clear()
 
 
@@ -363,11 +363,11 @@ COUNT_PATIENCE = 5.0  # seconds in which the cluster is to be counted
 
 
 class ControlServer:
-    """Answers HTTP requests, in threads; operations are done in the event loop of the cluster.
+    """Serves HTTP requests in threads; operations run in the event loop of the cluster.
 
     Args:
-        control: does the operations.
-        port: where to listen on 127.0.0.1; 0 is a free port.
+        control: performs the operations.
+        port: the port on 127.0.0.1; 0 for any free port.
 
     Raises:
         CallError: the port is taken.
@@ -385,12 +385,12 @@ class ControlServer:
         threading.Thread(target=self._server.serve_forever, name="kwire control", daemon=True).start()
 
     def do(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Do an operation in the event loop, and wait for its result."""
+        """Perform an operation in the event loop, and return its result."""
         done = self._control.do(operation, _read_bytes(operation, arguments))
         return asyncio.run_coroutine_threadsafe(done, self._loop).result(PATIENCE)
 
     def close(self) -> None:
-        """Answer no more requests."""
+        """Stop serving requests."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -399,12 +399,12 @@ class _Handler(BaseHTTPRequestHandler):
     owner: ControlServer
 
     def do_GET(self) -> None:
-        """Say which operations there are."""
+        """List the operations."""
         if self._is_local():
             self._send(200, "text/plain; charset=utf-8", operations().encode())
 
     def do_POST(self) -> None:
-        """Do an operation."""
+        """Perform an operation."""
         if not self._is_local():
             return
         try:
@@ -421,7 +421,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_json(200, {"result": result})
 
     def _is_local(self) -> bool:
-        """Refuse what a web page sends: a browser names the page's origin, or another host than this machine."""
+        """Return False for a request sent by a web page: the browser names the page's origin, or a host other than this
+        machine."""
         host = self.headers.get("Host", "").rpartition(":")[0]
         if host in LOOPBACK and "Origin" not in self.headers:
             return True
@@ -443,7 +444,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def operations() -> str:
-    """Return the operations with their arguments, one on a line, as text."""
+    """Return the operations with their arguments as text, one per line."""
     lines = ["POST /OPERATION with its arguments as a JSON object, such as {}; GET / is this list.", ""]
     for name in sorted(OPERATIONS):
         method = getattr(Control, name)
@@ -472,7 +473,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _read_bytes(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn keys, values and headers of records into bytes."""
+    """Convert keys, values and headers of records to bytes."""
     if operation != "produce" or not isinstance(rows := arguments.get("records"), list):
         return dict(arguments)
     return {**arguments, "records": [_record(row) for row in rows]}
@@ -492,10 +493,10 @@ def _bytes(value: Any) -> bytes | None:
 
 
 class ControlClient:
-    """Asks a `ControlServer` for operations.
+    """Requests operations from a `ControlServer`.
 
     Args:
-        url: where it listens.
+        url: the URL of the server.
     """
 
     def __init__(self, url: str) -> None:
@@ -503,11 +504,11 @@ class ControlClient:
         self._address = Address(host, int(port))
 
     def do(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Do an operation, and return its result as `Control.do` does.
+        """Perform an operation, and return its result, as `Control.do` does.
 
         Raises:
-            ValueError: it is refused.
-            CallError: nothing listens there any more.
+            ValueError: the server refuses the operation.
+            CallError: the server no longer listens.
         """
         if any(callable(value) for value in arguments.values()):
             raise ValueError("a function cannot go to another process; use a cluster without process=True")
@@ -566,11 +567,11 @@ class MetricsServer:
     """Serves the metrics on a port of this machine, in a thread of its own.
 
     Args:
-        cluster: what is counted, in the event loop that is running.
-        port: 0 for any free one.
+        cluster: the cluster to measure, in the running event loop.
+        port: the port; 0 for any free port.
 
     Attributes:
-        url: where the metrics are.
+        url: the URL of the metrics.
 
     Raises:
         MissingExtra: prometheus_client is not installed.
@@ -592,7 +593,7 @@ class MetricsServer:
         self.url: str = f"http://{HOST}:{self._server.server_port}/metrics"
 
     def describe(self) -> list[Any]:
-        """Return no descriptions: the registry asks for them while it registers, when nothing can be counted."""
+        """Return no descriptions, because the registry asks for them at registration, before metrics can be counted."""
         return []
 
     def collect(self) -> Iterator[Any]:

@@ -1,7 +1,8 @@
-"""Log directories as Kafka's: a folder a partition, segments named after their first offset, record batches inside.
+"""Log directories in Kafka's format: a folder per partition, with segments of record batches named after their first
+offset.
 
-Knows files and batches by their headers; knows no topics' meaning. No file stays open. What is written is the system's
-to keep, but for logs with `flush.messages` or `flush.ms`, as in Kafka.
+This module handles files and the headers of batches, but not the contents of topics. It keeps no file open. As in
+Kafka, the operating system decides when data reaches the disk, except for logs with `flush.messages` or `flush.ms`.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class FileStore:
     """The segments of one partition.
 
     Args:
-        folder: where they are.
-        segment_bytes: at which size a new one is begun.
-        prefix: what names of files begin with.
+        folder: the folder of the segments.
+        segment_bytes: the size at which a new segment begins.
+        prefix: the prefix of file names.
     """
 
     def __init__(self, folder: Path, segment_bytes: int = SEGMENT, prefix: str = "") -> None:
@@ -55,7 +56,7 @@ class FileStore:
         self._is_new = False  # whether the folder has an entry that was not flushed
 
     def append(self, data: bytes, base_offset: int) -> Place:
-        """Write a batch; begins a new segment when the last one is full. One that is empty gets another name."""
+        """Write a batch, in a new segment if the last one is full. An empty last segment is renamed instead."""
         if self._active >= 0 and not self._size and self._active != base_offset:
             self._file(self._active).unlink(missing_ok=True)
             self._active = -1
@@ -67,7 +68,7 @@ class FileStore:
         return place
 
     def _write(self, data: bytes) -> None:
-        """Write at the end of the log, over bytes that an earlier failure may have left there."""
+        """Write at the end of the log, over any bytes that an earlier failure left there."""
         path = self._file(self._active)
         stream = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0) | (0 if self._size else os.O_CREAT), 0o644)
         try:
@@ -84,7 +85,7 @@ class FileStore:
             os.close(stream)
 
     def read(self, places: Sequence[Place]) -> bytes:
-        """Read batches that follow one another, each segment in one go."""
+        """Read consecutive batches, with one read per segment."""
         spans: dict[int, list[int]] = {}
         for segment, position, size in places:
             spans.setdefault(segment, [position, 0])[1] += size
@@ -99,7 +100,7 @@ class FileStore:
         return data
 
     def batches(self) -> Iterator[Found | Damage]:
-        """Give the batches that are there; raises OSError if one is of an old format."""
+        """Yield the stored batches; raises OSError if one has an old format."""
         starts = self._starts()
         if not starts and not self.prefix:
             yield Damage("no segment is there")
@@ -124,7 +125,7 @@ class FileStore:
             raise OSError(EINVAL, "only record batches of magic 2 are served", str(path)) from None
 
     def size(self) -> int:
-        """Return the bytes of all segments."""
+        """Return the size of all segments in bytes."""
         return sum(self._file(start).stat().st_size for start in self._starts())
 
     def drop_before(self, offset: int) -> None:
@@ -134,7 +135,7 @@ class FileStore:
                 self._file(start).unlink()
 
     def truncate(self, last: Place | None) -> None:
-        """Delete what is behind a place; of no place there is an empty segment left."""
+        """Delete everything after a position; None deletes all batches and leaves an empty segment."""
         segment, position, size = last or (0, 0, 0)
         for start in reversed(self._starts()):
             if start > segment or last is None:
@@ -147,7 +148,7 @@ class FileStore:
         self._active, self._size = segment, position + size
 
     def roll(self, base_offset: int) -> None:
-        """Begin a new segment, which is empty until something is appended; what was written is flushed, as in Kafka."""
+        """Begin a new, empty segment; the previous data is flushed, as in Kafka."""
         if self._active >= 0 and not self.prefix:
             self.flush()
         self._active, self._size, self._is_new = base_offset, 0, True
@@ -158,8 +159,9 @@ class FileStore:
         return max(self._starts(), default=0)
 
     def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[Place]:
-        """Replace the batches of a segment at once, so that a crash leaves the old or the new ones; delete one that is
-        empty."""
+        """Replace the batches of a segment atomically, so that a crash leaves the old or the new ones; delete the
+        segment if it
+        becomes empty."""
         path = self._file(base_offset)
         if not batches:
             path.unlink()
@@ -175,7 +177,7 @@ class FileStore:
         return [(base_offset, at, end - at) for at, end in pairwise(ends)]
 
     def flush(self) -> None:
-        """Force the last segment to the disk; a journal's folder too, for its entries are the partitions."""
+        """Flush the last segment to the disk; for a journal also its folder, whose entries are the partitions."""
         if self._active >= 0:
             with self._file(self._active).open("r+b") as stream:
                 os.fsync(stream.fileno())
@@ -190,7 +192,7 @@ class FileStore:
         return self.folder / f"{self.prefix}{base_offset:020}.log"
 
     def _starts(self) -> list[int]:
-        """Return the first offsets of the segments that are there."""
+        """Return the first offsets of the existing segments."""
         pattern = re.compile(re.escape(self.prefix) + r"(\d{20})\.log")
         matches = (pattern.fullmatch(path.name) for path in self.folder.iterdir())
         return sorted(int(match[1]) for match in matches if match)
@@ -200,14 +202,15 @@ class FileDisk:
     """A log directory on a disk.
 
     Args:
-        path: the directory; made if it is not there, which raises OSError if it cannot be.
+        path: the directory; it is created if missing. OSError is raised if that fails.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def open(self, topic: str, index: int) -> FileStore:
-        """Return the segments of a partition; a new one has an empty segment, so that a missing one is noticed."""
+        """Return the segments of a partition; a new partition gets an empty segment, so that a missing one can be
+        detected."""
         folder = Path(self.path) / f"{topic}-{index}"
         is_new = not folder.exists()
         store = FileStore(folder)
@@ -216,11 +219,12 @@ class FileDisk:
         return store
 
     def journal(self, name: str) -> FileStore:
-        """Return the files with what the cluster remembers, at the top of the directory."""
+        """Return the files of the cluster's journal, at the top of the directory."""
         return FileStore(Path(self.path), prefix=_JOURNAL.format(name))
 
     def starts(self) -> dict[tuple[str, int], int]:
-        """Return the first offsets of partitions whose records were deleted by a client; raises OSError if the file is
+        """Return the first offsets of partitions whose older records a client has deleted; raises OSError if the file
+        is
         damaged."""
         path = Path(self.path) / _STARTS
         lines = path.read_text("ascii", "replace").splitlines() if path.exists() else []
@@ -231,7 +235,7 @@ class FileDisk:
             raise OSError(EINVAL, "a line has no topic, partition and offset", str(path)) from None
 
     def keep_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
-        """Write the first offsets of partitions, at once."""
+        """Write the first offsets of partitions atomically."""
         rows = [f"{topic} {index} {offset}\n" for (topic, index), offset in starts.items()]
         made = Path(self.path) / f"{_STARTS}.tmp"
         with made.open("w", encoding="ascii") as stream:
@@ -250,7 +254,7 @@ class FileDisk:
         return _property(Path(self.path) / "meta.properties", "cluster.id")
 
     def topic_id(self, topic: str, index: int) -> bytes | None:
-        """Return the topic id that Kafka wrote beside a partition; None if there is none."""
+        """Return the topic id that Kafka wrote into a partition's folder; None if there is none."""
         text = _property(Path(self.path) / f"{topic}-{index}" / "partition.metadata", "topic_id")
         try:
             found = urlsafe_b64decode(f"{text}==")
@@ -259,12 +263,12 @@ class FileDisk:
         return found if len(found) == 16 else None
 
     def set_aside(self, topic: str, index: int) -> None:
-        """Rename the folder of a partition, as Kafka names strays."""
+        """Rename the folder of a partition as Kafka renames stray partitions."""
         folder = Path(self.path) / f"{topic}-{index}"
         folder.rename(folder.with_name(f"{folder.name}.{os.urandom(16).hex()}-stray"))
 
     def partitions(self) -> Iterable[tuple[str, int]]:
-        """Name the partitions by their folders."""
+        """Return the partitions, from the names of their folders."""
         root = Path(self.path)
         if not isinstance(self, ReadOnlyDisk):
             root.mkdir(parents=True, exist_ok=True)
@@ -272,21 +276,22 @@ class FileDisk:
         return sorted((match[1], int(match[2])) for match in matches if match and match[1] not in _NOT_OURS)
 
     def space(self) -> tuple[int, int]:
-        """Return the size of the file system, and what is free."""
+        """Return the size and the free space of the file system, in bytes."""
         total, _, free = shutil.disk_usage(self.path)
         return total, free
 
     def check(self) -> None:
-        """Write a file and delete it, because the failure of a disk without writes goes unnoticed."""
+        """Write and delete a file, to detect a disk failure even if nothing else is written."""
         file = Path(self.path) / _CHECK
         file.write_bytes(b"\0")
         file.unlink()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory's lock file, which has this process's id in it.
+        """Hold the directory's lock file, which contains this process's id.
 
-        It is locked twice: by flock, and by a POSIX lock as Kafka's, so that neither can use the other's directory.
+        The file is locked twice: with flock, and with a POSIX lock as by Kafka, so that kwire and Kafka never share a
+        directory.
 
         Raises:
             CallError: another process holds it.
@@ -315,7 +320,8 @@ class FileDisk:
 
 
 class ReadOnlyStore(FileStore):
-    """The segments of one partition, which are read only: what is appended is in memory, and gone with the process."""
+    """The segments of one partition, which are only read: appended batches are kept in memory until the process
+    ends."""
 
     def __init__(self, folder: Path, prefix: str = "") -> None:
         self.folder, self.segment_bytes, self.prefix = folder, SEGMENT, prefix
@@ -335,7 +341,7 @@ class ReadOnlyStore(FileStore):
         )
 
     def batches(self) -> Iterator[Found | Damage]:
-        """Give the batches that are there, up to where the log was truncated."""
+        """Yield the stored batches, up to where the log was truncated."""
         if self._is_truncated and self._left is None:
             return
         for one in super().batches() if self.folder.is_dir() else ():
@@ -344,7 +350,7 @@ class ReadOnlyStore(FileStore):
                 return
 
     def truncate(self, last: Any | None) -> None:
-        """Remember where the log ends."""
+        """Record where the log ends."""
         self._is_truncated, self._left = True, last
 
     def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[Any]:
@@ -352,10 +358,10 @@ class ReadOnlyStore(FileStore):
         return list(batches)
 
     def drop_before(self, offset: int) -> None:
-        """Do nothing: the log's own index ends where it ends."""
+        """Do nothing: the log's own index has the new start."""
 
     def roll(self, base_offset: int) -> None:
-        """Do nothing: what is appended is in memory."""
+        """Do nothing: appended batches are in memory."""
 
     def flush(self) -> None:
         """Do nothing: nothing was written."""
@@ -365,10 +371,10 @@ class ReadOnlyStore(FileStore):
 
 
 class ReadOnlyDisk(FileDisk):
-    """A log directory on a disk in which nothing is changed, such as that of a real broker. It is not locked."""
+    """A read-only log directory on a disk, such as the directory of a real broker. It is not locked."""
 
     def open(self, topic: str, index: int) -> ReadOnlyStore:
-        """Return the segments of a partition, or nothing if there are none."""
+        """Return the segments of a partition; an empty store if it has none."""
         return ReadOnlyStore(Path(self.path) / f"{topic}-{index}")
 
     def journal(self, name: str) -> ReadOnlyStore:
@@ -395,7 +401,7 @@ class ReadOnlyDisk(FileDisk):
 
 
 def _sync(folder: Path) -> None:
-    """Force the entries of a folder to the disk, as Kafka does for new and renamed files; Windows cannot."""
+    """Flush the entries of a folder to the disk, as Kafka does for new and renamed files; not possible on Windows."""
     if sys.platform == "win32":
         return
     number = os.open(folder, os.O_RDONLY)
@@ -406,7 +412,7 @@ def _sync(folder: Path) -> None:
 
 
 def _in_use(path: str, holder: str) -> CallError:
-    """Say who uses a directory; a number in the lock file may be older than its lock."""
+    """Return the hint about the process that uses a directory; the id in the lock file may be older than the lock."""
     if holder == str(os.getpid()):
         return CallError(path, "this log directory is named twice", "give each broker directories of its own")
     who = f"process {holder}" if holder.isdecimal() and Path(f"/proc/{holder}").exists() else "another process"
@@ -414,7 +420,7 @@ def _in_use(path: str, holder: str) -> CallError:
 
 
 def _property(path: Path, name: str) -> str:
-    """Return a property of a small text file of Kafka's; empty if there is none."""
+    """Return a property from one of Kafka's small text files; empty if missing."""
     try:
         lines = path.read_text("utf-8", "replace")[:_MOST_PROPERTIES].splitlines()
     except FileNotFoundError:
@@ -425,10 +431,10 @@ def _property(path: Path, name: str) -> str:
 
 @contextmanager
 def locked(log_dirs: Iterable[LogDir]) -> Iterator[None]:
-    """Hold the locks of all log directories that are on disks; one that does not work is offline from now on.
+    """Hold the locks of all log directories on disks; a directory that does not work goes offline.
 
     Raises:
-        CallError: another process, or this very one, uses one of them.
+        CallError: another process, or this process, already uses one of the directories.
     """
     with ExitStack() as stack:
         for log_dir in log_dirs:

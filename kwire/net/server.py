@@ -1,8 +1,8 @@
-"""A served cluster on sockets: one listener a broker, and what is sent as the network and the rules let it.
+"""A served cluster on sockets: one listener per broker, with the delays and failures of the network and the rules.
 
-This module has asyncio and the clock; `kwire.broker` makes the responses. One request of a connection is handled at a
-time, and reading stops before its response is sent, so a client makes this process buffer at most one request, one
-portion of the next ones and one response for each connection.
+This module uses asyncio and the clock; `kwire.broker` creates the responses. It handles one request of a connection at
+a time, and stops reading until the response is sent, so it buffers at most one request, one portion of the following
+requests and one response per connection.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ def _end_of(transport: asyncio.Transport, name: str) -> str:
 
 
 async def _made(answer: Any, *values: Any) -> Any:
-    """Return what a rule answers: a response, or what a function, perhaps a coroutine function, makes of the values."""
+    """Return a rule's response: a message, or the result of a function or coroutine function of the values."""
     made = answer(*values) if callable(answer) else answer
     return await made if inspect.isawaitable(made) else made
 
 
 class ServedConnection(asyncio.Protocol):
-    """One client's connection. A task answers requests while there are any: an idle connection has none.
+    """One client's connection. A task handles requests while any are waiting: an idle connection has no task.
 
-    Idle, it takes half the memory that asyncio's streams and a waiting task would (3 kB; by
+    An idle connection takes half the memory of asyncio's streams with a waiting task (3 kB; measured by
     benchmarks/idle_connections.py).
 
     Attributes:
-        waits_since: when it began to wait for a request; None while it has one.
-        task: answers the requests that have come.
+        waits_since: when it began to wait for a request; None while it handles one.
+        task: handles the received requests.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class ServedConnection(asyncio.Protocol):
         self._ended: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for requests."""
+        """Start waiting for requests."""
         assert isinstance(transport, asyncio.Transport)
         self.transport: asyncio.Transport = transport
         self.number: int = self.serving.add(self)
@@ -108,7 +108,8 @@ class ServedConnection(asyncio.Protocol):
         transport.set_write_buffer_limits(PORTION)
 
     def data_received(self, data: bytes) -> None:
-        """Answer what has come; while requests are being answered, keep it, and read no more if it is much."""
+        """Handle received data; while a request is being handled, buffer it, and pause reading if the buffer is
+        large."""
         if self._portions is None:
             self._portions = [data]
             self.waits_since = None
@@ -119,21 +120,22 @@ class ServedConnection(asyncio.Protocol):
             self.transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """Keep a connection open whose client only waits for answers; TLS has no such half."""
+        """Keep a half-closed connection open, whose client only waits for responses; TLS has no half-closed
+        connections."""
         return self._portions is not None and self.serving.tls is None
 
     def pause_writing(self) -> None:
-        """Wait with sending until the client has taken what was sent."""
+        """Pause sending until the client has read the data sent so far."""
         self._drained = self.serving.future()
 
     def resume_writing(self) -> None:
-        """Send again."""
+        """Resume sending."""
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
         self._drained = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         self.resume_writing()
         if self._ended is not None:
             self._ended.set_result(None)
@@ -141,13 +143,13 @@ class ServedConnection(asyncio.Protocol):
         self.serving.remove(self)
 
     def end(self) -> None:
-        """Close the connection once what was sent is taken; requests that are being answered are not answered."""
+        """Close the connection once the client has read the data sent so far; requests in progress get no response."""
         self.transport.close()
         if self.task is not None:
             self.task.cancel()
 
     async def _work(self) -> None:
-        """Answer requests until there are no more, or the connection is at its end."""
+        """Handle requests until none is left, or the connection ends."""
         goes_on = False
         try:
             goes_on = await self._answer_all()
@@ -164,7 +166,7 @@ class ServedConnection(asyncio.Protocol):
                 self.transport.close()
 
     async def _answer_all(self) -> bool:
-        """Answer requests until there are no more. Returns False if the connection is at its end."""
+        """Handle requests until none is left. Returns False if the connection has ended."""
         while self._portions:
             portions, self._portions = self._portions, []
             self.transport.resume_reading()
@@ -174,10 +176,10 @@ class ServedConnection(asyncio.Protocol):
         return True
 
     async def _take(self, portion: bytes) -> bool:
-        """Answer the requests that are whole by now. Returns False if the connection is at its end.
+        """Handle the requests received completely so far. Returns False if the connection has ended.
 
-        Between two requests the other connections have their turn: neither reading nor sending waits for anything
-        while a client pipelines and reads.
+        Between two requests the other connections get a turn: while a client pipelines requests and reads responses,
+        neither reading nor sending has to wait.
         """
         is_first = True
         try:
@@ -195,7 +197,7 @@ class ServedConnection(asyncio.Protocol):
         return True
 
     async def _answer(self, data: bytes) -> bool:
-        """Answer a frame. Returns False if the connection is at its end."""
+        """Handle a frame. Returns False if the connection has ended."""
         await self.serving.carry(self.node.node_id)
         self._record(data, is_request=True)
         if self.session.takes_tokens:
@@ -206,7 +208,7 @@ class ServedConnection(asyncio.Protocol):
         return await self._serve(received) and self.serving.is_open(self.node)
 
     async def _take_token(self, data: bytes) -> bool:
-        """Answer a bare SASL token, as after SaslHandshake v0. Returns False if the connection must be closed."""
+        """Handle a bare SASL token, as after SaslHandshake v0. Returns False if the connection must be closed."""
         try:
             answer = self.session.authenticate(data[SIZE:], self.serving.now())
         except AuthenticationFailed as error:
@@ -228,7 +230,8 @@ class ServedConnection(asyncio.Protocol):
             self.serving.recorded.add(data, source)
 
     async def _serve(self, received: ServedRequest) -> bool:
-        """Answer a request. Returns False if the connection is at its end, as a rule of a test may want it."""
+        """Handle a request and send the response. Returns False if the connection has ended, for example by a test's
+        rule."""
         self.serving.requests += 1
         api = api_of(received.message)
         self.serving.recorded.has_secrets |= api in SECRETIVE
@@ -247,7 +250,8 @@ class ServedConnection(asyncio.Protocol):
         return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
 
     def _is_let_in(self) -> bool:
-        """Whether the connection stays open: after a failed authentication it is closed once the answer is sent."""
+        """Return whether the connection stays open; after a failed authentication it is closed once the response is
+        sent."""
         if self.session.has_failed:
             self.serving.note(f"{self.host}: SASL authentication failed; closed")
         elif self.session.is_authenticated:
@@ -255,7 +259,7 @@ class ServedConnection(asyncio.Protocol):
         return not self.session.has_failed
 
     async def _treat(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bool:
-        """Answer a request as the rules of a test say."""
+        """Handle a request as a test's rules require."""
         if treatment.is_hanging:
             self._ended = self.serving.future()
             await self._ended  # until the connection is reset, or the broker stopped
@@ -280,11 +284,11 @@ class ServedConnection(asyncio.Protocol):
         return True
 
     def _written(self, received: ServedRequest, response: Any) -> bytes:
-        """Return the bytes of a response; none if none is due."""
+        """Return the bytes of a response; empty if the request gets no response."""
         return b"" if response is None else write_response(received, response, self.serving.cluster.catalog)
 
     async def _answered(self, request: RequestContext) -> Any:
-        """Return the response to a request; None if none is due."""
+        """Return the response to a request; None if the request gets no response."""
         if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
             await self.serving.room()
         response = self.serving.cluster.handle(request)
@@ -354,10 +358,11 @@ def tls_context(certificate: str, key: str | None = None, client_ca: str | None 
 
 
 class Network(NamedTuple):
-    """What the network between clients and a broker is like.
+    """The quality of the network between clients and a broker.
 
-    `delay` is in seconds, for each response; `bytes_per_second` how fast responses go, None is at once; where it
-    `is_cut`, connections stay, and nothing arrives.
+    `delay` is the delay of each response in seconds; `bytes_per_second` is the rate of responses (None for no limit).
+    If
+    it `is_cut`, connections stay open, and nothing arrives.
     """
 
     delay: float = 0.0
@@ -372,14 +377,14 @@ class Serving:
     """Listens for each broker of a cluster.
 
     Args:
-        cluster: what answers. Its nodes get the ports that they listen on, if they have port 0.
-        note: is given what an operator wants to know.
-        idle: seconds after which a connection that sends nothing, or takes nothing, is closed.
-        recorded: keeps what is read and written; nothing is kept unless given.
-        tls: clients are to use TLS, with this; none unless given.
+        cluster: the cluster to serve. Nodes with port 0 get the port on which they listen.
+        note: called with messages for the operator.
+        idle: seconds after which a connection that sends or reads nothing is closed.
+        recorded: keeps the frames read and written; by default no frames are kept.
+        tls: the TLS settings, if clients must use TLS.
 
     Attributes:
-        networks: what the network to a broker is like, where it is not good.
+        networks: the quality of the network to each broker whose network is not normal.
     """
 
     def __init__(
@@ -415,10 +420,10 @@ class Serving:
         self._noted: set[tuple[int, int]] = set()  # the directories that the operator knows to have failed
 
     async def start(self, hosts: dict[int, str] | None = None) -> list[Address]:
-        """Begin to listen; returns where. Raises CallError if a port is taken.
+        """Start listening; returns the addresses. Raises CallError if a port is in use.
 
         Args:
-            hosts: the address to bind for each broker, if different from the one that clients connect to.
+            hosts: the address to bind for each broker, if it differs from the address for clients.
         """
         for node in self.cluster.controller.nodes.values():
             self._hosts[node.node_id] = (hosts or {}).get(node.node_id, node.host)
@@ -426,7 +431,7 @@ class Serving:
         return [Address(node.host, node.port) for node in self.cluster.controller.nodes.values()]
 
     async def resume(self, node_id: int) -> None:
-        """Start a broker that was stopped; raises CallError if its port is taken by now."""
+        """Restart a stopped broker; raises CallError if its port is now in use."""
         if node_id not in self._servers:
             await self._listen(self.cluster.controller.nodes[node_id])
         self.cluster.start(node_id)
@@ -459,11 +464,11 @@ class Serving:
         return int((time.time() + self._skew) * 1000)
 
     def advance(self, seconds: float, *, keep_connected: bool) -> None:
-        """Move the clock on.
+        """Advance the clock.
 
         Args:
-            seconds: how far.
-            keep_connected: members of groups whose connections are open do not expire by that.
+            seconds: by how much.
+            keep_connected: whether group members with an open connection are kept from expiring.
         """
         if keep_connected:
             self.cluster.groups.prolong({one for client in self._clients for one in client.member_ids}, seconds)
@@ -474,7 +479,7 @@ class Serving:
         self._woken.set()
 
     async def run(self) -> None:
-        """Let time pass for the cluster, and look after its directories, until cancelled."""
+        """Advance the cluster's time and check its directories, until cancelled."""
         checked = float("-inf")
         while True:
             if self.now() >= checked + CHECKS:
@@ -493,7 +498,7 @@ class Serving:
             self.settle()
 
     def _close_idle(self) -> None:
-        """Close connections that send nothing; a timer for each of them would take a kilobyte."""
+        """Close idle connections; a timer for each connection would take a kilobyte."""
         before = time.monotonic() - self.idle
         for client in self._clients:
             if client.waits_since is not None and client.waits_since < before:
@@ -512,12 +517,12 @@ class Serving:
         await asyncio.sleep(0)  # and their sockets are closed
 
     def fail(self, *log_dirs: LogDir) -> None:
-        """Let log directories fail, as if their disk did."""
+        """Make log directories fail as if their disks had failed."""
         self.cluster.fail(*log_dirs)
         self.settle()
 
     def settle(self) -> None:
-        """Hand on answers that were waited for, and close brokers that have no good directory left."""
+        """Deliver responses of parked requests, and close brokers without a working directory."""
         waiting = self.cluster.waiting
         while waiting.answered:
             parked = waiting.answered.pop()
@@ -536,7 +541,7 @@ class Serving:
             self._woken.set()
 
     def _note_all(self) -> None:
-        """Print what the cluster has for the operator, and which directories have failed."""
+        """Print the cluster's messages for the operator, and the directories that have failed."""
         while self.cluster.notes:
             self.note(self.cluster.notes.pop(0))
         for node_id, node in self.cluster.controller.nodes.items():
@@ -548,21 +553,21 @@ class Serving:
                     self.note(f"broker {node_id}: log directory {log_dir.path} has failed")
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a broker keeps its connections: one that is cut off from all others does."""
+        """Return whether a broker keeps its connections; an isolated broker does."""
         return node.is_alive or self.network(node.node_id).is_cut
 
     def network(self, node_id: int) -> Network:
-        """Return what the network to a broker is like."""
+        """Return the quality of the network to a broker."""
         return self.networks.get(node_id, GOOD)
 
     def set_network(self, node_id: int, network: Network) -> None:
-        """Set what the network to a broker is like."""
+        """Set the quality of the network to a broker."""
         self.networks[node_id] = network
         self._network_changed.set()
         self._network_changed = asyncio.Event()
 
     async def carry(self, node_id: int, size: int = 0) -> None:
-        """Wait as long as the network to a broker takes for a response of so many bytes; 0 is for a request."""
+        """Wait as long as the network to a broker takes for a response of `size` bytes; 0 for a request."""
         while (network := self.network(node_id)).is_cut:
             await self._network_changed.wait()
         pause = network.delay + size / (network.bytes_per_second or float("inf"))
@@ -570,7 +575,7 @@ class Serving:
             await asyncio.sleep(pause)
 
     def reset(self, node_id: int | None = None, client_id: str | None = None) -> int:
-        """Reset the connections to a broker, or of a client; returns how many."""
+        """Reset the connections to a broker or of a client; returns how many."""
         chosen = [
             one for one in self._clients if node_id in (None, one.node.node_id) and client_id in (None, one.client_id)
         ]
@@ -579,7 +584,8 @@ class Serving:
         return len(chosen)
 
     def _end(self, node_id: int) -> None:
-        """Close the listener of a broker and all its connections; one that is being answered ends by itself."""
+        """Close the listener of a broker and all its connections; a connection with a request in progress closes by
+        itself."""
         self._servers.pop(node_id).close()
         current = asyncio.current_task()
         for client in list(self._clients):
@@ -587,13 +593,13 @@ class Serving:
                 client.end()
 
     def add(self, client: ServedConnection) -> int:
-        """Take a new connection in; returns its number."""
+        """Register a new connection; returns its number."""
         self.connections += 1
         self._clients.add(client)
         return self.connections
 
     def remove(self, client: ServedConnection) -> None:
-        """Forget a connection that is closed, and what was to last as long, unless the broker is stopped."""
+        """Remove a closed connection and its state, unless the broker is stopped."""
         self._clients.discard(client)
         server = self._servers.get(client.node.node_id)
         if server is not None and server.is_serving():
@@ -607,16 +613,16 @@ class Serving:
         return task
 
     def finish(self, task: asyncio.Task[None] | None) -> None:
-        """Forget a task that is at its end."""
+        """Remove a finished task."""
         if task is not None:
             self._tasks.discard(task)
 
     def future(self) -> asyncio.Future[Any]:
-        """Return what may be waited for."""
+        """Return a new future of the event loop."""
         return asyncio.get_running_loop().create_future()
 
     async def wait(self, parked: Parked) -> None:
-        """Wait until a request is answered."""
+        """Wait until a parked request has its response."""
         future = self._futures[parked] = self.future()
         try:
             await future
@@ -642,7 +648,8 @@ class Serving:
 
     @contextmanager
     def sending(self, client: ServedConnection, size: int) -> Iterator[None]:
-        """Count an answer until it is sent. What is not waited for may take as much again."""
+        """Count a response as unsent until it is sent. Responses that did not wait for room may take as much memory
+        again."""
         self._sending[client] = time.monotonic(), size
         self.unsent += size
         while self.unsent > 2 * MOST_UNSENT and len(self._sending) > 1:
