@@ -96,7 +96,7 @@ TOPICS: dict[str, tuple[str, str]] = {
         "KEYS is what clients write with SSLKEYLOGFILE (librdkafka, Python), KeyLogWriter\n"
         "(Go), or on Java an agent such as extract-tls-secrets or jSSLKeyLog. The capture\n"
         "must contain the beginning of each connection. tshark's output has times, so\n"
-        "latencies are shown, but only one of the two addresses of a connection.",
+        "latencies are shown, but at most one of the addresses of a connection.",
     ),
     "filters": (
         "which frames are shown",
