@@ -1,7 +1,8 @@
-"""The command line of kwire: the table of commands; runs one, and turns every error into a line and an exit code.
+"""The command line of kwire: defines the table of commands, runs one, and turns every error into a message and an exit
+code.
 
-One module for each command has its parser and what it does; it is imported when its options are needed, so that
-`kwire --help` is quick. `kwire help exit-codes` lists the exit codes. This is the only package that prints.
+Each command has a module with its parser and its implementation, which is imported only when its options are needed, so
+that `kwire --help` is quick. `kwire help exit-codes` lists the exit codes. This is the only package that prints.
 """
 
 from __future__ import annotations
@@ -249,7 +250,7 @@ def parser_for(names: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
     """Build the parser.
 
     Args:
-        names: the commands that may be run, with all their options; of the others the parser knows what they do.
+        names: the commands to add with all their options; the others are only listed with their descriptions.
     """
     parser = Parser(
         prog="kwire",
@@ -285,7 +286,7 @@ class _Version(argparse.Action):
 
 
 class _Print(argparse.Action):
-    """An option that prints something and is done, as --version is."""
+    """An option that prints something and exits, like --version."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
@@ -303,7 +304,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        argv: the arguments, without the program's name; those of the process unless given.
+        argv: the arguments, without the program's name; by default those of the process.
 
     Returns:
         The exit code.
@@ -317,9 +318,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Collect no garbage while modules are imported nor, of what is left then, at the end of the process.
+    """Disable garbage collection while modules are imported, and exclude their objects from collection at exit.
 
-    There is none, and looking for it is a quarter of the processor time of `kwire stats` of a small capture.
+    There is no garbage then, and searching for it takes a quarter of the processor time of `kwire stats` on a small
+    capture.
     """
     gc.disable()
     try:
@@ -330,7 +332,7 @@ def _few_collections() -> Iterator[None]:
 
 
 def _guarded(arguments: list[str]) -> int:
-    """Run the command; end as is usual where its reader is gone, or Ctrl-C was pressed."""
+    """Run the command; exit as is usual for a closed pipe or for Ctrl-C."""
     try:
         is_completion = arguments[:1] == ["--complete"] and len(arguments) == 3
         return _complete(*arguments[1:]) if is_completion else _run(arguments)
@@ -371,7 +373,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _carried_out(options: argparse.Namespace) -> int:
-    """Run the command that options name; garbage is collected again, though not among what start-up has made."""
+    """Run the command that the options name, with garbage collection enabled except for objects made at start-up."""
     if not gc.isenabled():  # see `_few_collections`
         gc.freeze()
         gc.enable()
@@ -381,7 +383,7 @@ def _carried_out(options: argparse.Namespace) -> int:
 
 
 def _complete(shell: str, line: str) -> int:
-    """Answer a script of `kwire --print-completion`."""
+    """Print the completions that a script of `kwire --print-completion` asks for."""
     from .completion import complete
 
     named = [word for word in line.split() if word in COMMANDS]
@@ -391,7 +393,7 @@ def _complete(shell: str, line: str) -> int:
 
 
 def with_versions(arguments: list[str]) -> list[str]:
-    """Read `fetch v12` as `fetch:12`: a name of an api or message, and a word that is a version and no file.
+    """Join `fetch v12` to `fetch:12`: the name of an api or message, followed by a version that is not also a file.
 
     >>> with_versions(["schema", "fetch", "v12", "3", "v1"])
     ['schema', 'fetch:12', '3:1']
@@ -407,7 +409,7 @@ def with_versions(arguments: list[str]) -> list[str]:
 
 
 def _misplaced(parser: argparse.ArgumentParser, word: str) -> tuple[str, str] | None:
-    """Return the error for a first word that is no command, no file and no option of kwire itself."""
+    """Return the error for a first word that is not a command, a file or an option of kwire itself."""
     if word.startswith("--"):
         if any(option.startswith(word.partition("=")[0]) for option in parser._option_string_actions):
             return None

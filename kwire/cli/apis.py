@@ -28,7 +28,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def apis(options: argparse.Namespace) -> int:
-    """Print the table of apis: key, name, versions, since when, until when; of a single one every step."""
+    """Print the table of apis: key, name, versions, first and last release; for a single api, every change."""
     found, spoken = found_apis(options.names), named_release(options.release) if options.release else None
     print(f"{'key':>3}  {'api':<39}{'versions':<10}{'since':<11}removed in")
     for api in found:
@@ -43,7 +43,7 @@ def apis(options: argparse.Namespace) -> int:
 
 
 def found_apis(names: list[str]) -> list[Api]:
-    """Return the apis that keys, names, or parts of names that none has, name; all where there are no names."""
+    """Return the apis with the given keys, names or parts of names; all apis if no names are given."""
     apis = [api for _, api in sorted(releases().apis.items())]
     found = {} if names else {api.key: api for api in apis}
     for text in names:

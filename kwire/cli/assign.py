@@ -1,5 +1,5 @@
-"""`kwire assign`: what assignors of clients and brokers give to the members of a group, by release, and whether the
-group's leader would rebalance when racks change (KIP-881).
+"""`kwire assign`: which partitions the assignors of clients and brokers assign to the members of a group, by release,
+and whether the group's leader would rebalance after a change of racks (KIP-881).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 class _Member(msgspec.Struct, forbid_unknown_fields=True):
-    """A member in a description."""
+    """A member in the description of a group."""
 
     id: str
     topics: list[str]
@@ -90,7 +90,7 @@ class _Member(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Given(msgspec.Struct, forbid_unknown_fields=True):
-    """A description of a group. A topic is a number of partitions, or for each the node ids of its replicas."""
+    """The description of a group. A topic is a number of partitions, or the node ids of each partition's replicas."""
 
     topics: dict[str, int | list[list[int]]]
     members: list[_Member]
@@ -102,7 +102,9 @@ class _Given(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The input of an assignor; `sent` is the assignment by the captured leader, of `release` if that is known."""
+    """The input of an assignor; `sent` is the assignment that the captured leader sent; `release` is the leader's
+    release, if known.
+    """
 
     title: str
     assignor: str
@@ -123,7 +125,7 @@ class Question:
 
 
 def assign_command(options: argparse.Namespace) -> int:
-    """Print assignments. Returns 0; 1 if the one of a capture's leader is another than the first that is computed."""
+    """Print assignments. Returns 0; 1 if the assignment of a capture's leader differs from the first computed one."""
     question = _question(options)
     changed = _with_racks(question, _racks_of(options.rack or ()))
     answers = [*_answers(options, question)]
@@ -157,14 +159,14 @@ def _question(options: argparse.Namespace) -> Question:
 
 
 def _description(file: str) -> bytes | None:
-    """Return the text of a description; None if the file is something else."""
+    """Return the text of a description; None if the file is not a description."""
     if file == "-":
         return None
     try:
         with Path(file).open("rb") as stream:
             text = stream.read(MOST_BYTES)
     except OSError:
-        return None  # opened again as a dump, which says what is wrong
+        return None  # the file is opened again as a dump, which reports the error
     is_one = text.lstrip()[:1] == b"{" and b'"members"' in text and b'"topics"' in text and b'"kwire"' not in text[:99]
     return text if is_one else None
 
@@ -261,7 +263,7 @@ def _racks_of(texts: Iterable[str]) -> dict[int, str]:
 
 
 def _with_racks(question: Question, racks: dict[int, str]) -> Question | None:
-    """Return the group after brokers changed their racks; None if no rack is to change."""
+    """Return the group with the changed racks of brokers; None if no rack changes."""
     if not racks:
         return None
     nodes = {one.node_id for topic in question.snapshot.topics.values() for part in topic for one in part}
@@ -332,7 +334,7 @@ def _other(found: Assignment, sent: Assignment) -> str:
 
 
 def same(found: Assignment, sent: Assignment) -> bool:
-    """Whether two assignments give each member the same partitions, in whatever order."""
+    """Whether two assignments give each member the same partitions, in any order."""
     return {name: set(one) for name, one in found.items()} == {name: set(one) for name, one in sent.items()}
 
 

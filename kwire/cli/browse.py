@@ -1,4 +1,4 @@
-"""`kwire browse`: the frames of a dump in a terminal, with fields and bytes beside them."""
+"""`kwire browse`: shows the frames of a dump in a terminal, beside their fields and bytes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def browse(options: argparse.Namespace) -> int:
-    """Browse until the user leaves."""
+    """Browse until the user quits."""
     try:
         from ..browse import Browser, FrameIndex
     except ImportError as error:
         raise MissingExtra("kwire browse", "textual", "tui") from error
 
-    Reading(options)  # so that wrong options are an error before the screen is taken
+    Reading(options)  # so that wrong options are reported before the screen is cleared
     if "-" in options.files:
         _free_the_keyboard()
 
@@ -64,7 +64,7 @@ def browse(options: argparse.Namespace) -> int:
 
 
 def loading(index: FrameIndex, dumps: Iterable[Dump]) -> Iterator[int]:
-    """Read dumps into an index; yield the number of frames each time that frames were added."""
+    """Read dumps into an index; yield the number of frames each time frames were added."""
     for dump in dumps:
         index.begin()
         if dump.captured is not None:
@@ -78,7 +78,7 @@ def loading(index: FrameIndex, dumps: Iterable[Dump]) -> Iterator[int]:
 
 
 def _free_the_keyboard() -> None:
-    """Read the dump from the pipe, and keys from the terminal."""
+    """Read the dump from the pipe, but keys from the terminal."""
     pipe = os.dup(0)
     terminal = os.open("/dev/tty", os.O_RDONLY)
     os.dup2(terminal, 0)

@@ -1,4 +1,4 @@
-"""`kwire call`: one request to a broker, with fields as people write them on a command line, and its response."""
+"""`kwire call`: sends one request, with fields from the command line, to a broker, and prints the response."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from .options import add_colour, add_command, add_profile, add_secrets, add_secu
 from .terminal import remark, style_for
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)
-# What is sent where nothing is given, and the default of the spec is not meant: Metadata would create topics.
+# Values sent for omitted fields where the spec's default is unsuitable: Metadata would create topics.
 DEFAULTS = {"allowAutoTopicCreation": False, **SOFTWARE}
 
 
 def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None = None) -> Any:
-    """Make a message of what was written.
+    """Build a message from command-line arguments.
 
     Args:
         codec: the codec of the message.
         members: `name=text` or `name:=JSON`, names as in Kafka's JSON or in snake case.
-        body: JSON that the members are put into.
+        body: a JSON object to which the members are added.
 
     Returns:
-        The message; what was not written has its default, but Metadata is not to create topics, and ApiVersions has
-        the name and version of this software.
+        The message. Omitted fields have their defaults, except that Metadata does not create topics, and ApiVersions
+        contains the name and version of this software.
 
     Raises:
-        UsageError: a member that is none of these, or a name that the message has not.
+        UsageError: a member has another form, or a name that the message does not have.
         EncodeError: a value that the field cannot hold.
 
     >>> import kwire
@@ -113,7 +113,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    """Send a request and print its answer. Returns 1 if the answer has an error code."""
+    """Send a request and print its response. Returns 1 if the response has an error code."""
     if options.offline:
         return _offline(options)
     name, version = _named(options)
@@ -140,7 +140,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 def _offline(options: argparse.Namespace) -> int:
-    """Print the bytes of the request, and send nothing."""
+    """Print the bytes of the request without sending it."""
     security_of(options, is_live=False)
     name, version = _named(options)
     catalog = catalog_of(options)
@@ -152,7 +152,7 @@ def _offline(options: argparse.Namespace) -> int:
 
 
 def _named(options: argparse.Namespace) -> tuple[str, int | None]:
-    """Read Api, Api:12, ApiRequest or ApiRequest:12."""
+    """Return the api and version of `Api`, `Api:12`, `ApiRequest` or `ApiRequest:12`."""
     catalog = catalog_of(options)
     word, version = name_and_version(options.api)
     try:
@@ -166,7 +166,7 @@ def _named(options: argparse.Namespace) -> tuple[str, int | None]:
 
 
 def _newest(options: argparse.Namespace, broker: BrokerConnection, name: str) -> int:
-    """Ask the broker which version is the newest that both sides know."""
+    """Ask the broker for its versions; return the newest one that both sides support."""
     version = broker.newest(name)
     if version is None:
         spec = catalog_of(options).spec(name)

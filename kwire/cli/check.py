@@ -1,5 +1,5 @@
-"""`kwire check`: says of each frame, and each batch of a log, whether encoding it again gives the same bytes; and of
-files beside the segments whether what they claim is so.
+"""`kwire check`: checks that encoding each frame, and each batch of a log, again gives the same bytes, and that the
+files beside the segments agree with them.
 
 A file of a broker's disk is compared with the segments and folders that it refers to; the rules are in
 `kwire.logs.checks`.
@@ -35,8 +35,8 @@ from .options import add_command, add_inputs
 
 _OF_ONE_SEGMENT = ("offset index", "time index", "transaction index")
 _OF_THE_FOLDER = ("producer snapshot", "leader epochs", "quorum state")
-_LEAVING = ("-delete", "-stray")  # folders of partitions that left the broker; their epochs are cleared first
-MOST = 1000  # differences of a file that are shown
+_LEAVING = ("-delete", "-stray")  # folders of partitions that were moved off the broker; their epochs are cleared first
+MOST = 1000  # differences shown for each file
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -54,9 +54,10 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Print what does not come back as it was, and what files beside segments claim wrongly; then counts.
+    """Print which frames and batches are not encoded to the same bytes, and errors in the files beside segments; then
+    counts.
 
-    Returns 1 if there is anything.
+    Returns 1 if any difference was found.
     """
     counts, unread = Counter[str](), Counter[str]()
     found: list[dict[str, Any]] = []
@@ -88,7 +89,7 @@ def _checked(options: argparse.Namespace) -> Iterator[Result | LogBatch | LogByt
 def _differences(
     item: Result | LogBatch | LogBytes | DiskFile, options: argparse.Namespace, counts: Counter[str]
 ) -> list[dict[str, Any]]:
-    """Return what is wrong with an item, and count it."""
+    """Return the differences found in an item, and count the item."""
     if isinstance(item, DiskFile):
         counts["files"] += 1
         found = [*islice(_disk_differences(item), MOST)]
@@ -117,7 +118,7 @@ def _disk_differences(disk: DiskFile) -> Iterator[dict[str, Any]]:
 
 
 def _summary(counts: Counter[str], unread: Counter[str]) -> dict[str, Any]:
-    """Return the counts of --json; `exact` are the frames and batches that came back."""
+    """Return the counts of --json; `exact` counts the frames and batches that were encoded to the same bytes."""
     members: dict[str, Any] = {"frames": counts["frames"]}
     members |= {name: counts[name] for name in ("batches", "files") if counts[name]}
     wrong = counts["wrong frames"] + counts["wrong batches"]
@@ -142,7 +143,7 @@ def _count_lines(counts: Counter[str], unread: Counter[str]) -> Iterator[str]:
 
 
 def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] | None:
-    """Say where a frame and what it is encoded to again differ first; None if they do not."""
+    """Return where a frame first differs from its re-encoded bytes; None if they are equal."""
     source, safe = result.frame.source, masker(options)(result)
     common = {"file": source.file, "frame": source.frame, "offset": source.offset, "what": title(safe)}
     if isinstance(safe, Undecodable):
@@ -157,7 +158,7 @@ def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] |
     if again == data:
         return None
     pairs = enumerate(zip(data, again, strict=False))
-    start = 0 if result.frame.bare else 4  # that the size differs is no news where the rest does
+    start = 0 if result.frame.bare else 4  # a different size follows from the other difference
     byte = next((at for at, (one, other) in pairs if at >= start and one != other), min(len(data), len(again)))
     span = next((span for span in result.spans if span.start <= byte < span.stop), None)
     faults = "; ".join(str(fault) for fault in safe.faults)
@@ -185,13 +186,13 @@ def disk_differences(disk: DiskFile) -> Iterator[Difference]:
     """Compare a file of a broker's disk with the segments beside it; without segments, check only its consistency.
 
     Args:
-        disk: as `Dump.disk`; its items are read.
+        disk: the file, see `Dump.disk`; its items are read.
 
     Yields:
         Differences, and undecodable bytes.
 
     Raises:
-        OSError: a segment beside it cannot be read.
+        OSError: a segment beside the file cannot be read.
     """
     path, unread = Path(disk.file), list[Difference]()
 
@@ -232,7 +233,7 @@ def _batches(segments: list[Path]) -> Iterator[RecordBatch]:
 
 
 def _ends_beside(path: Path) -> dict[str, int]:
-    """Return the end of the log of each folder beside a file, by the folder's name."""
+    """Return the log end offset of each folder beside a file, by folder name."""
     folders = (folder for folder in path.absolute().parent.iterdir() if folder.is_dir())
     last = {folder.name: max(folder.glob("*.log"), default=None) for folder in folders}
     return {name: _end(segment) for name, segment in last.items() if segment is not None}

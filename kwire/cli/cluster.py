@@ -1,4 +1,6 @@
-"""`kwire cluster`: brokers, racks, partitions and settings, from messages, a metadata log, znodes, or a live broker."""
+"""`kwire cluster`: shows brokers, racks, partitions and settings from messages, a metadata log, znodes, or a live
+broker.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def _is_unavailable(state: ClusterState, one: Partition) -> bool:
 
 
 def cluster(options: argparse.Namespace) -> int:
-    """Print the state at the end, or at --at; or what differs, or metrics. Returns 0."""
+    """Print the state at the end, or at --at; or the differences between two states, or metrics. Returns 0."""
     if options.at is not None and options.at.isdigit() and len(options.files) > 1:
         raise UsageError("--at takes one dump, where it is a frame or an offset; give a time for several")
     if (options.since is None) != (options.until is None):
@@ -103,7 +105,7 @@ def cluster(options: argparse.Namespace) -> int:
 
 
 def _check_together(options: argparse.Namespace) -> None:
-    """Refuse options of which one would be ignored."""
+    """Raise UsageError if one of the options would be ignored."""
     groups = options.groups or options.group is not None
     given = {
         "--groups": groups,
@@ -146,7 +148,7 @@ def _lines(options: argparse.Namespace) -> Iterable[str]:
 
 
 def _groups(options: argparse.Namespace) -> int:
-    """Print the consumer groups that the frames tell of."""
+    """Print the consumer groups that the frames contain."""
     groups, read = ConsumerGroups(), with_progress(results(options), partial(part_read, options))
     for result in takewhile(_limit_of_frames(options.at), read):
         groups.see(result)
@@ -167,7 +169,7 @@ def _groups(options: argparse.Namespace) -> int:
 
 
 def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
-    """Return what says whether a frame comes before a moment, or at it."""
+    """Return a function that tells whether a frame is from a given moment or earlier."""
     if at is not None and at.isdigit():
         last = int(at)
         return lambda item: item.frame.source.frame is None or item.frame.source.frame <= last
@@ -175,14 +177,14 @@ def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
 
 
 def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
-    """Leave in a state what --topic and the filters ask for."""
+    """Reduce a state to the partitions that --topic and the filters select."""
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
     tests = [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
     for one in state.partitions():
         if options.topic not in (None, one.topic) or not all(test(state, one) for test in tests):
             state.drop(one.topic, one.index)
-    if options.topic is not None or tests:  # what else a cluster has is not asked for
+    if options.topic is not None or tests:  # --topic does not ask for anything else
         configs = {key: found for key, found in state.settings.configs.items() if key == ("topic", options.topic)}
         state.settings, state.log_dirs = Settings(configs), {}
     return state
@@ -204,7 +206,7 @@ def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | No
 
     Args:
         state: the state of the cluster.
-        style: colours.
+        style: the colours.
         tables: the history of the cluster, for contradictions between sources.
     """
     partitions = state.partitions()
@@ -347,8 +349,8 @@ def _value_text(value: Any) -> str:
 
 
 def difference_json(before: ClusterState, after: ClusterState) -> dict[str, Any]:
-    """Return the differences between two states: by kind and name, the values before and after; null if there is
-    none.
+    """Return the differences between two states: by kind and name, the values before and after; null for a missing
+    value.
     """
     old, new = _by_name(before), _by_name(after)
     found: dict[str, Any] = {"kwire": 1}
@@ -373,8 +375,9 @@ def _by_name(state: ClusterState) -> dict[str, dict[str, Any]]:
 
 
 def cluster_json(state: ClusterState, tables: Tables | None = None) -> dict[str, Any]:
-    """Return the state as plain values for JSON; `rackViolation` is null where no racks are known, `rackRule` where
-    no rule is broken (see `RackRule`). With its history, metrics and contradictions are there too."""
+    """Return the state as plain values for JSON. `rackViolation` is null if no racks are known; `rackRule` is null if
+    no rule is broken (see `RackRule`). With `tables`, includes metrics and contradictions.
+    """
     rule = RackRule(state.brokers or {})
     found: dict[str, Any] = {
         "kwire": 1,
@@ -444,7 +447,7 @@ def _log_dir_json(node: int, one: LogDir) -> dict[str, Any]:
 
 
 def troubles(partition: Partition) -> list[str]:
-    """Return the problems of a partition, besides its offline replicas."""
+    """Return the problems of a partition, except for its offline replicas."""
     found = [] if partition.has_leader else ["no leader"]
     if partition.is_under_replicated:
         found.append("under-replicated")
@@ -498,7 +501,7 @@ _READ = ("member", "from", "read", "across", "bytes", "bytes across")
 
 
 def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines of all groups with known content, or of one."""
+    """Yield the lines of all groups with known content, or of the wanted one."""
     shown = [group for name, group in sorted(groups.groups.items()) if group.is_known and wanted in (None, name)]
     for index, group in enumerate(shown):
         if index:
@@ -592,7 +595,7 @@ def _seconds_text(seconds: float | None) -> str:
 
 
 def group_json(groups: ConsumerGroups, wanted: str | None = None) -> dict[str, Any]:
-    """Return the groups, their members from when to when, and their partitions as JSON."""
+    """Return groups, the periods of their members, and their partitions as JSON."""
     shown = [group for name, group in sorted(groups.groups.items()) if group.is_known and wanted in (None, name)]
     names = {group.group_id for group in shown}
     return {

@@ -1,6 +1,6 @@
-"""Reads what `kwire cluster` and `kwire place` work on: dumps, a live broker, brokers and plans as JSON.
+"""Reads the inputs of `kwire cluster` and `kwire place`: dumps, a live broker, and brokers or plans as JSON.
 
-The arguments of `kwire place` that name brokers, racks and assignors are read here too.
+Also parses the arguments of `kwire place` that name brokers, racks and assignors.
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ from .terminal import remark, with_progress
 
 
 def is_address(name: str) -> bool:
-    """Whether it is HOST:PORT, and no file is called so."""
+    """Whether a name is HOST:PORT and no file has that name."""
     return re.fullmatch(r"[^\s/]*:\d+", name) is not None and not Path(name).exists()
 
 
 def state_of(options: argparse.Namespace) -> ClusterState:
-    """Return what the dumps say of a cluster at their end; raises DumpError if nothing in them does."""
+    """Return a cluster's state at the end of the dumps; raises DumpError if they contain no cluster data."""
     return model_of(options).state()
 
 
 def model_of(options: argparse.Namespace, at: str | None = None) -> ClusterModel:
-    """Return what the dumps say of a cluster.
+    """Return a model of the cluster in the dumps.
 
     Args:
-        options: with the dumps.
-        at: until when: a time, or a frame or an offset of a log.
+        options: the options, which name the dumps.
+        at: the last moment to include: a time, a frame number, or the offset of a log.
 
     Raises:
-        DumpError: nothing in them says something of a cluster.
-        UsageError: `at` is none of these.
+        DumpError: the dumps contain no cluster data.
+        UsageError: `at` has another form.
     """
     return model_from(in_order_of_time(found_in(options)), at, title_of(options))
 
 
 def model_from(found: Iterable[Found], at: str | None, title: str) -> ClusterModel:
-    """Build a model of what was seen until a moment; raises as `model_of`."""
+    """Build a model of what was found up to a moment; raises the exceptions of `model_of`."""
     is_before = limit_of(at)
     model = ClusterModel()
     seen = (one.seen for one in found if is_before(one))
@@ -90,20 +90,20 @@ def model_from(found: Iterable[Found], at: str | None, title: str) -> ClusterMod
 
 
 def events_in(options: argparse.Namespace) -> Iterator[Seen]:
-    """Yield what the dumps contain about a cluster, in order."""
+    """Yield the cluster data in the dumps, in order."""
     return (one.seen for one in in_order_of_time(found_in(options)))
 
 
 class Found(NamedTuple):
-    """What was seen, and the number of its frame, or its offset in a log."""
+    """A piece of cluster data, with its frame number, or its offset in a log."""
 
     seen: Seen
     number: int | None
-    time: float | None  # of its frame: a znode that is read may have been written long before
+    time: float | None  # the frame's time: a znode may have been written long before it is read
 
 
 def limit_of(at: str | None) -> Callable[[Found], bool]:
-    """Return what says whether something was seen before a moment, or at it."""
+    """Return a function that tells whether data was found at a moment or earlier."""
     if at is None:
         return lambda one: True
     if at.isdigit():
@@ -117,7 +117,7 @@ def limit_of(at: str | None) -> Callable[[Found], bool]:
 
 
 def in_order_of_time(found: Iterable[Found]) -> Iterator[Found]:
-    """Sort by time where all have one: files lie beside each other, and records of a log have times of their own."""
+    """Sort by time if all items have one: files may overlap in time, and the records of a log have their own times."""
     held = list(found)
     if any(one.time is None for one in held):
         return iter(held)
@@ -125,7 +125,7 @@ def in_order_of_time(found: Iterable[Found]) -> Iterator[Found]:
 
 
 def found_in(options: argparse.Namespace) -> Iterator[Found]:
-    """Yield what the dumps hold that a model takes, file by file."""
+    """Yield the data in the dumps that a model takes, file by file."""
     given = [file for file, _ in files_of(options.files, options.recursive)]
     of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
     for file, znodes in of_znodes.items():
@@ -134,7 +134,7 @@ def found_in(options: argparse.Namespace) -> Iterator[Found]:
     others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
     if of_znodes and not others.files and options.hex is None:
         return
-    reading = Reading(others, sealed=False)  # a model keeps no secrets, and masked records could not be read
+    reading = Reading(others, sealed=False)  # a model keeps no secrets, and masked records could not be parsed
     sessions = ZooKeeperSessions()
     for dump in dumps_in(others, logs=True, zookeeper=True):
         connections: dict[int | None, ZooKeeperConnection] = {}
@@ -176,15 +176,15 @@ _DIGITS = re.compile("[0-9]{1,10}")
 _FORMS = 'write [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1", ...}, or what kwire cluster --json writes'
 _PLAN = 'write {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}, ...]}'
 _SIZES = "it takes what kafka-log-dirs --describe prints"
-NEW_TOPIC = "new"  # stands in lines for a topic without a name
+NEW_TOPIC = "new"  # shown in place of a missing topic name
 EVEN = "even"
 
 
 @dataclass(slots=True)
 class Situation:
-    """The cluster that is to be looked at or changed.
+    """The cluster to inspect or change.
 
-    `partitions` are those of all topics, or of --topic; `others` those of the topics that are left out.
+    `partitions` holds the partitions of all topics, or of --topic; `others` holds the partitions of the other topics.
     """
 
     brokers: list[Broker]
@@ -198,8 +198,8 @@ def read_situation(options: argparse.Namespace) -> Situation:
     """Read brokers and partitions from the files or the broker that the options name.
 
     Raises:
-        UsageError: options that do not go together.
-        DumpError, CallError: a file or a broker has no data of a cluster.
+        UsageError: the options contradict each other.
+        DumpError, CallError: a file or a broker has no cluster data.
     """
     found = _situation(options)
     if options.current:
@@ -236,7 +236,7 @@ def _situation(options: argparse.Namespace) -> Situation:
 
 
 def _of_state(state: ClusterState) -> Situation:
-    """Take over what is known of a cluster; partitions that are being reassigned count as they will be."""
+    """Convert a cluster's state; a partition that is being reassigned has its target replicas."""
     partitions = {
         (one.topic, one.index): [each for each in one.replicas if each not in (one.removing or ())]
         for one in state.partitions()
@@ -249,7 +249,7 @@ def _of_state(state: ClusterState) -> Situation:
 
 
 def _live(options: argparse.Namespace) -> Situation:
-    """Ask a broker, and all brokers for the sizes of their partitions; without all of them, bytes are not known."""
+    """Ask a broker for the cluster, and all brokers for partition sizes; if one fails, the sizes are unknown."""
     where = address(options.source)
     with LiveCluster(where, options.timeout, security_of(options)) as cluster:
         state = cluster.state()
@@ -275,13 +275,13 @@ def _under_way(cluster: LiveCluster) -> Plan:
 
 
 def _is_json(file: str) -> bool:
-    """Whether a file is one JSON value in a form of brokers; dumps and logs are read as such."""
+    """Whether a file is one JSON value that describes brokers, and not a dump or a log."""
     try:
         with Path(file).open("rb") as stream:
             if stream.read(1000).lstrip()[:1] not in (b"[", b"{"):
                 return False
         value = json.loads(Path(file).read_text("utf-8"))
-    except (ValueError, RecursionError, OSError):  # a dump, a folder, a URI: what reads them says what is wrong
+    except (ValueError, RecursionError, OSError):  # a dump, a folder, or a URI: opening it reports the error
         return False
     if isinstance(value, dict):
         return isinstance(value.get("brokers"), list) or all(map(_DIGITS.fullmatch, value))
@@ -289,11 +289,11 @@ def _is_json(file: str) -> bool:
 
 
 def read_sizes(file: str) -> Sizes:
-    """Read the sizes of partitions out of what kafka-log-dirs --describe prints; the largest replica counts.
+    """Read the sizes of partitions from the output of kafka-log-dirs --describe; the size is the largest replica's.
 
     Raises:
-        DumpError: it is something else.
-        OSError: it cannot be read.
+        DumpError: the file is not such output.
+        OSError: the file cannot be read.
     """
     text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     try:
@@ -313,11 +313,11 @@ def read_sizes(file: str) -> Sizes:
 
 
 def read_brokers(file: str) -> list[Broker]:
-    """Read brokers out of a file; `-` is standard input. A rack may be missing or null, and "fenced" may stand there.
+    """Read brokers from a JSON file; `-` is standard input. A rack may be missing or null; "fenced" is optional.
 
     Raises:
-        DumpError: it is not JSON of brokers.
-        OSError: it cannot be read.
+        DumpError: the file is not JSON that describes brokers.
+        OSError: the file cannot be read.
     """
     return _brokers(_read(file, _FORMS), file)
 
@@ -331,12 +331,12 @@ def _brokers(value: Any, file: str) -> list[Broker]:
 
 
 def read_plan(file: str) -> Plan:
-    """Read an assignment out of a file, as kafka-reassign-partitions takes it; `-` is standard input.
+    """Read an assignment from a file in the format of kafka-reassign-partitions; `-` is standard input.
 
     Raises:
-        DumpError: it is not JSON of an assignment.
-        InvalidReplicaAssignment: a partition has a broker twice.
-        OSError: it cannot be read.
+        DumpError: the file is not JSON of an assignment.
+        InvalidReplicaAssignment: a partition lists a broker twice.
+        OSError: the file cannot be read.
     """
     return _plan(_read(file, _PLAN), file)
 
@@ -388,7 +388,7 @@ def _is_id(value: Any) -> TypeGuard[int]:
 
 
 def new_partitions(options: argparse.Namespace, found: Situation, name: str) -> dict[int, list[int]]:
-    """Place the partitions of a new topic by an assignor; `even` takes the brokers with the fewest replicas."""
+    """Place the partitions of a new topic with an assignor; `even` chooses the brokers with the fewest replicas."""
     ids = ids_in(options.broker_list, "--broker-list")
     if name == EVEN:
         return _even(options, found, options.rf, ids)
@@ -398,7 +398,7 @@ def new_partitions(options: argparse.Namespace, found: Situation, name: str) -> 
 
 
 def more_partitions(options: argparse.Namespace, found: Situation, name: str) -> dict[int, list[int]]:
-    """Place the partitions that a topic gets in addition, as the assignor would have gone on."""
+    """Place additional partitions of a topic, as the assignor would have continued."""
     existing = {index: ids for (_, index), ids in found.partitions.items()}
     factor = len(existing.get(0, next(iter(existing.values()))))
     ids = ids_in(options.broker_list, "--broker-list")
@@ -420,7 +420,7 @@ def more_partitions(options: argparse.Namespace, found: Situation, name: str) ->
 
 
 def _eligible(found: Situation, ids: Sequence[int]) -> list[Broker]:
-    """Return the brokers that take replicas; of those with these ids, if there are any."""
+    """Return the brokers that may take replicas; if ids are given, only brokers with these ids."""
     return [broker for broker in found.brokers if not broker.fenced and (not ids or broker.node_id in ids)]
 
 
@@ -439,7 +439,7 @@ def _even(options: argparse.Namespace, found: Situation, factor: int, ids: Seque
 
 
 def check_count(partitions: int, factor: int) -> None:
-    """Refuse no replicas, and so many that a slip is likelier than a wish."""
+    """Raise an error for a factor below 1, and for a number of replicas so large that it is probably a mistake."""
     if factor <= 0:
         raise InvalidReplicationFactor("replication_factor_not_positive", replication_factor=factor)
     if partitions * factor > MOST_REPLICAS:
@@ -448,7 +448,7 @@ def check_count(partitions: int, factor: int) -> None:
 
 
 def assignor_name(options: argparse.Namespace, brokers: Sequence[Broker]) -> str:
-    """Return the assignor that is named, or the one that fits the racks of the brokers."""
+    """Return the assignor that the options name, or else the one that suits the brokers' racks."""
     if options.mode == "disabled" and options.assignor != EVEN:
         return "simple"
     paths = brokers and all(broker.rack and broker.rack.startswith("/") for broker in brokers)
@@ -457,14 +457,14 @@ def assignor_name(options: argparse.Namespace, brokers: Sequence[Broker]) -> str
 
 
 def mode_of(options: argparse.Namespace) -> RackAwareMode:
-    """Return what --mode names."""
+    """Return the mode that --mode names."""
     return RackAwareMode[options.mode.upper()]
 
 
 def target_of(
     options: argparse.Namespace, found: Situation, left: list[Broker], tree: RackTree, removed: set[int]
 ) -> Plan:
-    """Return the replicas that partitions are to have."""
+    """Return the target replicas of the partitions."""
     current = found.partitions
     if options.plan:
         target = read_plan(options.plan)
@@ -495,12 +495,12 @@ def target_of(
 
 
 def _renamed(replicas: Sequence[int], renamed: dict[int, int]) -> list[int]:
-    """Return replicas with some brokers replaced; a broker that is a replica already is not moved."""
+    """Return replicas with some brokers replaced; a broker that already holds a replica is not added again."""
     return [one if renamed.get(one, one) in replicas else renamed[one] for one in replicas]
 
 
 def _generated(options: argparse.Namespace, found: Situation, left: Sequence[Broker]) -> Plan:
-    """Compute a new placement of all topics, as kafka-reassign-partitions --generate or with another assignor."""
+    """Compute a new placement of all topics, like kafka-reassign-partitions --generate, or with another assignor."""
     name = assignor_name(options, left)
     topics: dict[str, dict[int, list[int]]] = {}
     for (topic, index), replicas in found.partitions.items():
@@ -520,7 +520,7 @@ def _generated(options: argparse.Namespace, found: Situation, left: Sequence[Bro
 
 
 def _raised(options: argparse.Namespace, brokers: Sequence[Broker], current: Plan) -> Plan:
-    """Give each partition more replicas as KIP-879 does; flat racks are racks of one level."""
+    """Add replicas to each partition as KIP-879 does; flat racks count as racks with one level."""
     bare = all(broker.rack is None for broker in brokers)
     pathed = [replace(broker, rack="/" if bare else _path(broker.rack)) for broker in brokers]
     return increase_replication_factor(pathed, current, options.rf, rng=Random(_seed(options)), rings=Rings.TURNED)
@@ -531,7 +531,7 @@ def _path(rack: str | None) -> str | None:
 
 
 def _seed(options: argparse.Namespace) -> int:
-    """Return the seed; one that is drawn stays, is printed, and places the same again when it is given."""
+    """Return the seed. If none is given, one is drawn, stored in the options and printed, to repeat the placement."""
     if options.seed is None:
         options.seed = SystemRandom().randrange(2**31)
         if options.json or options.generate or (options.rf is not None and options.partitions is None):
@@ -540,7 +540,7 @@ def _seed(options: argparse.Namespace) -> int:
 
 
 def ids_in(text: str | None, option: str) -> list[int]:
-    """Read ids with commas between them; none where there is no text. Raises UsageError."""
+    """Parse ids separated by commas; return an empty list for a missing text. Raises UsageError."""
     words = text.split(",") if text else []
     if not all(re.fullmatch(r"\s*[0-9]{1,10}\s*", word) for word in words):
         raise UsageError(f"{option} {text}: write ids with commas between, such as 1,2,5")
@@ -548,7 +548,7 @@ def ids_in(text: str | None, option: str) -> list[int]:
 
 
 def replacements_in(options: argparse.Namespace) -> dict[int, int]:
-    """Read --replace: the new broker of each old one. Raises UsageError."""
+    """Parse --replace; return the new broker of each old one. Raises UsageError."""
     pairs = [word.partition("=")[::2] for word in options.replace.split(",")] if options.replace else []
     if not all(re.fullmatch("[0-9]{1,10}", one.strip()) for pair in pairs for one in pair):
         raise UsageError(f"--replace {options.replace}: write OLD=NEW, such as 3=7, with commas between")
@@ -556,7 +556,7 @@ def replacements_in(options: argparse.Namespace) -> dict[int, int]:
 
 
 def with_added(options: argparse.Namespace, brokers: Sequence[Broker]) -> list[Broker]:
-    """Return the brokers and those that are new; one that is there already may be named too."""
+    """Return the brokers, including those of --add, which may name existing ones."""
     found = {broker.node_id: broker for broker in brokers}
     for word in options.add.split(",") if options.add else ():
         node_id, equals, rack = word.strip().partition("=")
@@ -568,7 +568,7 @@ def with_added(options: argparse.Namespace, brokers: Sequence[Broker]) -> list[B
 
 
 def check_known(brokers: Sequence[Broker], ids: set[int]) -> None:
-    """Raise UnknownMessage where an id is that of no broker."""
+    """Raise UnknownMessage if no broker has one of the ids."""
     known = sorted(broker.node_id for broker in brokers)
     for one in sorted(ids):
         if one not in known:

@@ -1,7 +1,7 @@
-"""Completion in bash, zsh and fish: scripts that ask `kwire --complete` for what may stand at the cursor.
+"""Completion in bash, zsh and fish: scripts that ask `kwire --complete` which words fit at the cursor.
 
 Options and commands come from the parser; apis, versions, releases and error codes from the specs; topics, clients and
-fields from the files on the line, of which the first frames are read.
+fields from the first frames of the files on the line.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..protocol import Result
     from ..spec.model import MessageSpec, StructSpec
 
-# Why no library: shtab's scripts are made once, so they cannot know the topics of a file, and in bash they do not
-# complete what is behind a colon (Metadata:1).
+# Why no library: shtab's scripts are static, so they cannot complete the topics of a file, and in bash they do not
+# complete the version after a colon (Metadata:1).
 SCRIPTS = {
     "bash": """\
 # bash completion for kwire: eval "$(kwire --print-completion bash)"
@@ -54,12 +54,13 @@ complete -c kwire -f -a '(__kwire_complete)'
 }
 SHELLS = tuple(SCRIPTS)
 MOST_FRAMES, MOST_SECONDS = 5_000, 1.0  # that are read of the files on the line
-SAFE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names out of files that a shell takes as they are
-Found = dict[str, str]  # a word that may stand there -> what it is
+SAFE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names from files that need no quoting in a shell
+Found = dict[str, str]  # a word that fits at the cursor -> its description
 
 
 def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str]:
-    """Return what may stand at the end of a command line, as a script of `SCRIPTS` reads it; nothing for files.
+    """Return the words that fit at the end of a command line, formatted for a script of `SCRIPTS`; an empty list for
+    files.
 
     >>> from kwire.cli import parser_for
     >>> complete("bash", "kwire schema leaderandisrre", parser_for(["schema"]))
@@ -75,15 +76,15 @@ def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str
         return [f"{word}\t{about}" for word, about in found.items()]
     if shell == "zsh":
         return [word.replace(":", "\\:") + (f":{about}" if about else "") for word, about in found.items()]
-    # bash takes a colon and an equals sign for the ends of words, unless they are quoted, and replaces what is behind
-    # the last of them.
+    # bash ends a word at an unquoted colon or equals sign, and replaces only the text after the last of them.
     behind = 0 if quote else max(words[-1].rfind(":"), words[-1].rfind("=")) + 1
     return [word[behind:] for word in found]
 
 
 def _split(line: str) -> tuple[list[str], str]:
-    """Split a line at blanks; the last word is what is to be completed, and may be empty. Also return the quote that is
-    open at its end, if one is."""
+    """Split a line at blanks; the last word is the one to complete, and may be empty. Also return the quote that is
+    open at the end of the line, or an empty string.
+    """
     for quote in ("", "'", '"'):
         with suppress(ValueError):
             words = shlex.split(line + quote)
@@ -221,7 +222,7 @@ def _clients(line: _Line) -> Found:
 
 
 def _fields(line: _Line) -> Found:
-    """Return properties of frames, and the fields of the messages in the files."""
+    """Return the properties of frames, and the fields of the messages in the files."""
     from ..codecs.field_plan import places_in
     from ..display_filter import PROPERTIES
 
@@ -245,7 +246,9 @@ OPERATORS = {
 
 
 def _filter(line: _Line) -> Found:
-    """Return how a display filter may go on: fields, behind them operators, then values; each with the text before."""
+    """Return the possible continuations of a display filter: fields, then operators, then values; each after the text
+    so far.
+    """
     from ..display_filter import FilterError, tokens
 
     text = line.word
@@ -256,7 +259,7 @@ def _filter(line: _Line) -> Found:
     except FilterError:
         return {}
     found = _matching(text[start:], filter_.next_words(text[start:]))
-    # What goes on behind a single word is there too, so that no shell closes the quote.
+    # A single word is offered with its continuation as well, so that no shell closes the quote.
     if filter_.is_list and len(found) == 1:
         found = {f"{name}{sign}": about for name, about in found.items() for sign in (",", ")")}
     elif filter_.expected == "field" and len(found) == 1:
@@ -268,8 +271,8 @@ class _Filter:
     """The words of a display filter before the cursor.
 
     Attributes:
-        expected: what follows: `field`, `operator`, `value` or `end`, which is the end of a test.
-        is_list: whether that is in the parentheses of a list.
+        expected: what follows: `field`, `operator`, `value` or `end`, which means the end of a test.
+        is_list: whether the next word is inside the parentheses of a list.
     """
 
     def __init__(self, line: _Line, words: list[Token]) -> None:
@@ -298,7 +301,7 @@ class _Filter:
             self.expected = "end"
 
     def next_words(self, part: str) -> Found:
-        """Return the words that may come next; `part` is the beginning of the word."""
+        """Return the possible next words; `part` is the beginning of the word."""
         if self.expected == "end":
             return dict.fromkeys(("and", "or"), "")
         if self.expected == "operator":
@@ -306,7 +309,7 @@ class _Filter:
         return self._fields(part) if self.expected == "field" else self._values()
 
     def _specs(self) -> list[MessageSpec]:
-        """Return the specs of the apis that were named, or else of the messages in the files on the line."""
+        """Return the specs of the apis that the filter names, or else of the messages in the files on the line."""
         from ..spec.catalog import catalog_for
 
         names: dict[str, None] = {}
@@ -319,7 +322,9 @@ class _Filter:
         return list({codec.spec.name: codec.spec for codec in codecs}.values())
 
     def _fields(self, part: str) -> Found:
-        """Return properties, and the fields of the named messages; of all messages if these have none of that name."""
+        """Return properties, and the matching fields of the named messages, or of all messages if the named ones have
+        none.
+        """
         from ..spec.catalog import catalog_for
 
         found = self._fields_of(self._specs(), part)
@@ -345,7 +350,7 @@ class _Filter:
         return self._field_values()
 
     def _field_values(self) -> Found:
-        """Return the names of the values of a field, or the topics of the files."""
+        """Return the named values of a field, or the topics in the files."""
         from ..display_filter import kind_name, parse_path
         from ..values import kind_of
 
@@ -364,7 +369,7 @@ class _Filter:
 
 
 def _paths(struct: StructSpec, above: str = "") -> Iterator[str]:
-    """Yield the paths of all fields of a struct, as filters write them: `topics[].name`."""
+    """Yield the paths of all fields of a struct in the syntax of filters: `topics[].name`."""
     for member in struct.fields:
         path = f"{above}{member.attribute}" + "[]" * (member.is_array and member.struct is not None)
         yield path
@@ -373,7 +378,7 @@ def _paths(struct: StructSpec, above: str = "") -> Iterator[str]:
 
 
 def _results(files: Iterable[str]) -> Iterator[Result]:
-    """Decode the first frames of files, within the time that a completion may take."""
+    """Decode the first frames of files, within the time limit of a completion."""
     from ..input import open_dump
     from ..protocol import FrameDecoder
 
@@ -387,7 +392,7 @@ def _results(files: Iterable[str]) -> Iterator[Result]:
                     return
 
 
-# What follows an option, or stands as an argument of a command.
+# How to complete the value of an option, or the argument of a command.
 VALUES: dict[str, Callable[[_Line], Found]] = {
     **dict.fromkeys(("--api", "--as", "--template", "schema names", "diff names", "apis names", "call api"), _apis),
     **dict.fromkeys(("--release", "--removed-in"), _releases),

@@ -1,4 +1,6 @@
-"""`kwire decode`: frames and records as lines, trees, fields, JSON or Parquet; --guess: what a frame could be."""
+"""`kwire decode`: prints frames and records as lines, trees, fields, JSON or Parquet; with --guess, what each frame
+could be.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
 MOST_SORTED = 10  # frames of --sort without --first
-# What chooses among frames or says how to read them, and is not for tables: who reads the table chooses.
+# Options that choose frames or how to read them, and do not apply to tables: the reader of a table chooses.
 OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")
 _ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 FORMATS = ("tsv", "csv", "jsonl", "table")
@@ -101,9 +103,9 @@ def decode(options: argparse.Namespace) -> int:
     """Print all frames as they are read.
 
     Returns:
-        1 if something complete did not decode: a frame, a batch of a log, damaged bytes of a dump. What is incomplete
-        (gaps, frames cut short, streams begun before the capture) is counted apart, and so are streams of other
-        protocols (ZooKeeper's, TLS).
+        1 if something complete did not decode: a frame, a batch of a log, or damaged bytes of a dump. Incomplete data
+        (gaps, truncated frames, streams that began before the capture) and streams of other protocols (ZooKeeper, TLS)
+        are counted separately.
     """
     if options.request is not None and (options.guess or options.parquet):
         raise UsageError("--request shows one frame and its response: it does not go with --guess and --parquet")
@@ -136,7 +138,7 @@ def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
 
 
 def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counter[str]) -> Iterator[Item]:
-    """Return the items that the filters leave, counted."""
+    """Yield the items that pass the filters, and count them."""
     catalog = catalog_of(options)
     wanted, of_log = filter_for(options, catalog, summary), LogFilter(options)
     names_responses = options.response_frames or names_property("response_frame", options.where, options.fields)
@@ -155,7 +157,7 @@ def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counte
 
 
 def _greatest(shown: Iterator[Item], options: argparse.Namespace, catalog: Catalog) -> Iterator[Item]:
-    """Yield the frames with the greatest values of a field, the greatest first; those without a value are left out."""
+    """Yield the frames with the greatest values of a field, the greatest first; omit frames without a value."""
     if options.follow or options.request is not None:
         raise UsageError("--sort needs all frames: it does not go with --follow and --request")
     path = parse_path(options.sort, catalog)
@@ -242,7 +244,7 @@ def _counted(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
 
 
 def _count(item: Item, counts: Counter[str]) -> None:
-    """Count an item: frames that are whole, those of them that did not decode, and by their codes all other pieces."""
+    """Count an item: a complete frame, a frame that did not decode, or, by its error code, any other piece."""
     if isinstance(item, ENTRY):
         counts["records"] += isinstance(item, LogRecord | DiskEntry)
         counts["undecodable"] += is_bad(item)
@@ -294,7 +296,7 @@ def _array(decoded: Iterator[Item], write: Print) -> None:
 
 
 def _text(decoded: Iterator[Item], options: argparse.Namespace, summary: MessageSummary, write: Print) -> None:
-    """Write trees if they are asked for; else lines, standard input line by line as it comes."""
+    """Write trees if the options ask for them, else lines; for standard input, write each line as it arrives."""
     style = style_for(sys.stdout, options.color)
     if options.verbose or options.request is not None:
         _trees(decoded, style, write)
@@ -314,14 +316,16 @@ def _trees(decoded: Iterator[Item], style: Style, write: Print) -> None:
 
 
 def _printer(pager: Paged | None) -> Print:
-    """Return what prints one message at once, so that who reads a pipe sees it; or gives it to the pager."""
+    """Return a function that prints one message and flushes it, so that the reader of a pipe sees it; or passes it to
+    the pager.
+    """
     if pager is not None:
         return pager.write
     return lambda text: print(text, end="", flush=True)
 
 
 def guess(options: argparse.Namespace) -> int:
-    """Print what each frame could be, of captures those that nothing tells. Returns 1 if one could be nothing."""
+    """Print what each frame could be; of a capture, only unidentified frames. Returns 1 if a frame matches nothing."""
     if options.body or options.named:
         raise UsageError("--guess looks for what --as would say; give one of them")
     failed = known = shown = 0
@@ -343,7 +347,7 @@ def guess(options: argparse.Namespace) -> int:
 
 
 def _title(result: Result) -> str:
-    """Say which frame it is; what it looks like at first sight is one guess of many."""
+    """Return the title of a frame; that of an undecodable frame names no api, which would be one guess of many."""
     source = result.frame.source
     if not isinstance(result, Undecodable) or isinstance(result.frame.fault, NoFrame):
         return title(result)
@@ -351,7 +355,7 @@ def _title(result: Result) -> str:
 
 
 def _guess_lines(found: list[Guess]) -> Iterator[str]:
-    """Write neighbours of one api, equal in everything, on one line."""
+    """Yield the guesses as lines; consecutive versions of an api that give the same result share a line."""
     for key, group in groupby(found, lambda guess: (guess.codec.name, guess.named, guess.doubts, guess.evidence)):
         members = list(group)
         versions = ",".join(str(version) for version in sorted(guess.codec.version for guess in members))
@@ -392,18 +396,18 @@ def parquet(options: argparse.Namespace) -> int:
 
 
 def write_fields(items: Iterable[Item], names: str, form: str, catalog: Catalog, write: Print) -> None:
-    """Write the fields of frames, a line a frame.
+    """Write the fields of frames, one line per frame.
 
     Args:
         items: the frames.
-        names: paths with commas between; one that has several values in a frame has them with commas between.
-        form: one of `FORMATS`; a table is aligned, so it is written when all frames are read.
-        catalog: the specs whose fields may be named.
-        write: writes text.
+        names: paths separated by commas; if a path has several values in a frame, they are separated by commas.
+        form: one of `FORMATS`; a table is aligned, so it is written after all frames were read.
+        catalog: the specs whose fields the paths may name.
+        write: a function that writes text.
 
     Raises:
         UsageError: an item is a record of a log.
-        FilterError: a path that no message has.
+        FilterError: no message has a path.
     """
     paths = [parse_path(name.strip(), catalog) for name in names.split(",")]
     rows = (_row(item, paths) for item in items)
@@ -426,7 +430,7 @@ def _row(item: Item, paths: list[FieldPath]) -> list[list[Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: uuids as Kafka writes them, other bytes as hex, structs as their own text."""
+    """Return a value for JSON: UUIDs in Kafka's format, other bytes as hex, structs as their text."""
     if isinstance(value, Hidden):
         return {HIDDEN: value.size}
     if isinstance(value, bytes):
@@ -435,13 +439,13 @@ def _plain(value: Any) -> Any:
 
 
 def _joined(values: list[Any]) -> str:
-    """Write the values of a cell, with null, true and false as JSON has them."""
+    """Join the values of a cell; null, true and false are written as in JSON."""
     words = {None: "null", True: "true", False: "false"}
     return ",".join(words[value] if value is None or isinstance(value, bool) else str(value) for value in values)
 
 
 def _separated(header: list[str], rows: Iterator[list[list[Any]]], form: str) -> Iterator[str]:
-    """Yield lines of CSV; or of TSV, with a backslash for tabs, newlines and backslashes inside a value."""
+    """Yield lines of CSV; or of TSV, with tabs, newlines and backslashes escaped by a backslash."""
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     for texts in chain((header,), ([_joined(values) for values in row] for row in rows)):
@@ -460,7 +464,7 @@ ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
 
 
 def are_for(options: argparse.Namespace) -> bool:
-    """Whether the options ask for lines of all frames, each read as what it says it is."""
+    """Whether the options ask for lines of all frames, each decoded according to its own header."""
     chosen = (
         options.response_frames
         or options.sort
@@ -478,12 +482,12 @@ def are_for(options: argparse.Namespace) -> bool:
 
 
 def is_live(options: argparse.Namespace) -> bool:
-    """Whether frames are shown as they come: from standard input, or of what is followed."""
+    """Whether frames are shown as they arrive: from standard input, or with --follow."""
     return options.follow or "-" in options.files
 
 
 def is_quick(dump: Dump, reading: Reading) -> bool:
-    """Whether a dump is a capture, of what Kafka released."""
+    """Whether a dump is a capture to be read with the specs of Kafka's releases."""
     return dump.captured is not None and reading.catalog is catalog_for()
 
 
@@ -493,12 +497,12 @@ class Writer(Protocol):
     def written(
         self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
     ) -> Iterator[tuple[str, int]]:
-        """Yield lines of a batch, each time with the number of frames they are of.
+        """Yield the lines of a batch, each time with the number of frames that the lines cover.
 
         Args:
             batch: the frames.
-            number: of the first one in the capture.
-            carefully: writes what had to be decoded.
+            number: the number of the first frame in the capture.
+            carefully: formats each frame that had to be decoded.
         """
 
 
@@ -512,7 +516,7 @@ class Form(Protocol):
         """Return the text of an item, with its newline."""
 
     def end(self) -> str:
-        """Return what is written behind all items."""
+        """Return the text after the last item."""
 
 
 class AsJson:
@@ -525,18 +529,18 @@ class AsJson:
         return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n"
 
     def end(self) -> str:
-        """Return nothing."""
+        """Return an empty string: JSON lines have no end."""
         return ""
 
 
 class AsText:
-    """Items as lines; a frame that is the only item as a tree.
+    """Items as lines; if a frame is the only item, as a tree.
 
     Args:
         summary: extracts topics and errors.
         style: colours and width.
-        live: write each line at once; if it was the only one, its fields follow.
-        wanted: decides of each item, in order, whether it is shown.
+        live: write each line immediately; if there is only one, its fields follow.
+        wanted: decides for each item, in order, whether it is shown.
     """
 
     def __init__(
@@ -558,11 +562,11 @@ class AsText:
 
     @property
     def has_several(self) -> bool:
-        """Return whether several items were written."""
+        """Whether several items were written."""
         return self._count > 1
 
     def text(self, item: Item) -> str:
-        """Return the line of an item; of the first one nothing yet, unless it is shown live or no frame."""
+        """Return the line of an item; for the first item an empty string, unless it is shown live or is not a frame."""
         if not self._wanted(item):
             return ""
         self._count += 1
@@ -574,7 +578,7 @@ class AsText:
         return (self._line(first) if is_held else "") + self._line(item)  # type: ignore[arg-type]
 
     def end(self) -> str:
-        """Return the fields of the only item, if that is a frame."""
+        """Return the fields of the only item if it is a frame, else an empty string."""
         if self._count != 1 or self._first is None or isinstance(self._first, ENTRY):
             return ""
         return "".join(f"{line}\n" for line in [*tree(self._first, self._style)][self._live :])
@@ -586,7 +590,7 @@ class AsText:
 
 
 class _BehindTheFirst:
-    """Writes lines once there are several; before that, results, of which one may be shown as a tree."""
+    """Writes lines once there are several items; until then yields results, since a single one may become a tree."""
 
     def __init__(self, writer: CapturedLines, form: AsText) -> None:
         self._writer, self._form = writer, form
@@ -613,10 +617,10 @@ class Lines:
 
     Args:
         dump: the capture.
-        reading: how what is odd in it is decoded.
-        form: how it is written.
-        count: notes what was decoded so.
-        passed: gets the number of all other frames.
+        reading: decodes the frames that the fast path does not.
+        form: the output format.
+        count: counts each item that `reading` decoded.
+        passed: receives the number of all other frames.
     """
 
     def __init__(
@@ -627,11 +631,11 @@ class Lines:
         self._part = partial(part_read, reading.options)
         self._decoder, self._seal = reading.decoder(), reading.seal
         self._quick = form.writer(self._decoder, dump.file, sealed=reading.sealed)
-        self._number = self._frames = self._size = 0  # frames that were not decoded, and characters, not given out yet
+        self._number = self._frames = self._size = 0  # undecoded frames, and characters, not yielded yet
         self._lines: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
-        """Yield lines, with their newlines, as many together as the capture gives at once."""
+        """Yield lines with their newlines, all lines of a batch of the capture together."""
         assert self.dump.captured is not None
         for batch in with_progress(self.dump.captured, self._part, weight=count_frames, wanted=not sys.stdout.isatty()):
             try:
@@ -641,7 +645,7 @@ class Lines:
                 raise
 
     def _written(self, batch: CapturedBatch) -> Iterator[str]:
-        """Yield the lines of a batch; many at once."""
+        """Yield the lines of a batch, many in one string."""
         for text, frames in self._quick.written(batch, self._number, self._carefully):
             self._number += frames
             self._frames += frames

@@ -1,4 +1,4 @@
-"""`kwire demo`: a dump of a real broker, explained."""
+"""`kwire demo`: explains a dump of a real broker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .terminal import style_for
 
 _NAME = "kafka-3.9-zk.bin"
 _HERE = Path(__file__).parent
-# In the wheel the dump lies beside this file, in a checkout with the fixtures.
+# In the wheel, the dump is beside this file; in a checkout, it is among the fixtures.
 DUMP = _HERE / _NAME if (_HERE / _NAME).exists() else _HERE.parent.parent / "fixtures" / "dumps" / _NAME
 
 INTRODUCTION = """\
@@ -34,7 +34,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def demo(options: argparse.Namespace) -> int:
-    """Explain the bundled dump, and say what to try next."""
+    """Explain the bundled dump, and suggest what to try next."""
     style = style_for(sys.stdout, options.color)
     print(INTRODUCTION)
     decoder = FrameDecoder(trace=True)
@@ -49,7 +49,9 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def _command() -> str:
-    """Return what runs this kwire: its name if a shell finds it by that, else its path, or the interpreter's."""
+    """Return the command that runs this kwire: its name if it is on the PATH, else its path, or that of the
+    interpreter.
+    """
     script = Path(sys.executable).parent / "kwire"
     found = shutil.which("kwire", path=os.environ.get("KWIRE_SHELL_PATH"))  # dev.py has put .venv into PATH
     if found and (not script.exists() or Path(found).samefile(script)):
@@ -58,5 +60,5 @@ def _command() -> str:
 
 
 def _near(path: Path) -> Path:
-    """Return a path as seen from the working directory, if it is below that."""
+    """Return a path relative to the working directory if it is below it, else unchanged."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

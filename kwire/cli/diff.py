@@ -1,4 +1,4 @@
-"""`kwire diff`: what differs between two versions of a message, two releases or two dumps."""
+"""`kwire diff`: prints the differences between two versions of a message, two releases or two dumps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .terminal import style_for
 
 
 def diff_dumps(options: argparse.Namespace) -> int:
-    """Print what differs between two dumps, then a count. Returns 1 if anything does, or a frame does not decode."""
+    """Print the differences between two dumps, then a count. Returns 1 if there are any, or a frame does not decode."""
     style = style_for(sys.stdout, options.color)
     more = {"named": None, "body": False, "hex": None, "profile": options.profile, "schemas": options.schemas}
     more["show_secrets"] = options.show_secrets
@@ -71,7 +71,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def diff(options: argparse.Namespace) -> int:
-    """Print what differs between two versions of a message, two releases or two dumps. Returns 1 if anything does."""
+    """Print the differences between two versions of a message, two releases or two dumps. Returns 1 if any exist."""
     if len(options.names) == 2 and not options.release and any(_is_input(name) for name in options.names):
         return diff_dumps(options)
     style = style_for(sys.stdout, options.color)

@@ -1,4 +1,4 @@
-"""`kwire encode`: JSON of frames and lines of logs to frames, JSON of a payload to a body."""
+"""`kwire encode`: encodes JSON of frames and lines of logs as frames, and JSON of a payload as a body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .output import FrameOutput, output_bytes
 from .terminal import complain, remark
 
 TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"
-_JSON = re.compile(r"\s*(?:\{|\[\s*[{\]])")  # not the date in brackets that a line of log4j begins with
+_JSON = re.compile(r"\s*(?:\{|\[\s*[{\]])")  # not the bracketed date at the start of a line of log4j
 _SPACE = re.compile(r"\s*")
 
 
@@ -65,7 +65,7 @@ def encode(options: argparse.Namespace) -> int:
     if not text.strip():
         raise DumpError("there is nothing in it", file=file, hint=f"encode takes {TAKES}")
     found = _bodies(text, file, options, catalog, notes) if options.named else _frames(text, file, catalog, notes)
-    frames = list(found)  # all, to know the last of each connection
+    frames = list(found)  # all frames, to find the last one of each connection
     if frames:
         _write(frames, options, file)
     elif not notes.broken:
@@ -89,7 +89,7 @@ def _write(frames: list[Frame], options: argparse.Namespace, file: str) -> None:
 
 
 def _complain(notes: Notes, count: int, file: str) -> None:
-    """Say which lines are bad, and what else was noted."""
+    """Report invalid lines and other notes on stderr."""
     for error in notes.errors:
         complain(str(error))
     if notes.broken:
@@ -100,7 +100,7 @@ def _complain(notes: Notes, count: int, file: str) -> None:
 
 
 def _code(notes: Notes, count: int) -> int:
-    """0: all was encoded; 1: some was not; 2: it is not what encode takes."""
+    """Return 0 if everything was encoded, 1 if something was not, 2 if the input has no supported format."""
     if not notes.broken:
         return 0
     return 2 if not count and all(error.problem.startswith(NO_JSON) for error in notes.errors) else 1
@@ -131,9 +131,9 @@ NO_JSON = "this is no JSON"
 
 
 def _values(text: str, file: str, notes: Notes) -> Iterator[tuple[int, Any]]:
-    """Yield the JSON values of a text (several one after the other, or the elements of arrays), each with its line.
+    """Yield the JSON values of a text (consecutive values, or the elements of arrays), each with its line number.
 
-    Where there is no JSON, the next line that begins an object is the next value.
+    After text that is not JSON, the next line that begins an object is the next value.
     """
     decoder, line, counted = json.JSONDecoder(), 1, 0
     position = _end_of_space(text, 0)

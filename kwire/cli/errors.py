@@ -32,7 +32,7 @@ def errors(options: argparse.Namespace) -> int:
 
 
 def _errors_like(codes: type[Value], word: str) -> list[Value]:
-    """Return the error codes of a number, a name or a part of one. Raises UnknownMessage if there is none."""
+    """Return the error codes with a number, a name, or a part of a name. Raises UnknownMessage if there is none."""
     try:
         code = codes(word)
         found = [code] if code.name else []

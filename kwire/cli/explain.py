@@ -30,7 +30,7 @@ from .output import output_text
 from .terminal import remark, style_for
 
 T = TypeVar("T")
-MOST_ON_PAGE = 10_000  # frames; a browser opens so many without waiting
+MOST_ON_PAGE = 10_000  # frames; a browser opens this many without delay
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -79,7 +79,9 @@ def explain(options: argparse.Namespace) -> int:
 
 
 def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed: bool) -> bool:
-    """Print a batch of a log with its decompressed records, or bytes outside batches; true if these are errors."""
+    """Print a batch of a log with its decompressed records, or bytes outside batches; return whether there was an
+    error.
+    """
     if isinstance(item, LogBytes):
         for line in RecordLines(style).lines(item):
             print(line)
@@ -104,7 +106,7 @@ def _not_understood(item: LogBytes) -> Explained:
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:
-    """Print one frame: a title, the annotated bytes, and what went wrong if something did."""
+    """Print one frame: a title, the annotated bytes, and the error if there was one."""
     print(style.paint("title", f"# {escape(note(result) if is_note(result) else title(result))}"))
     if is_note(result):
         return
@@ -117,7 +119,7 @@ def print_result(result: Result, style: Style, *, types: bool = True) -> None:
 
 
 def _html(options: argparse.Namespace) -> int:
-    """Write one page of the frames, as they are read."""
+    """Write the frames to one HTML page as they are read."""
     if options.fixture or options.in_place:
         raise UsageError("--html and --fixture do not go together")
     failed: list[bool] = []
@@ -138,7 +140,7 @@ def noted(decoded: Iterable[Result], failed: list[bool]) -> Iterator[Result]:
 
 
 def _fixture(options: argparse.Namespace) -> int:
-    """Print the only frame of the input as a fixture; a fixture keeps its head."""
+    """Print the only frame of the input as a fixture; if the input is a fixture, keep its header."""
     if len(options.files) != 1:
         raise UsageError("--fixture takes one file")
     text = _text_of(options.files[0])
@@ -168,7 +170,7 @@ def _in_place(options: argparse.Namespace) -> int:
 
 
 def _text_of(file: str) -> str | None:
-    """Return the text of a file that is a fixture already."""
+    """Return the text of a file if it is a fixture, else None."""
     if file == "-":
         return None
     text = Path(file).read_bytes().decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Which frames and records a command shows: filters of frames; the records of logs one by one, and filters of these."""
+"""Selects the frames and records that a command shows: filters for frames, and for the individual records of logs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 
 
 def display_filter(options: argparse.Namespace, catalog: Catalog) -> DisplayFilter | None:
-    """Return the filter of --where, which is read once a run; None without the option. Raises FilterError."""
+    """Return the filter of --where, parsed once per run; None without the option. Raises FilterError."""
     if options.where is not None and "display_filter" not in options:
         options.display_filter = parse_filter(options.where, catalog)
     found: DisplayFilter | None = getattr(options, "display_filter", None)
@@ -54,10 +54,10 @@ def display_filter(options: argparse.Namespace, catalog: Catalog) -> DisplayFilt
 
 
 def pushed_filter(options: argparse.Namespace, catalog: Catalog) -> PushedFilter | None:
-    """Return what --where asks of headers, so that frames for which it cannot hold are not decoded; else None.
+    """Return the part of --where that tests headers, so that frames it excludes are not decoded; None if there is none.
 
     Raises:
-        FilterError: --where is no display filter.
+        FilterError: --where is not a valid display filter.
     """
     where = display_filter(options, catalog)
     if where is None or where.messages is None:
@@ -66,14 +66,14 @@ def pushed_filter(options: argparse.Namespace, catalog: Catalog) -> PushedFilter
 
 
 def filter_for(options: argparse.Namespace, catalog: Catalog, summary: MessageSummary) -> Test:
-    """Return what tells whether a frame is shown; it is to be asked of all frames in their order.
+    """Return a function that tells whether a frame is shown; call it for all frames, in order.
 
     Raises:
-        UsageError: a time that is none. UnknownMessage, UnsupportedVersion: --api names nothing. FilterError.
+        UsageError: a time is invalid. UnknownMessage, UnsupportedVersion: --api names nothing. FilterError.
     """
     tests: list[Test] = []
     if options.since is not None or options.until is not None:
-        tests.append(Span(options.since, options.until))  # in front: it has to see the first frame
+        tests.append(Span(options.since, options.until))  # first, because it needs the first frame
     if options.api:
         tests.append(_any([_of_api(text, catalog) for text in options.api]))
     if options.client is not None:
@@ -89,7 +89,7 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, summary: MessageSu
 
 
 def has_error(result: Result, summary: MessageSummary) -> bool:
-    """Return whether a frame is undecodable or has an error code other than 0."""
+    """Whether a frame is undecodable or has an error code other than 0."""
     if isinstance(result, Undecodable):
         return result.is_failure
     if not isinstance(result, Request | Response):
@@ -129,7 +129,7 @@ def _check_address(text: str) -> None:
 
 
 def _is_on(frame: Frame, wanted: str) -> bool:
-    """Whether one end of a frame's connection is the wanted one: ip:port, or an ip alone."""
+    """Whether one endpoint of a frame's connection is the wanted one: ip:port, or an IP address alone."""
     ends = (end for end in (frame.source.client, frame.source.broker) if end is not None)
     return any(wanted in (end, end.rpartition(":")[0], end.rpartition(":")[0].strip("[]")) for end in ends)
 
@@ -148,7 +148,7 @@ class Span:
         return self.covers(result.frame.source.time, result.frame.source.frame or 0)
 
     def covers(self, time: float | None, number: int) -> bool:
-        """Whether a time (seconds since 1970) is in the span; a number where there is no time."""
+        """Whether a time (seconds since 1970) is in the span; without a time, tests the frame number."""
         if time is None:
             low, high = (_number(option, text) for option, text in self.texts.items())
             at: float = number
@@ -175,7 +175,7 @@ class Span:
 
 
 def _day_of(first: float) -> date | None:
-    """Return the day of the first frame (UTC), of which a time of day is; None if no calendar has it."""
+    """Return the day (UTC) of the first frame, to which a time of day refers; None if the date is out of range."""
     try:
         return datetime.fromtimestamp(first, UTC).date()
     except (ValueError, OverflowError, OSError):
@@ -192,12 +192,12 @@ def _number(option: str, text: str | None) -> float | None:
 def entries(
     items: Iterator[Other | LogBatch | LogBytes], *, salvage: bool = True, sealed: bool = True
 ) -> Iterator[Other | Entry]:
-    """Yield the records of batches in place of the batches; a batch without records, and all else, as it is.
+    """Yield the records of each batch instead of the batch; yield empty batches and all other items unchanged.
 
     Args:
-        items: of `inputs.items`.
-        salvage: else a batch or record with a fault is given as bytes that could not be read.
-        sealed: take secrets out of Kafka's own logs.
+        items: the items of `inputs.items`.
+        salvage: yield batches and records with faults; otherwise, yield them as unreadable bytes.
+        sealed: mask secrets in Kafka's own logs.
     """
     topic = None
     for entry in _opened(items, salvage):
@@ -231,7 +231,7 @@ def is_bad(entry: Entry | DiskEntry) -> bool:
 
 
 def is_faulty(entry: Entry | DiskEntry) -> bool:
-    """Whether something was tolerated of an entry or its batch."""
+    """Whether a fault was tolerated in an entry or its batch."""
     if isinstance(entry, LogRecord):
         return entry.fault is not None or bool(entry.batch.faults)
     return isinstance(entry, LogBatch | DiskEntry) and bool(entry.faults)
@@ -264,11 +264,11 @@ class LogFilter:
         record = entry.record
         if record.timestamp >= 0:
             return span.covers(record.timestamp / 1000, record.offset)
-        return span.first is None and span.covers(None, record.offset)  # among records with times it is in no span
+        return span.first is None and span.covers(None, record.offset)  # among records with times, it is in no span
 
 
 def log_difference(item: LogBatch | LogBytes) -> dict[str, Any] | None:
-    """Say where a batch and what it is built to again differ first; None if they do not, and for zeros."""
+    """Return where a batch first differs from its rebuilt bytes; None if they are equal, or for zeros."""
     if isinstance(item, LogBytes):
         what = f"{item.count} bytes at {item.position}"
         reason = str(item.error)
@@ -304,7 +304,7 @@ def log_difference(item: LogBatch | LogBytes) -> dict[str, Any] | None:
 class Ours:
     """Decides which frames are shown.
 
-    A remark on a connection is shown once. Streams of other protocols are left out, since a summary names them.
+    A remark about a connection is shown once. Streams of other protocols are omitted, since a summary names them.
 
     Args:
         foreign: show the streams of other protocols.
@@ -328,5 +328,5 @@ class Ours:
 
 
 def ours(decoded: Iterable[Other], *, foreign: bool = False) -> Iterator[Other]:
-    """Leave out the frames that `Ours` does not show."""
+    """Yield the items that `Ours` shows."""
     return filter(Ours(foreign=foreign), decoded)

@@ -21,7 +21,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def explain_topic(options: argparse.Namespace) -> int:
-    """Print a topic, which may be shortened; or the options of a command, or the list of topics."""
+    """Print a topic, whose name may be abbreviated; or the options of a command, or the list of topics."""
     topic = options.topic
     if topic in options.commands.choices:
         options.commands.choices[topic].print_help()
@@ -139,7 +139,7 @@ def help_lines(topic: str | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What may follow some words of a command line: commands, options with their help, whether files do."""
+    """What may follow the words of a command line: commands, options with their help, and whether files may follow."""
 
     path: tuple[str, ...]
     commands: dict[str, str]
@@ -161,7 +161,7 @@ def commands_of(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[a
 
 
 def names_in(commands: argparse._SubParsersAction[argparse.ArgumentParser] | None) -> dict[str, str]:
-    """Return commands by name, with what they do."""
+    """Return the description of each command by name."""
     return {} if commands is None else {pseudo.dest: pseudo.help or "" for pseudo in commands._choices_actions}
 
 
@@ -199,7 +199,7 @@ def _entries(words: dict[str, str]) -> list[str]:
 
 
 def _roff(text: str) -> str:
-    r"""Write text so that man takes none of it for a request.
+    r"""Escape text so that man does not read any of it as a request.
 
     >>> print(_roff("--body"), _roff(".x"), _roff("a\\b"))
     \-\-body \&.x a\eb

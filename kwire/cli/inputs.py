@@ -1,4 +1,4 @@
-"""What the commands that read dumps share: --as, --body, --profile, and the decoded frames of all files."""
+"""Shared by the commands that read dumps: --as, --body, --profile, and decoding of the frames of all files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Release, release, releases
 from .terminal import remark
 
-if TYPE_CHECKING:  # imported where logs are read or secrets masked, not for `kwire stats`
+if TYPE_CHECKING:  # imported only to read logs or mask secrets, not for `kwire stats`
     from ..logs import DiskEntry, LogBatch, LogBytes
 
 SHOWN = 3  # places of damage
@@ -45,10 +45,10 @@ class NonKafkaStreams:
         self.bytes: Counter[str] = Counter()
         self.hints: dict[str, str] = {}
         self.damaged: int = 0  # bytes
-        self.places: list[int] = []  # where they lie, in bytes from the start of the file
+        self.places: list[int] = []  # their positions, in bytes from the start of the file
 
     def watched(self, dump: Dump) -> Dump:
-        """Return a dump that counts other protocols and damage as its frames are read."""
+        """Return a dump that counts streams of other protocols and damage while its frames are read."""
         captured = None if dump.captured is None else self._batches(dump.captured)
         return replace(dump, frames=self._frames(dump.frames), captured=captured)
 
@@ -80,7 +80,7 @@ class NonKafkaStreams:
         self.hints[name] = fault.hint
 
     def add(self, connections: dict[str, int], sizes: dict[str, int], hints: dict[str, str]) -> None:
-        """Add those of another share."""
+        """Add the counts of another share."""
         self.elsewhere.update(connections)
         self.bytes.update(sizes)
         self.hints |= hints
@@ -105,7 +105,7 @@ _NAMED = lazy_pattern(r"([A-Za-z0-9_-]+)(?:[:\s]v?(\d{1,5}))?")
 
 
 class UsageError(KwireError):
-    """Options that do not go together."""
+    """Raised for options that cannot be combined or have invalid values."""
 
 
 def results(
@@ -116,7 +116,7 @@ def results(
     sealed: bool = True,
     remarks: list[str] | None = None,
 ) -> Iterator[Result]:
-    """Decode the frames of all files, file by file; a log is refused. Remarks go to stderr and into `remarks`.
+    """Decode the frames of all files, file by file; raise an error for a log. Remarks go to stderr and into `remarks`.
 
     Secrets are masked unless --show-secrets is given or `sealed` is false; then the caller must mask them.
     """
@@ -136,7 +136,7 @@ def items(
     remarks: list[str] | None = None,
     logs: bool = True,
 ) -> Iterator[Result | LogBatch | LogBytes]:
-    """As `results`, with the batches of logs."""
+    """Decode as `results` does, and also yield the batches of logs."""
     reading = Reading(options, trace=trace, salvage=salvage, sealed=sealed)
     for dump in dumps_in(options, remarks, logs=logs):
         yield from reading.items(dump)
@@ -147,7 +147,7 @@ _Received = tuple[Frame, DecodedConnection, Header]
 
 
 class PushedFilter:
-    """A filter over headers, asked before bodies are decoded; counts the frames that were not."""
+    """A filter that tests headers before bodies are decoded; counts the frames that it excludes."""
 
     def __init__(self, wanted: Callable[[Peek], bool]) -> None:
         self.wanted: Callable[[Peek], bool] = wanted
@@ -155,7 +155,7 @@ class PushedFilter:
 
 
 class Reading:
-    """How the items of dumps are read: what the options name, how strictly, and whether secrets are taken out."""
+    """How the items of dumps are read: with which specs, how strictly, and whether secrets are masked."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class Reading:
         return FrameDecoder(self.catalog, salvage=self.salvage, trace=self.trace, answers=answers)
 
     def with_disk(self, dump: Dump) -> Iterator[Result | LogBatch | LogBytes | DiskEntry]:
-        """As `items`, and of a file beside the segments its entries."""
+        """Decode as `items` does, and yield the entries of a file beside the segments."""
         yield from self.items(dump) if dump.disk is None else dump.disk.items
 
     def items(self, dump: Dump) -> Iterator[Result | LogBatch | LogBytes]:
@@ -208,11 +208,11 @@ class Reading:
                 pushed.skipped += 1
 
     def exchange(self, dump: Dump, number: int) -> Iterator[Result]:
-        """Decode one frame, with the response to it or the request that it answers; nothing is read after both.
+        """Decode one frame and its response or request; stop reading after both.
 
         Args:
             dump: the dump.
-            number: of the frame, from 0.
+            number: the number of the frame, from 0.
         """
         decoder, in_flight, size, count = self.decoder(), dict[int, _Received](), 0, 0
         wanted: Header | None = None
@@ -248,7 +248,7 @@ def masker(options: argparse.Namespace) -> Callable[[Result], Result]:
 
 
 def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBytes]:
-    """Hide bytes between the batches of Kafka's own logs where they may be secret; batches are sealed when opened."""
+    """Mask bytes between the batches of Kafka's own logs if they may be secret; batches are masked when opened."""
     from ..logs import LogBatch, LogBytes
     from ..logs.spans import mask_log_bytes
 
@@ -264,12 +264,12 @@ def _as_it_is(result: Result) -> Result:
 
 
 def title_of(options: argparse.Namespace) -> str:
-    """Name all inputs in one line."""
+    """Return the names of all inputs in one line."""
     return ", ".join([*(["hex text"] if options.hex is not None else []), *options.files])
 
 
 def part_read(options: argparse.Namespace) -> float | None:
-    """Return which part of all input files `dumps_in` has read, 0 to 1; None where a size is not known."""
+    """Return the fraction of all input files that `dumps_in` has read, 0 to 1; None if a size is unknown."""
     position: Callable[[], int] | None = getattr(options, "position", None)
     if position is None:
         return None
@@ -281,7 +281,7 @@ def part_read(options: argparse.Namespace) -> float | None:
 
 
 def _size_of(options: argparse.Namespace) -> int | None:
-    """Return the size of all input files in bytes."""
+    """Return the total size of all input files in bytes; None if a size is unknown."""
     sizes = []
     for file, _ in files_of(options.files, getattr(options, "recursive", False)):
         path = local_path(file)
@@ -300,11 +300,11 @@ def dumps_in(
     non_kafka: NonKafkaStreams | None = None,
     zookeeper: bool = False,
 ) -> Iterator[Dump]:
-    """Open one input after the other; what is no dump in a folder is skipped with a remark.
+    """Open one input after the other; skip a file in a folder that is not a dump, with a remark.
 
-    Remarks about an input are added to `remarks`, too. A log is refused unless `logs` are asked for. Of one file alone,
-    a `share` may be read; `non_kafka` then counts the streams of other protocols, so that those of other shares can be
-    added before they are named. With `zookeeper`, packets of ZooKeeper are frames with a fault, and not remarked.
+    Remarks about an input are added to `remarks`, too. A log is an error unless `logs` is true. For a single file, a
+    `share` may be read; `non_kafka` then counts the streams of other protocols, so that the counts of other shares can
+    be added before the summary. With `zookeeper`, packets of ZooKeeper are frames with a fault, without a remark.
     """
     bare, before = getattr(options, "body", False), 0
     for file, opened, found in _inputs(options, bare, share, zookeeper):
@@ -314,7 +314,7 @@ def dumps_in(
                 if not bare:
                     remark(f"{file}: read as {dump.kind}")
                 if (dump.batches is not None or dump.disk is not None) and not logs:
-                    next(dump.frames)  # says that there are none, and what to use
+                    next(dump.frames)  # reports the missing frames, and what to use instead
                 others = non_kafka or NonKafkaStreams(knows_zookeeper=zookeeper)
                 dump = others.watched(_naming(dump, file))
                 yield _lenient(dump, file) if found else dump
@@ -334,7 +334,7 @@ def _position(dump: Dump, before: int) -> int:
 
 
 def _naming(dump: Dump, file: str) -> Dump:
-    """Let errors of the system name the file that is read."""
+    """Return a dump whose OSErrors name the file."""
     captured = None if dump.captured is None else _named_in_errors(dump.captured, file)
     batches = None if dump.batches is None else _named_in_errors(dump.batches, file)
     disk = None if dump.disk is None else replace(dump.disk, items=_named_in_errors(dump.disk.items, file))
@@ -353,7 +353,7 @@ def _with_name(error: OSError, file: str) -> OSError:
 
 
 def _lenient(dump: Dump, file: str) -> Dump:
-    """Read a file of a folder as far as it goes: another may be of more use."""
+    """Read a file of a folder up to the first error, so that the other files are still read."""
     captured = None if dump.captured is None else _as_far(dump.captured, file)
     return replace(dump, frames=_as_far(dump.frames, file), captured=captured)
 
@@ -372,7 +372,7 @@ def _skip(file: str, error: DumpError | OSError) -> None:
 def _inputs(
     options: argparse.Namespace, bare: bool, share: Share, zookeeper: bool
 ) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
-    """Yield all inputs with their names, and whether a folder had them: the text of --hex, then the files."""
+    """Yield all inputs with their names, and whether they come from a folder: the text of --hex, then the files."""
     text, topic = getattr(options, "hex", None), getattr(options, "log_of", None)
     catalog = catalog_of(options) if hasattr(options, "schemas") else None
     if not options.files and text is None:
@@ -399,9 +399,9 @@ def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[tuple[str, Ab
 
 
 def followed(options: argparse.Namespace) -> Callable[[], bool] | None:
-    """Return what says whether --follow is to end; None without the option.
+    """Return a function that tells whether --follow should end; None without the option.
 
-    The first Ctrl-C, or SIGTERM, ends it as the end of a file would; another one interrupts.
+    The first Ctrl-C or SIGTERM ends the input like the end of a file; a second one interrupts the command.
     """
     if not getattr(options, "follow", False):
         return None
@@ -421,16 +421,18 @@ def followed(options: argparse.Namespace) -> Callable[[], bool] | None:
 
 
 def timed_frames(dump: Dump) -> Iterator[tuple[Frame, int | None]]:
-    """Return the frames of a dump; those of a capture with their exact times in nanoseconds since 1970, else None."""
+    """Yield the frames of a dump, each with its exact time in nanoseconds since 1970 if the dump is a capture, else
+    None.
+    """
     if dump.captured is not None:
         return timed(dump.captured, dump.file)
     return ((frame, None) for frame in dump.frames)
 
 
 def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:
-    """Return the files that are named, and with `recursive` those in folders too; whether a folder had them.
+    """Yield the named files, with `recursive` also the files in folders, and whether each comes from a folder.
 
-    The files of a folder come in the order of their names; hidden ones are left out.
+    The files of a folder are in the order of their names, without hidden files.
     """
     for name in names:
         entry = entry_of(name) if recursive and name != "-" else None
@@ -451,7 +453,7 @@ def _within(folder: str) -> Iterator[str]:
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:
-    """Return the specs that --schemas and --profile name; a folder is read once a run, however often this is asked."""
+    """Return the specs that --schemas and --profile name; a folder is read once per run."""
     if options.schemas and options.profile:
         raise UsageError("--schemas and --profile do not go together")
     if "catalog" not in options:
@@ -461,7 +463,7 @@ def catalog_of(options: argparse.Namespace) -> Catalog:
 
 
 def named_release(text: str) -> Release:
-    """Find the release that --release names; which one it is goes to stderr where the text leaves it open (`1`).
+    """Find the release that --release names; if the text is ambiguous (`1`), print the chosen release to stderr.
 
     Raises UnknownMessage if there is none.
     """
@@ -472,7 +474,7 @@ def named_release(text: str) -> Release:
 
 
 def name_and_version(text: str) -> tuple[str, int | None]:
-    """Read NAME or NAME:VERSION, as people write it wherever an api or a message is named. Raises UsageError."""
+    """Parse NAME or NAME:VERSION, the syntax of all arguments that name an api or a message. Raises UsageError."""
     match = _NAMED.fullmatch(text)
     if match is None:
         raise UsageError(f"{text}: write NAME or NAME:VERSION, such as Metadata:12")
@@ -480,9 +482,9 @@ def name_and_version(text: str) -> tuple[str, int | None]:
 
 
 def named_codecs(text: str, catalog: Catalog) -> list[Codec]:
-    """Find what NAME or NAME:VERSION names: an api's request and response, or one message.
+    """Find the codecs that NAME or NAME:VERSION names: an api's request and response, or one message.
 
-    Without a version it is the newest. Raises UsageError, UnknownMessage, UnsupportedVersion.
+    Without a version, the newest is used. Raises UsageError, UnknownMessage, UnsupportedVersion.
     """
     word, version = name_and_version(text)
     names = catalog.named(word, version)
@@ -490,11 +492,11 @@ def named_codecs(text: str, catalog: Catalog) -> list[Codec]:
 
 
 def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
-    """Find what `--as` names: an api (its response), or a message.
+    """Find the codec that `--as` names: a message, or an api's response.
 
     Raises:
-        UsageError: the text is not NAME:VERSION, or an api where a bare body needs a message.
-        UnknownMessage, UnsupportedVersion: there is no such thing.
+        UsageError: the text is not NAME:VERSION, or names an api although a bare body needs a message.
+        UnknownMessage, UnsupportedVersion: there is no such api, message or version.
     """
     word, version = name_and_version(text)
     if version is None:
@@ -506,7 +508,7 @@ def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
 
 
 def _named_frame(frame: Frame, named: Codec | None, options: argparse.Namespace) -> Frame:
-    """Write into a frame what the options say of it; a fixture's own word goes first."""
+    """Add the type that the options name to a frame; a fixture's own type takes precedence."""
     if named is None or frame.message is not None or (named.spec.type == "response" and not options.body):
         return frame
     return replace(frame, message=named.name, version=named.version, bare=options.body)

@@ -138,7 +138,7 @@ def _bounded(text: str) -> str:
 
 
 def serve_tools(options: argparse.Namespace) -> int:
-    """Answer on stdin and stdout until the assistant goes."""
+    """Serve requests over stdin and stdout until the assistant disconnects."""
     roots = [Path(name) for name in options.files]
     for root in roots:
         if not root.exists():
@@ -148,7 +148,7 @@ def serve_tools(options: argparse.Namespace) -> int:
 
 
 def server_of(tools: Tools) -> Any:
-    """Return the server of these tools; raises MissingExtra."""
+    """Return an MCP server with these tools; raises MissingExtra."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError

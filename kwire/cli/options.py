@@ -18,13 +18,13 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help begins with the examples, not with the grammar; options may stand among files."""
+    """A parser whose help begins with examples instead of the usage line, and that accepts options between files."""
 
     _is_intermixing = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse `decode a.pcap --jsonl b.pcap`, too: argparse alone takes files only before or behind all options."""
-        # Parsing twice would take what is behind -- for options.
+        """Parse `decode a.pcap --jsonl b.pcap`, too: argparse alone accepts files only before or after all options."""
+        # Parsing twice would treat arguments after -- as options.
         if self._is_intermixing or self._subparsers is not None or "--" in (args or ()):
             return super().parse_known_args(args, namespace)
         self._is_intermixing = True
@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_command(commands: Any, name: str, about: str, examples: str, run: Run) -> argparse.ArgumentParser:
-    """Add a command. Its help begins with examples; `run` takes the options and returns the exit code."""
+    """Add a command. Its help begins with examples; `run` receives the options and returns the exit code."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=about,
@@ -133,15 +133,15 @@ def add_security(parser: argparse.ArgumentParser, title: str = "TLS and SASL of 
 
 
 def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Security:
-    """Return what the options say of TLS and SASL.
+    """Return the settings of TLS and SASL from the options.
 
     Args:
-        options: with those of `add_security`.
+        options: the options, including those of `add_security`.
         is_live: whether there is a broker to connect to; without one, none of these options may be given.
 
     Raises:
-        UsageError: options that do not go together.
-        DumpError, OSError: the file of the password is empty, or cannot be read.
+        UsageError: the options contradict each other.
+        DumpError, OSError: the password file is empty or cannot be read.
     """
     from ..broker.access_control import MECHANISMS
     from ..net.client import PLAINTEXT, Security
@@ -161,7 +161,7 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
 
 
 def _check_security(options: argparse.Namespace, protocol: str, is_live: bool) -> None:
-    """Refuse options that do not go together."""
+    """Raise UsageError if the options contradict each other."""
     from .inputs import UsageError
 
     sasl = any((options.sasl_mechanism, options.sasl_username, options.sasl_password_file))
@@ -179,7 +179,7 @@ def _check_security(options: argparse.Namespace, protocol: str, is_live: bool) -
 
 
 def _password(file: str | None) -> str:
-    """Read the first line of a file, or the environment; command lines can be seen by other users of a machine."""
+    """Read the password from the first line of a file, or from the environment: other users can see command lines."""
     if file is None:
         return os.environ.get(PASSWORD, "")
     lines = Path(file).read_text("utf-8").splitlines()

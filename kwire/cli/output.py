@@ -1,4 +1,4 @@
-"""Files for output, never an input and never half written; frames are written as a capture or as raw frames."""
+"""Opens output files, which are never an input and never incomplete; writes frames as a capture or as raw frames."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ IN_MEMORY = 1 << 24  # bytes of an unfinished page
 
 
 def refuse_input(file: str | Path, inputs: Iterable[str], *, recursive: bool = False) -> None:
-    """Raise DumpError if an output is one of the inputs, also by another name: a symbolic link, a hard link, `<`.
+    """Raise DumpError if an output is one of the inputs, even under another name: a symbolic link, a hard link, `<`.
 
     Args:
         file: where to write.
         inputs: files; `-` is standard input.
-        recursive: whether files in folders are read too.
+        recursive: whether files in folders are inputs too.
     """
     try:
         found = Path(file).stat()
@@ -57,12 +57,12 @@ def output_bytes(
 
     Args:
         file: where to write.
-        inputs, recursive: as of `refuse_input`.
+        inputs, recursive: see `refuse_input`.
         live: write the file itself from the beginning.
 
     Raises:
         DumpError: the file is an input.
-        OSError: it cannot be written; with the name that was given.
+        OSError: the file cannot be written; the error has the given name.
     """
     if file in (None, "-"):
         sys.stdout.flush()
@@ -92,7 +92,7 @@ def output_bytes(
 def output_text(
     file: str | None, inputs: Iterable[str] = (), *, recursive: bool = False
 ) -> Iterator[Callable[[str], object]]:
-    """Give a function that writes UTF-8 text to an output, as `output_bytes` opens it; all of it or nothing."""
+    """Yield a function that writes UTF-8 text to an output opened by `output_bytes`; writes all text or nothing."""
     with output_bytes(file, inputs, recursive=recursive) as stream:
         if stream is not sys.stdout.buffer:
             yield lambda text: stream.write(text.encode())
@@ -104,11 +104,11 @@ def output_text(
 
 
 class FrameOutput:
-    """Writes frames; the first of them says how.
+    """Writes frames; the first one determines the format.
 
     Args:
         stream: the file to write to.
-        raw: write raw frames whatever the input is.
+        raw: write raw frames for every input.
     """
 
     def __init__(self, stream: BinaryIO, *, raw: bool = False) -> None:
@@ -151,7 +151,7 @@ class FrameOutput:
             self._capture.end(source)
 
     def finish(self) -> None:
-        """Write what is left, and say on stderr what was written and what could not be kept."""
+        """Write the remaining frames; report on stderr what was written and what was lost."""
         if self._capture is not None:
             self._capture.close()
             count = count_text(self._capture.connections, "connection")

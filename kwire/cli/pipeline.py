@@ -1,4 +1,4 @@
-"""`kwire pipeline`: captures to Parquet on Spark, on this machine or a cluster."""
+"""`kwire pipeline`: converts captures to Parquet on Spark, on this machine or a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .inputs import UsageError
 from .options import add_command
 from .terminal import remark
 
-# The newest runtimes of 2026-11; neither runs on Spark 4.3, of which they miss classes and methods.
+# The newest runtimes in November 2026; neither runs on Spark 4.3, because classes and methods are missing.
 NO_RUNTIME = {
     "delta": "Delta Lake 4.4 is for Spark 4.2, and there is none for 4.3; write parquet, and convert it in a session"
     " that has Delta Lake",
@@ -67,7 +67,8 @@ def add_parser(commands: Any, about: str) -> None:
 
 def pipeline(options: argparse.Namespace) -> int:
     """Run the job, or write the zip. Returns 1 if there are frames that could not be decoded; bytes of other protocols
-    are none."""
+    do not count.
+    """
     if options.zip is not None:
         return _zip(Path(options.zip))
     if not options.files or options.out is None:

@@ -1,4 +1,4 @@
-"""`kwire place`: new partitions, plans that put replicas right and are carried out if asked, or a look at what is."""
+"""`kwire place`: places new partitions, computes and executes plans that move replicas, or shows the placement."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from .inputs import UsageError
 from .options import add_colour, add_command, add_profile, add_security, security_of
 from .terminal import remark, style_for
 
-PAUSE = 1.0  # seconds between two looks at a reassignment
+PAUSE = 1.0  # seconds between two polls of a reassignment
 
 ASSIGNORS = (
     "for new partitions: multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe, simple, striped (KRaft), even "
@@ -151,7 +151,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
 
 
 def place(options: argparse.Namespace) -> int:
-    """Print an assignment or a plan and its report, or carry a plan out; returns the exit code, see `EXAMPLES`."""
+    """Print an assignment or a plan and its report, or execute a plan; returns the exit code, see `EXAMPLES`."""
     _check(options)
     found = read_situation(options)
     if options.apply or options.verify or options.cancel:
@@ -203,7 +203,7 @@ def _check_live(where: Address | None) -> None:
 
 
 def _look(options: argparse.Namespace, found: Situation) -> int:
-    """Show what there is. Returns 1 if it could be more even."""
+    """Show the current placement. Returns 1 if it could be more even."""
     plan = found.partitions
     tree = RackTree(_all_of(found.brokers, plan), strict=False)
     _show(options, f"{count_text(len(plan), 'partition')} as they are", tree, plan)
@@ -226,7 +226,7 @@ def _show(options: argparse.Namespace, title: str, tree: RackTree, plan: Plan) -
 
 
 def _new_partitions(options: argparse.Namespace, found: Situation) -> int:
-    """Place a new topic, or partitions that a topic gets in addition."""
+    """Place the partitions of a new topic, or additional partitions of a topic."""
     if options.json and not options.report and not options.topic:
         raise UsageError("--json writes a plan for kafka-reassign-partitions, which needs --topic")
     existing = found.partitions if options.topic else {}
@@ -249,7 +249,7 @@ def _new_partitions(options: argparse.Namespace, found: Situation) -> int:
 
 
 def _change(options: argparse.Namespace, found: Situation) -> int:
-    """Show a plan that changes what there is, and carry it out if asked."""
+    """Show a plan that changes the current placement, and execute it with --apply."""
     if options.rf is not None:
         check_count(len(found.partitions), options.rf)
     current, brokers = found.partitions, with_added(options, found.brokers or _all_of([], found.partitions))
@@ -276,7 +276,7 @@ def _change(options: argparse.Namespace, found: Situation) -> int:
 
 
 def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:
-    """Return the brokers, and those that are known only from replicas and so have no known rack."""
+    """Return the brokers, including those known only from replicas, whose racks are unknown."""
     known = {broker.node_id for broker in brokers}
     missing = sorted({node_id for replicas in plan.values() for node_id in replicas} - known)
     if missing:
@@ -305,7 +305,7 @@ def _show_plan(
 
 
 def _reassignment(plan: Plan) -> str:
-    """Write the JSON of kafka-reassign-partitions, one line for each partition."""
+    """Format a plan as the JSON of kafka-reassign-partitions, one line per partition."""
     topics: dict[str, dict[int, list[int]]] = {}
     for (topic, index), replicas in plan.items():
         topics.setdefault(topic, {})[index] = replicas
@@ -315,13 +315,13 @@ def _reassignment(plan: Plan) -> str:
 
 
 def _write(file: str, plan: Plan) -> None:
-    """Write a plan into a file that is not there yet."""
+    """Write a plan to a file that must not exist yet."""
     with Path(file).open("x", encoding="utf-8") as stream:
         stream.write(f"{_reassignment(plan)}\n")
 
 
 def _apply(options: argparse.Namespace, found: Situation, plan: Plan) -> None:
-    """Carry a plan out, and say how far it is."""
+    """Execute a plan, and print its progress."""
     assert found.address is not None
     with LiveCluster(found.address, options.timeout, security_of(options)) as cluster:
         if not options.plan and under_way(cluster):
@@ -342,7 +342,7 @@ def _progress(progress: Progress) -> str:
 
 
 def _follow(options: argparse.Namespace, found: Situation) -> int:
-    """Say how far a plan is, or call it off. Returns 1 if it is not carried out."""
+    """Print the progress of a plan, or cancel it. Returns 1 if the plan is not complete."""
     plan = read_plan(options.plan)
     assert found.address is not None
     with LiveCluster(found.address, options.timeout, security_of(options)) as cluster:
@@ -367,11 +367,11 @@ def _end_throttle(cluster: LiveCluster, plan: Plan) -> None:
 
 PlacedPartition = tuple[str, int]
 Placed = Mapping[PlacedPartition, Sequence[int]]
-UNBALANCED = 1.5  # how many times the least loaded broker's replicas deserve a warning
+UNBALANCED = 1.5  # the ratio to the least loaded broker's replicas at which a warning is printed
 
 
 def assignment_lines(tree: RackTree, placed: Placed, style: Style = PLAIN) -> Iterator[str]:
-    """Yield a line a partition: its brokers, the preferred leader first, and their racks."""
+    """Yield a line for each partition: its brokers, the preferred leader first, and their racks."""
     labels = _labels(placed)
     racks = {node_id: leaf.path for node_id, leaf in tree.brokers.items()}
     rows = []
@@ -384,7 +384,7 @@ def assignment_lines(tree: RackTree, placed: Placed, style: Style = PLAIN) -> It
 
 
 def report_lines(tree: RackTree, placed: Placed, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the spread level by level, warnings, and what is lost with each node.
+    """Yield the spread by level, warnings, and what the failure of each node makes unavailable.
 
     Args:
         tree: all brokers, also those without replicas.
@@ -417,7 +417,9 @@ def report_json(tree: RackTree, placed: Placed) -> dict[str, Any]:
 
 
 def plan_lines(plan: ReplicaPlan[PlacedPartition], style: Style = PLAIN) -> Iterator[str]:
-    """Yield a line for each partition that changes: its brokers before and after, and between which replicas move."""
+    """Yield a line for each partition that changes: its brokers before and after, and the brokers between which
+    replicas move.
+    """
     rows = []
     for topic, index in plan.changed():
         before, after = plan.before[topic, index], plan.after[topic, index]
@@ -431,7 +433,7 @@ def plan_lines(plan: ReplicaPlan[PlacedPartition], style: Style = PLAIN) -> Iter
 
 
 def plan_summary(plan: ReplicaPlan[PlacedPartition]) -> str:
-    """Return in one line how many partitions change and how much moves.
+    """Summarise a plan in one line: how many partitions change, and how much data moves.
 
     >>> before, after = {("t", 0): [1, 2], ("t", 1): [3]}, {("t", 0): [1, 3], ("t", 1): [3]}
     >>> plan_summary(ReplicaPlan(before, after, {("t", 0): 2048}))
@@ -457,11 +459,11 @@ def plan_summary(plan: ReplicaPlan[PlacedPartition]) -> str:
 def comparison_lines(
     trees: tuple[RackTree, RackTree], plan: ReplicaPlan[PlacedPartition], style: Style = PLAIN
 ) -> Iterator[str]:
-    """Yield the spread of replicas by level, and what each node's failure costs, before and after a plan.
+    """Yield the spread of replicas by level, and the effect of each node's failure, before and after a plan.
 
     Args:
         trees: the tree of all brokers, including those to be removed, and the tree of those that may hold replicas.
-        plan: replicas on other brokers are not counted.
+        plan: the plan; replicas on other brokers are not counted.
         style: colours, and the width at which lists are wrapped.
     """
     whole, left = trees
@@ -478,7 +480,7 @@ def comparison_lines(
 
 
 def comparison_json(trees: tuple[RackTree, RackTree], plan: ReplicaPlan[PlacedPartition]) -> dict[str, Any]:
-    """Return what a plan moves, and the reports of before and after, as plain values for JSON."""
+    """Return a plan's moves, and the reports before and after it, as plain values for JSON."""
     whole, left = trees
     return {
         "kwire": 1,
@@ -510,7 +512,7 @@ def _level_lines(level: Level[PlacedPartition], labels: Mapping[PlacedPartition,
 
 
 def _warnings(levels: Sequence[Level[PlacedPartition]]) -> Iterator[str]:
-    """Say where loads differ much, and what makes them (KAFKA-3438)."""
+    """Yield warnings where loads differ widely, with the reason (KAFKA-3438)."""
     for level in levels[:-1]:
         small, large = (pick(level.loads, key=lambda load: load.node.size).node for pick in (min, max))
         if small.size < large.size:
@@ -539,7 +541,7 @@ def _name(node: Node) -> str:
 
 
 def _counted(partitions: Sequence[PlacedPartition], labels: Mapping[PlacedPartition, str]) -> str:
-    """Count partitions and name them; numbers of one topic that follow one another as a range."""
+    """Return the number of partitions and their names; consecutive partitions of a topic are shown as a range."""
     names = [labels[partition] for partition in partitions]
     if all(name.isdecimal() for name in names):
         runs = (list(run) for _, run in groupby(sorted(map(int, names)), key=_Run()))
@@ -565,7 +567,7 @@ def _labels(placed: Placed) -> dict[PlacedPartition, str]:
 
 
 def wrapped(text: str, style: Style) -> list[str]:
-    """Wrap a text to the width of the style."""
+    """Wrap text to the width of the style."""
     return wrap(escape(text), style.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 

@@ -1,4 +1,4 @@
-"""`kwire redact`: a dump without payloads, secrets and names, every frame as long as it was."""
+"""`kwire redact`: writes a dump without payloads, secrets and names; the size of every frame stays the same."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def redact(options: argparse.Namespace) -> int:
-    """Write the redacted frames, and print what was taken out and why."""
+    """Write the redacted frames, and print what was removed and why."""
     if options.list:
         for line in table(["kind", "why it is taken out"], [list(row) for row in REASONS.items()]):
             print(line)

@@ -44,7 +44,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Count all frames, also until Ctrl-C, and write the page. Returns 1 if a frame did not decode."""
+    """Count all frames, or those until Ctrl-C, and write the page. Returns 1 if a frame did not decode."""
     if options.output:
         refuse_input(options.output, options.files, recursive=options.recursive)  # before all is read
     tally = Tally(masker(options))
@@ -77,16 +77,16 @@ def _write(options: argparse.Namespace, tally: Tally) -> None:
             write(piece)
 
 
-STEPS = 64  # bins from one duration to its double: each is 1.1 % wide
-DRAWN = 16  # bins in one bar of a histogram, so that four bars lead from one duration to its double
-LEAST = 1e-6  # seconds; shorter durations are counted as this
+STEPS = 64  # bins per doubling of a duration: each is 1.1 % wide
+DRAWN = 16  # bins in a bar of a histogram, which gives four bars per doubling of a duration
+LEAST = 1e-6  # seconds; shorter durations count as this one
 LONGEST = 40 * STEPS
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class BoundedCounter(Generic[Key]):
-    """Counts keys, and no more than `limit` different ones; what comes for further keys is counted in `others`.
+    """Counts up to `limit` distinct keys; all further keys are counted together in `others`.
 
     >>> counter = BoundedCounter(1)
     >>> counter.add("a"), counter.add("b"), counter.add("a"), counter.counts, counter.others
@@ -99,7 +99,7 @@ class BoundedCounter(Generic[Key]):
         self.counts: dict[Key, int] = {}
 
     def add(self, key: Key, count: int = 1) -> None:
-        """Count a key, once or more often."""
+        """Add `count` to a key."""
         if key in self.counts or len(self.counts) < self.limit:
             self.counts[key] = self.counts.get(key, 0) + count
         else:
@@ -107,7 +107,7 @@ class BoundedCounter(Generic[Key]):
 
 
 class Durations:
-    """Durations in seconds: how many, the shortest, the longest, and how many in each bin of 1.1 %."""
+    """Durations in seconds: their count, the shortest, the longest, and the count in each bin of 1.1 %."""
 
     def __init__(self) -> None:
         self.count: int = 0
@@ -116,7 +116,7 @@ class Durations:
         self.bins: Counter[int] = Counter()
 
     def add(self, *seconds: float) -> None:
-        """Count some."""
+        """Add durations, in seconds."""
         if seconds:
             self.count += len(seconds)
             self.least, self.most = min(self.least, *seconds), max(self.most, *seconds)
@@ -127,7 +127,7 @@ class Durations:
     def quantile(self, share: float) -> float:
         """Return a quantile of the durations, within 0.6 % (above 1 µs).
 
-        Between two durations it is interpolated, as numpy.percentile and statistics.median do.
+        Interpolates between two durations, as numpy.percentile and statistics.median do.
 
         >>> durations = Durations()
         >>> for milliseconds in range(1, 101): durations.add(milliseconds / 1000)
@@ -140,7 +140,7 @@ class Durations:
         return lower + (position - rank) * (upper - lower)
 
     def _at(self, rank: int) -> float:
-        """Return the duration that so many are shorter than; of a bin its middle."""
+        """Return the duration at a rank, which is the number of shorter durations; for a bin, its middle."""
         if rank in (0, self.count - 1):
             return self.most if rank else self.least
         for place, count in sorted(self.bins.items()):
@@ -163,7 +163,7 @@ class Durations:
 
 
 class Timeline:
-    """Counts per span of time. Bins are a millisecond wide at first; the width doubles when there are over `limit`."""
+    """Counts frames per span of time. Bins are 1 ms wide at first; their width doubles when there are over `limit`."""
 
     def __init__(self, limit: int = 120) -> None:
         self.limit: int = limit
@@ -172,7 +172,7 @@ class Timeline:
         self._ends: list[int] = []  # the first and the last bin
 
     def add(self, kind: str, *times: float) -> None:
-        """Count some of a kind, at times in seconds since 1970, which may come in any order."""
+        """Count frames of one kind, given their times in seconds since 1970, in any order."""
         self.add_spans(kind, Counter(math.floor(time / self.width) for time in times), self.width)
 
     def add_spans(self, kind: str, spans: Mapping[int, int], width: float) -> None:
@@ -180,8 +180,8 @@ class Timeline:
 
         Args:
             kind: what is counted.
-            spans: the number of frames by span of time, which are numbered from 1970 on.
-            width: the width of a span in seconds, which the bins have or had.
+            spans: the number of frames by span of time; spans are numbered from 1970 on.
+            width: the width of a span in seconds: a present or former width of the bins.
         """
         given = width
         if not spans:
@@ -206,15 +206,15 @@ class Timeline:
         self._ends = [place // 2 for place in self._ends]
 
     def rows(self) -> Iterator[tuple[float, Counter[str]]]:
-        """Yield (start in seconds since 1970, counts) for every bin from first to last, also empty ones."""
+        """Yield (start in seconds since 1970, counts) for every bin from first to last, including empty ones."""
         for place in range(min(self.bins, default=0), max(self.bins, default=-1) + 1):
             yield place * self.width, self.bins.get(place, Counter())
 
 
 KEYS = 10_000  # different (api, client, version); as many errors
 CONNECTIONS = 65_536
-SAMPLES = 100  # of frames that did not decode
-LONGEST_CLIENT_ID = 256  # characters of a client id that make a difference
+SAMPLES = 100  # frames that did not decode
+LONGEST_CLIENT_ID = 256  # characters of a client id that are compared
 
 
 class Sample(NamedTuple):
@@ -238,20 +238,20 @@ class Tally:
     """Counts results, one by one.
 
     Args:
-        seal: masks the secrets of a result before anything of it is kept.
+        seal: masks the secrets of a result before any part of it is stored.
 
     Attributes:
-        frames, size: all complete frames, and the bytes of these and of all fragments.
+        frames, size: the number of complete frames, and the bytes of these and of all fragments.
         unread: incomplete frames and bytes of other protocols, by the codes of `DecodeError`.
-        kinds: how many requests, responses, other messages and undecodable frames.
-        apis: by name, an `Api`.
-        versions: of (api, client, version), requests.
-        errors: of (api, path, code), with the place of the first one in `first_errors`.
-        timeline, timed: frames in time, and how many have one.
-        samples, problems: the first frames that did not decode, and how many of each class of errors.
+        kinds: the numbers of requests, responses, other messages and undecodable frames.
+        apis: api name -> its counts.
+        versions: (api, client, version) -> the number of requests.
+        errors: (api, path, code) -> how often; `first_errors` has the position of the first one.
+        timeline, timed: the frames over time, and how many frames have a time.
+        samples, problems: the first frames that did not decode, and their number by class of error.
         faults: faults that salvage tolerated, by class.
         remarks: further facts about the input, such as missing bytes; the reader appends to them.
-        unanswered: requests that were overtaken by later answers.
+        unanswered: the number of requests without a response that a later request overtook.
     """
 
     def __init__(self, seal: Callable[[Result], Result] = lambda result: result) -> None:
@@ -300,34 +300,34 @@ class Tally:
                 self._response(result)
 
     def add_frames(self, kind: str, count: int, size: int) -> None:
-        """Count frames of a kind, and all their bytes."""
+        """Count frames of a kind, and their total size in bytes."""
         self.frames += count
         self.size += size
         self.kinds[kind] += count
 
     def add_spans(self, kind: str, spans: dict[int, int], width: float) -> None:
-        """Add frames of a kind to the timeline; arguments as of `Timeline.add_spans`."""
+        """Add frames of a kind to the timeline; for the arguments see `Timeline.add_spans`."""
         self.timed += sum(spans.values())
         self.timeline.add_spans(kind, spans, width)
 
     def add_requests(self, name: str, client: str | None, version: int, count: int, size: int) -> None:
-        """Count requests of an api by a client, and the sum of their bytes."""
+        """Count requests of an api by a client, and their total size in bytes."""
         api = self.apis.setdefault(name, Api())
         api.requests += count
         api.request_bytes += size
         self.versions.add((name, None if client is None else client[:LONGEST_CLIENT_ID], version), count)
 
     def add_responses(self, name: str, count: int, size: int, durations: Sequence[float]) -> None:
-        """Count responses of an api, the sum of their sizes, and the known durations in seconds."""
+        """Count responses of an api, their total size in bytes, and the known durations in seconds."""
         api = self.apis.setdefault(name, Api())
         api.responses += count
         api.response_bytes += size
         forwards = [seconds for seconds in durations if seconds >= 0]
         api.durations.add(*forwards)
-        self.backwards += len(durations) - len(forwards)  # clocks of two captures, or a capture out of order
+        self.backwards += len(durations) - len(forwards)  # clocks of two captures differ, or a capture is out of order
 
     def add_error(self, key: tuple[str, str, int], where: str) -> None:
-        """Count an error code: api, path, code; `where` is the place of its frame."""
+        """Count an error code; the key is (api, path, code), and `where` is the position of the frame."""
         self.apis.setdefault(key[0], Api()).errors += 1
         self.errors.add(key)
         if key in self.errors.counts:
@@ -353,7 +353,7 @@ class Tally:
 
 
 def place(result: Result) -> str:
-    """Say where a frame is: `frame 5 at 580`."""
+    """Return the position of a frame as text: `frame 5 at 580`."""
     source = result.frame.source
     parts = [] if source.frame is None else [f"frame {source.frame}"]
     parts += [] if source.offset is None else [f"at {source.offset}"]
@@ -369,11 +369,11 @@ def _kind(result: Result) -> str:
 
 
 class CapturedTally:
-    """Counts the frames of one capture. The native `FrameBatch.tally` counts most frames itself.
+    """Counts the frames of one capture. The native method `FrameBatch.tally` counts most frames.
 
     Args:
         tally: collects the counts.
-        decoder: decodes the frames that need it; its connections are those of this capture alone.
+        decoder: decodes the frames that need it; must not be shared with another capture.
         file: the name of the capture.
     """
 
@@ -389,7 +389,7 @@ class CapturedTally:
         self.begin, self.forget = decoder.connections.of, decoder.connections.forget
 
     def add(self, batch: CapturedBatch) -> None:
-        """Count a batch."""
+        """Count the frames of a batch."""
         width = self._tally.timeline.width
         self._number, kinds, ends, spans = batch.tally(self, self._number, width)
         for one_kind in kinds:
@@ -402,7 +402,7 @@ class CapturedTally:
     def rest(
         self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
     ) -> None:
-        """Count a frame that batches do not count; its connection and header are there if these were asked for."""
+        """Count a frame that batches do not count; `connection` and `header` are set if they were requested."""
         if connection is None or header is None:
             connection = self.decoder.connections.of(captured[0])
             header = connection.pair(captured)
@@ -415,7 +415,7 @@ class CapturedTally:
 
 
 class _Kind(Kind):
-    """Counts of a kind: how many frames, their bytes, and how many nanoseconds responses took."""
+    """The counts of one kind: the number of frames, their bytes, and the durations of responses in nanoseconds."""
 
     __slots__ = ()
 
@@ -443,7 +443,7 @@ SMALL_WIDTH, SMALL_HEIGHT = 200, 34
 
 
 def timeline_svg(timeline: Timeline) -> str:
-    """Draw the frames of every bin as a stack of their kinds, with the first and the last time below."""
+    """Draw the frames of every bin as a stacked bar by kind, with the first and the last time below."""
     rows = list(timeline.rows())
     highest = max(sum(counts.values()) for _, counts in rows)
     wide = WIDTH / len(rows)
@@ -464,14 +464,14 @@ def _stack(left: float, wide: float, counts: Counter[str], highest: int) -> Iter
     top = float(HEIGHT)
     for one in KINDS:
         high = counts[one] / highest * (HEIGHT - 4)
-        high = max(high, 1.5) if counts[one] else 0  # one bad frame among thousands is still seen
+        high = max(high, 1.5) if counts[one] else 0  # so that one bad frame among thousands stays visible
         top -= high
         if high:
             yield _bar(one, left, top, max(wide - 0.5, 0.7), high)
 
 
 def histogram_svg(durations: Durations) -> str:
-    """Draw how often durations were how long; the longer, the further right, each bar 19 % above the one before."""
+    """Draw a histogram of durations, the longest on the right; each bar is 19 % above the one before."""
     bars = durations.bars()
     first, last = min(bars), max(bars)
     last = max(last, first + 2 * STEPS // DRAWN)
@@ -491,7 +491,7 @@ def histogram_svg(durations: Durations) -> str:
 
 
 def share_svg(count: int, most: int) -> str:
-    """Draw a count as a bar, beside the largest of its table."""
+    """Draw a count as a bar, relative to the largest count of its table."""
     wide = max(round(count / most * 100, 2), 0.5)
     box = 'viewBox="0 0 100 10" preserveAspectRatio="none"'
     return f'<svg class="share" {box} aria-hidden="true">{_bar("request", 0, 0, wide, 10)}</svg>'
@@ -502,7 +502,7 @@ def _bar(kind: str, left: float, top: float, wide: float, high: float) -> str:
 
 
 def legend(kinds: Sequence[str]) -> str:
-    """Say which colour is which kind."""
+    """Draw the legend: the colour of each kind."""
     mark = '<svg class="mark" viewBox="0 0 10 10" aria-hidden="true"><rect class="{0}" width="10" height="10"/></svg>'
     return " ".join(f"<span>{mark.format(kind)} {text(kind)}</span>" for kind in kinds)
 
@@ -524,7 +524,7 @@ def _digits(number: float) -> str:
 
 
 def clock(time: float) -> str:
-    """Write a time in UTC, to the millisecond; as a number where no calendar has it.
+    """Format a time in UTC, to the millisecond; as a number if the date is out of range.
 
     >>> clock(1700000000.25)
     '2023-11-14 22:13:20.250'
@@ -674,7 +674,7 @@ def _undecodable(tally: Tally) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int]) -> Iterator[str]:
-    """Yield a table; its cells are HTML. Nothing for no rows."""
+    """Yield a table whose cells are HTML; yield nothing if there are no rows."""
     if not rows:
         return
     right = set(numbers)

@@ -1,4 +1,4 @@
-"""`kwire schema`: the fields of messages, as a table, grammar, JSON or the Python that decodes them."""
+"""`kwire schema`: prints the fields of messages as a table, a grammar, JSON, or the Python code that decodes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kwire serve`: one or several brokers, from options, JSON or Kafka's server.properties."""
+"""`kwire serve`: runs one or more brokers, configured by options, JSON or Kafka's server.properties."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ from .terminal import remark
 
 
 def _selects_by_rack(file: str) -> bool:
-    """Return whether a server.properties has Kafka's rack-aware replica selector; raises DumpError for another one."""
+    """Return whether a server.properties has Kafka's rack-aware replica selector; raises DumpError for any other
+    selector.
+    """
     name = _properties(file).get("replica.selector.class", "")
     if name and not name.endswith("RackAwareReplicaSelector"):
         problem = f"there is no replica selector {excerpt(name)}"
@@ -41,7 +43,7 @@ def _selects_by_rack(file: str) -> bool:
     return bool(name)
 
 
-# Numbers of a server.properties that are settings: their field, and how many of their unit that field counts as one.
+# Numbers of a server.properties that are settings: the field, and the divisor that converts to its unit.
 _NUMBERS = {
     "offsets.retention.minutes": ("offsets_retention_minutes", 1),
     "group.min.session.timeout.ms": ("min_session_timeout", 1000),
@@ -50,8 +52,7 @@ _NUMBERS = {
 
 
 def _numbers(files: Sequence[str]) -> dict[str, Any]:
-    """Return the settings that server.properties files have as numbers; raises DumpError for what is no number above
-    0."""
+    """Return the numeric settings of server.properties files; raises DumpError for a value that is not above 0."""
     found: dict[str, Any] = {}
     for file in files:
         properties = _properties(file)
@@ -65,7 +66,7 @@ def _numbers(files: Sequence[str]) -> dict[str, Any]:
 
 
 def _migration_policy(files: Sequence[str]) -> str:
-    """Return the group.consumer.migration.policy of brokers; raises DumpError for one that Kafka does not have."""
+    """Return the group.consumer.migration.policy of brokers; raises DumpError for a policy that Kafka does not have."""
     found = Settings().migration_policy
     for file in files:
         text = _properties(file).get("group.consumer.migration.policy", found).lower()
@@ -86,10 +87,11 @@ def _properties(file: str) -> dict[str, str]:
 
 
 def read_properties(file: str) -> dict[str, Any]:
-    """Read a broker out of Kafka's server.properties: broker.id (or node.id), listeners, log.dirs, broker.rack.
+    """Read the configuration of a broker from Kafka's server.properties: broker.id (or node.id), listeners, log.dirs,
+    broker.rack.
 
     Raises:
-        DumpError: there is no id in it, or an address that is none.
+        DumpError: the id is missing, or an address is invalid.
         OSError: it cannot be read.
     """
     found = _properties(file)
@@ -103,7 +105,7 @@ def read_properties(file: str) -> dict[str, Any]:
 
 
 def _listener(text: str, file: str) -> dict[str, Any]:
-    """Read the first listener without TLS and SASL; an empty host is this machine alone."""
+    """Return the first listener without TLS and SASL; an empty host means the loopback address."""
     for listener in filter(None, text.split(",")):
         match = re.fullmatch(r"\s*PLAINTEXT://(?:\[(.*)\]|([^:]*)):(\d{1,5})\s*", listener)
         if match:
@@ -120,7 +122,7 @@ _FORM = 'write {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1", "logDirs"
 
 
 class Failure(NamedTuple):
-    """A directory that fails, so many seconds after the start."""
+    """A directory that fails a number of seconds after the start."""
 
     log_dir: LogDir
     after: float
@@ -130,12 +132,12 @@ def nodes_for(options: argparse.Namespace, listen: Address) -> list[Node]:
     """Return the brokers that options ask for.
 
     Args:
-        options: with `cluster`, `config` or `brokers`.
-        listen: where the first one listens that does not say it; the next ones have the next ports.
+        options: the options, with `cluster`, `config` or `brokers`.
+        listen: the address of the first broker without one; the next such brokers use the following ports.
 
     Raises:
-        DumpError: a file is not what it should be.
-        UsageError: numbers that cannot be.
+        DumpError: a file has invalid contents.
+        UsageError: a number is out of range.
         OSError: a file cannot be read.
     """
     if options.cluster:
@@ -174,7 +176,7 @@ def _disks(paths: Sequence[str], is_read_only: bool) -> list[Disk]:
 
 
 def _rows(file: str) -> list[dict[str, Any]]:
-    """Read a cluster's brokers out of JSON."""
+    """Read a cluster's brokers from a JSON file."""
     try:
         value = json.loads(Path(file).read_text("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -207,10 +209,10 @@ def _is_number(value: Any, most: int) -> bool:
 
 
 def failures_in(texts: Sequence[str], nodes: Sequence[Node]) -> list[Failure]:
-    """Read `ID:DIR[@SECONDS]`, each a directory that fails.
+    """Parse failures of directories, each `ID:DIR[@SECONDS]`.
 
     Raises:
-        UsageError: it is not written so, or there is no such directory.
+        UsageError: a text has another form, or there is no such directory.
     """
     known = {(node.node_id, log_dir.path): log_dir for node in nodes for log_dir in node.log_dirs}
     found = []
@@ -335,10 +337,10 @@ def _add_security_options(parser: argparse.ArgumentParser) -> None:
 
 
 def users_in(file: str) -> dict[str, str]:
-    """Read users with passwords: NAME:PASSWORD in each line, except for empty ones and those that begin with #.
+    """Read users and passwords: one NAME:PASSWORD per line; skip empty lines and lines that begin with #.
 
     Raises:
-        DumpError: a line has no name or no password, or names a user again. It shows no password.
+        DumpError: a line has no name or no password, or repeats a user. The message contains no password.
         OSError: it cannot be read.
     """
     found: dict[str, str] = {}
@@ -422,7 +424,7 @@ def serve(options: argparse.Namespace) -> int:
 
 
 def _recovered(nodes: Sequence[Node], settings: Settings, rng: Random) -> ServedCluster:
-    """Start a cluster with what its directories hold. What is lost by it is printed with --quiet too."""
+    """Start a cluster with the data in its directories. Data loss is printed even with --quiet."""
     cluster = ServedCluster(nodes, settings, rng)
     for note in cluster.notes:
         remark(note)
@@ -435,7 +437,7 @@ def _quiet(text: str) -> None:
 
 
 def settings_for(options: argparse.Namespace) -> Settings:
-    """Return the settings that options ask for; raises UsageError, DumpError or OSError for what cannot be."""
+    """Return the settings from the options; raises UsageError, DumpError or OSError for invalid ones."""
     if options.partitions < 1 or options.replication_factor < 1:
         raise UsageError("a topic has at least one partition with one replica")
     return Settings(
@@ -460,7 +462,7 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
     http = gauges = None
     if port is not None:
-        from ..net.control import ControlServer  # with http and html, a sixth of the time to import the command
+        from ..net.control import ControlServer  # imports http and html, a sixth of the time to import the command
 
         http = ControlServer(control, port)
         remark(f"control on {http.url}")

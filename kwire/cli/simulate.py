@@ -1,5 +1,5 @@
-"""`kwire simulate`: plays KIP-112's scenarios on a simulated cluster, prints messages and znodes of each step, and
-writes the capture of them.
+"""`kwire simulate`: runs KIP-112's scenarios on a simulated cluster, prints the messages and znodes of each step, and
+writes a capture.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def _wrapped(texts: str) -> str:
-    """Keep the lines of steps within 80 columns."""
+    """Wrap the descriptions of steps to 80 columns."""
     lines = []
     for line in texts.splitlines():
         while len(line) > 79:
@@ -73,7 +73,7 @@ def _wrapped(texts: str) -> str:
 
 
 def simulate(options: argparse.Namespace) -> int:
-    """Play the steps. Returns 0."""
+    """Run the steps. Returns 0."""
     scenario, view = Scenario(_setting(options)), _View(style_for(sys.stdout, options.color))
     to_stdout = "-" in (options.write, options.znodes)
     shown: list[dict[str, Any]] = []
@@ -92,7 +92,7 @@ def simulate(options: argparse.Namespace) -> int:
 
 
 class _Written:
-    """The files that are written: the capture, and the writes to ZooKeeper."""
+    """Writes the output files: the capture, and the writes to ZooKeeper."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
@@ -115,7 +115,7 @@ class _Written:
         self._files.__exit__(*raised)
 
     def take(self, step: Played) -> None:
-        """Write what happened in a step."""
+        """Write the messages and znodes of a step."""
         for one in step.happened:
             if one.frame is not None and self._capture is not None:
                 self._capture.write(one.frame)
@@ -125,7 +125,7 @@ class _Written:
                 self._writes += 1
 
     def remarks(self) -> Iterator[str]:
-        """Say what was written."""
+        """Yield a line for each file that was written."""
         if self._capture is not None:
             connections = count_text(self._capture.connections, "connection")
             yield f"{count_text(self._frames, 'frame')} on {connections} in {self._options.write}"
@@ -160,7 +160,7 @@ class _View:
         self._names: dict[bytes, str] = {}
 
     def lines(self, step: Played, cluster: JbodCluster) -> Iterator[str]:
-        """Yield the lines of a step: its title, what happened, and what ZooKeeper has then."""
+        """Yield the lines of a step: its title, its messages, and the state in ZooKeeper afterwards."""
         yield self.style.paint("title", f"{step.step}: {step.words}")
         for one in step.happened:
             yield self._line(one)
@@ -177,7 +177,7 @@ class _View:
         yield ""
 
     def json(self, step: Played, cluster: JbodCluster) -> dict[str, Any]:
-        """Return a step as JSON: its frames as `kwire decode --json` has them."""
+        """Return a step as JSON, with its frames in the format of `kwire decode --json`."""
         happened = []
         for one in step.happened:
             if one.frame is not None:
@@ -209,7 +209,7 @@ class _View:
         return f"{ends[0]} {arrow} {ends[1]} {result.api_name}:{result.api_version} {text}"
 
     def _facts(self, message: Any) -> Iterator[str]:
-        """Yield what a message says of partitions."""
+        """Yield the facts about partitions in a message."""
         name = type(message).__name__
         if name.endswith("Response"):
             yield from self._answered(message, name)
@@ -264,7 +264,7 @@ def _states(cluster: JbodCluster) -> Iterator[dict[str, Any]]:
 
 
 def _offline_counts(cluster: JbodCluster) -> dict[int, int]:
-    """Return the metric OfflineReplicaCount of each broker that runs (KIP-112)."""
+    """Return the metric OfflineReplicaCount of each running broker (KIP-112)."""
     running = {one: host.broker for one, host in cluster.hosts.items() if host.broker is not None}
     return {one: broker.replicas.offline_replica_count for one, broker in running.items()}
 

@@ -1,4 +1,4 @@
-"""`kwire slice`: chosen frames, each with its request or response, as a capture of their connections."""
+"""`kwire slice`: writes chosen frames, each with its request or response, as a capture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .options import add_command, add_files, add_profile, add_raw
 from .output import FrameOutput, output_bytes
 from .terminal import remark, with_progress
 
-MOST_WRITTEN = 1 << 16  # requests without a response that are remembered
+MOST_WRITTEN = 1 << 16  # remembered requests that have no response yet
 HELD = 1 << 26  # bytes of frames that wait for a response
 Timed = tuple[Frame, int | None]  # with nanoseconds since 1970
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Waiting:
-    """A frame that cannot be written yet: it, or a request in front of it, may still be chosen by its response."""
+    """A frame that cannot be written yet, because a response may still select it or an earlier request."""
 
     __slots__ = ("header", "is_chosen", "timed")
 
@@ -77,11 +77,11 @@ class Waiting:
 
 
 class Slice:
-    """Chooses frames, and the request or response that belongs to each; keeps the order within a connection.
+    """Chooses frames and their requests or responses; keeps the order within a connection.
 
     Args:
         decoder: decodes the frames.
-        wanted: chooses among results.
+        wanted: whether a result is chosen.
     """
 
     def __init__(self, decoder: FrameDecoder, wanted: Test) -> None:
@@ -92,10 +92,10 @@ class Slice:
         self._bytes = 0
 
     def chosen(self, frames: Iterator[Timed]) -> Iterator[Timed]:
-        """Yield the chosen frames and what belongs to them.
+        """Yield the chosen frames and their requests or responses.
 
         Args:
-            frames: with their times in nanoseconds since 1970, None where nothing tells them.
+            frames: the frames with their times in nanoseconds since 1970; None if unknown.
         """
         for timed_frame in frames:
             frame = timed_frame[0]
@@ -110,7 +110,7 @@ class Slice:
         yield from self._rest()
 
     def _add(self, queue: deque[Waiting], new: Waiting) -> None:
-        """Add a frame; a response decides about its request, and about those before it that it overtook."""
+        """Add a frame; a response decides whether to write its request and the earlier requests that it overtook."""
         request = new.header.request
         asked = next((one for one in queue if one.header is request), None) if request is not None else None
         if asked is not None:
@@ -132,13 +132,13 @@ class Slice:
                 yield first.timed
 
     def _note(self, request: Header) -> None:
-        """Note a request that is written before its response is seen."""
+        """Remember a request that is written before its response arrives."""
         self._written[id(request)] = request
         if len(self._written) > MOST_WRITTEN:
             del self._written[next(iter(self._written))]
 
     def _rest(self) -> Iterator[Timed]:
-        """Yield the frames that are chosen; the others are left out, since their responses are not waited for."""
+        """Yield the remaining frames that are chosen, without waiting for more responses."""
         for queue in self._waiting.values():
             for one in queue:
                 one.is_chosen = bool(one.is_chosen)

@@ -1,4 +1,4 @@
-"""`kwire spec check`: every error of every spec, with its place."""
+"""`kwire spec check`: prints every error of every spec, with its position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..spec import read_spec
 from .options import add_command
 from .terminal import style_for
 
-MOST_VERSIONS = 200  # grown for each spec; a hostile one may claim 32,767
+MOST_VERSIONS = 200  # versions expanded for each spec; a hostile spec may claim 32,767
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -49,7 +49,7 @@ def check(options: argparse.Namespace) -> int:
 
 
 def spec_errors(path: Path) -> list[SpecError]:
-    """Return all errors of a spec file, also those that show only when its trees are grown."""
+    """Return all errors of a spec file, including those that appear only when its versions are expanded."""
     try:
         spec = read_spec(path.read_text("utf-8"), str(path))
         for version, _ in zip(spec.versions, range(MOST_VERSIONS), strict=False):

@@ -1,4 +1,4 @@
-"""`kwire stats`: frames counted by client, api and more; clients that an upgrade would break."""
+"""`kwire stats`: counts frames by client, api and more; finds clients that an upgrade would break."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_rel
 from .options import add_colour, add_command, add_files, add_keylog, add_profile
 from .terminal import remark, style_for, with_progress
 
-# Bytes of a file. Each process walks over all packets, which with the native engine is half of the work: 20 MB take
-# 0.2 s, and another process takes as long to gain a quarter of it.
+# Bytes of a file. Each process reads all packets, which is half of the work with the native engine: 20 MB take 0.2 s,
+# and starting another process takes as long and saves only a quarter of that.
 LEAST = 256_000_000 if ENGINE == "native" else 16_000_000
 MOST = 4  # processes
 KILLED = ProcessLookupError, ChildProcessError
@@ -59,11 +59,11 @@ def parts_for(files: list[str]) -> int:
 
 
 class Helpers:
-    """Processes that count all shares but the first; leaving the `with` block ends them.
+    """Processes that count all shares except the first; leaving the `with` block ends them.
 
     Args:
         parts: the number of shares.
-        work: counts the share of a number, and returns the counts, also when it is interrupted.
+        work: counts the share with a given number, and returns the counts, even when interrupted.
     """
 
     def __init__(self, parts: int, work: Callable[[int], bytes]) -> None:
@@ -71,7 +71,7 @@ class Helpers:
         self._running: dict[int, tuple[int, int]] = {}  # share -> its process, and the pipe from there
         for part in range(1, parts):
             here, there = os.pipe()
-            # A helper is not interrupted before it is ready for that.
+            # A helper is not interrupted before its signal handler is installed.
             blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
             process = os.fork()
             if not process:
@@ -110,7 +110,7 @@ class Helpers:
         return found
 
     def interrupt(self) -> None:
-        """Make all workers send the counts they have so far."""
+        """Interrupt all workers, which then send their counts so far."""
         self._stopped = True
         for process, _ in self._running.values():
             with suppress(*KILLED):
@@ -127,7 +127,7 @@ class Helpers:
 
 
 def _interrupted(number: int, frame: object) -> None:
-    """Interrupt once: the terminal and the first process may both ask for it."""
+    """Raise KeyboardInterrupt once: the terminal and the first process may both send the signal."""
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -180,7 +180,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def stats(options: argparse.Namespace) -> int:
-    """Print the table, or who breaks. Returns 1 if anybody does."""
+    """Print the table, or the clients that an upgrade breaks. Returns 1 if there are any."""
     _read_slow(options)
     if options.unanswered:
         return _list_unanswered(options)
@@ -202,7 +202,7 @@ def stats(options: argparse.Namespace) -> int:
 
 
 def _read_slow(options: argparse.Namespace) -> None:
-    """Parse the number of --slow; what is not a number is a file, as in `kwire stats --slow dump.pcap`."""
+    """Parse the number of --slow; a value that is not a number is a file, as in `kwire stats --slow dump.pcap`."""
     text = options.slow
     if text and not text.isdecimal():
         options.files, text = [text, *options.files], ""
@@ -214,7 +214,7 @@ def _read_slow(options: argparse.Namespace) -> None:
 
 
 def _list_unanswered(options: argparse.Namespace) -> int:
-    """Print the requests that have no response, file by file. Ctrl-C ends it with those that were found."""
+    """Print the requests that have no response, file by file. On Ctrl-C, prints the requests found so far."""
     given = [name for name in ("by", "removed_in", "latency", "slow", "errors") if getattr(options, name)]
     if given:
         raise UsageError(f"--unanswered lists requests: it does not go with --{given[0].replace('_', '-')}")
@@ -238,7 +238,7 @@ def _list_unanswered(options: argparse.Namespace) -> int:
 
 
 def _show_unanswered(tallies: dict[str, UnansweredRequests], options: argparse.Namespace) -> None:
-    """Print the requests of all files, and how many there are of each kind."""
+    """Print the requests of all files, and the number of each kind."""
     found = [(file, one) for file, requests in tallies.items() for one in requests.found()]
     several = len(tallies) > 1
     if options.json:
@@ -282,7 +282,7 @@ def _unanswered_json(file: str, one: UnansweredRequest) -> dict[str, object]:
 
 
 def _helped(options: argparse.Namespace, share: Share) -> bytes:
-    """Count a share for another process, which gets the same errors."""
+    """Count a share for another process; ignore errors, since that process encounters them as well."""
     tally = Tally(options)
     with suppress(KeyboardInterrupt, KwireError, OSError):
         tally.count(share)
@@ -293,7 +293,7 @@ class Tally:
     """Counts of all dumps, or of a share of the connections of one dump, and the streams of other protocols.
 
     Args:
-        options: select what is counted, and name the dumps.
+        options: the options, which select what is counted and name the dumps.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -304,7 +304,7 @@ class Tally:
         self.non_kafka: NonKafkaStreams = NonKafkaStreams()
 
     def count(self, share: Share, helpers: Helpers | None = None) -> None:
-        """Count a share, and then what helpers have counted."""
+        """Count a share, then add the counts of the helpers."""
         non_kafka = None if share == ALL else self.non_kafka
         part = partial(part_read, self.options)
         for dump in dumps_in(self.options, share=share, non_kafka=non_kafka):
@@ -319,14 +319,14 @@ class Tally:
                 self.add(helpers)
 
     def add(self, helpers: Helpers) -> None:
-        """Add what others have counted."""
+        """Add the counts of the helpers."""
         for packed in helpers.results():
             counted, non_kafka = msgspec.msgpack.decode(packed, type=_Packed, dec_hook=lambda kind, value: kind(value))
             self.traffic.add_counted(counted)
             self.non_kafka.add(*non_kafka)
 
     def packed(self) -> bytes:
-        """Return what was counted, for `add`."""
+        """Return the counts, serialised for `add`."""
         non_kafka = self.non_kafka
         return msgspec.msgpack.encode((self.traffic.counted, (non_kafka.counts, non_kafka.bytes, non_kafka.hints)))
 
@@ -407,7 +407,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _when(seconds: float) -> str:
-    """Write a time as date and time of day (UTC), in milliseconds, rounded down."""
+    """Format a time as date and time of day (UTC), rounded down to milliseconds."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
@@ -467,13 +467,13 @@ def _numbers(count: Count, timed: bool) -> list[str]:
 
 
 def _unread_text(counts: Mapping[str, int]) -> str:
-    from ..render.line import unread_text  # with it come messages and records, of which counting needs none
+    from ..render.line import unread_text  # this imports messages and records, which counting does not need
 
     return unread_text(counts)
 
 
 def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterator[str]:
-    """Return which clients break, which fall back, and what could not be decoded, in words."""
+    """Yield sentences: which clients break, which fall back to older versions, and what could not be decoded."""
     broken = [one for one in found if one.breaks]
     clients = {(one.client, one.software, one.ip) for one in broken}
     if not broken:

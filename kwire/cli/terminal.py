@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from ..render.style import Style, escape
 
 if TYPE_CHECKING:
-    import subprocess  # imported with a pager: a tenth of the start-up of `kwire --version`
+    import subprocess  # imported only for a pager: it takes a tenth of the start-up time of `kwire --version`
 
 
 def prepare_streams() -> None:
@@ -25,13 +25,13 @@ def prepare_streams() -> None:
 
 
 def _terminal_size() -> os.terminal_size:
-    from shutil import get_terminal_size  # needed at terminals alone; with it come all compressions
+    from shutil import get_terminal_size  # needed only at terminals; it imports all compression codecs
 
     return get_terminal_size((80, 24))
 
 
 def style_for(stream: TextIO, wanted: str = "auto") -> Style:
-    """Choose colours and width for a stream: colours on a terminal only, NO_COLOR and TERM=dumb heeded."""
+    """Choose colours and width for a stream: colours only on a terminal, unless NO_COLOR is set or TERM is dumb."""
     terminal = stream.isatty()
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     colour = wanted == "always" or (wanted == "auto" and terminal and not plain)
@@ -39,7 +39,7 @@ def style_for(stream: TextIO, wanted: str = "auto") -> Style:
 
 
 def complain(text: str, hint: str = "", notes: Iterable[str] = ()) -> None:
-    """Write an error and a hint to stderr; notes are lines that show the place."""
+    """Write an error and a hint to stderr; notes are lines that show the position."""
     style = style_for(sys.stderr)
     print(f"{style.paint('error', 'kwire: error:')} {_line(text)}", file=sys.stderr)
     if hint:
@@ -54,7 +54,7 @@ def remark(text: str) -> None:
 
 
 def _line(text: str) -> str:
-    """Return a text escaped to fit on one line; names of files may contain newlines."""
+    """Return a text escaped to fit on one line; file names may contain newlines."""
     return escape(text).replace("\n", "\\n")
 
 
@@ -62,11 +62,11 @@ DEFAULT = "less -FRX"
 
 
 class Paged:
-    """Holds lines back until the screen is full, then gives all of them to a pager.
+    """Buffers lines until the screen is full, then passes all of them to a pager.
 
     Args:
         out: the terminal.
-        height: how many lines it has.
+        height: the number of its lines.
         command: the pager and its arguments.
     """
 
@@ -79,7 +79,7 @@ class Paged:
         self.process: subprocess.Popen[str] | None = None
 
     def write(self, text: str) -> None:
-        """Take some text. Raises BrokenPipeError when the reader has left the pager."""
+        """Write text. Raises BrokenPipeError when the user has quit the pager."""
         self.count += text.count("\n")
         if self.process is not None:
             assert self.process.stdin is not None
@@ -103,7 +103,7 @@ class Paged:
         self.process.stdin.write(text)
 
     def finish(self) -> None:
-        """Write what was held back, or wait until the reader leaves the pager."""
+        """Write the buffered text, or wait until the user quits the pager."""
         self.out.write("".join(self.held))
         self.out.flush()
         if self.process is not None:
@@ -115,9 +115,9 @@ class Paged:
 
 @contextlib.contextmanager
 def paged(wanted: bool = True) -> Iterator[Paged | None]:
-    """Page what is written, if stdout is a terminal and a pager is wanted; else give None.
+    """Yield a `Paged` if stdout is a terminal and a pager is wanted; else yield None.
 
-    Leaving the pager early ends the block quietly.
+    Quitting the pager early ends the block without an error.
     """
     command = shlex.split(os.environ.get("PAGER") or DEFAULT)
     if not wanted or not sys.stdout.isatty() or not command or command == ["cat"]:
@@ -149,15 +149,15 @@ def with_progress(
     wanted: bool = True,
     weight: Callable[[T], int] = lambda item: 1,
 ) -> Iterator[T]:
-    """Pass frames on, and count them on the terminal; the line is cleared at the end. Silent with CI or TERM=dumb.
+    """Yield items, and show their count on the terminal; the line is cleared at the end. Silent with CI or TERM=dumb.
 
     Args:
-        items: what is passed on.
-        part: returns which part of the input was read, 0 to 1, or None if that is not known.
+        items: the items to yield.
+        part: returns the fraction of the input that was read, 0 to 1, or None if it is unknown.
         stream: where to write; stderr unless given.
-        clock: seconds; for tests.
-        wanted: pass items on silently if not.
-        weight: how many frames one item is.
+        clock: returns seconds; for tests.
+        wanted: whether to show progress.
+        weight: returns the number of frames in an item.
     """
     stream = stream or sys.stderr
     if not wanted or not stream.isatty() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
@@ -182,7 +182,7 @@ def with_progress(
 
 
 def progress_text(frames: int, seconds: float, part: float | None) -> str:
-    """Write the progress of the work.
+    """Format the progress of the work.
 
     >>> progress_text(42_007, 3.2, 0.25)
     '42,007 frames, 13,127 a second, 25 %, 10 s left'
