@@ -1,6 +1,7 @@
 """Encodes and decodes the frames of connections. Sans-IO.
 
-Sizes, headers, and the pairing of responses with requests are here; files and sockets are in other packages.
+This package handles sizes, headers, and the pairing of responses with requests; other packages handle files and
+sockets.
 """
 
 from .connection import Connection

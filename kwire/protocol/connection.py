@@ -1,8 +1,8 @@
 """The state machine of one connection: finds the direction of each frame, and the request that a response answers.
 
-Sans-IO, like h11's Connection: complete frames go in, header values come out; bodies are decoded elsewhere. All rules
-of a connection are here: requests in flight, requests without response (acks=0), responses out of order, SASL tokens
-without a header, ApiVersions in version 0 (KIP-511), truncated frames. `ConnectionState` is what is kept between two
+Sans-IO, like h11's Connection: complete frames go in, header values come out; `decoder` decodes bodies. This module has
+all rules of a connection: requests in flight, requests without response (acks=0), responses out of order, SASL tokens
+without a header, ApiVersions in version 0 (KIP-511), truncated frames. `ConnectionState` is the state between two
 frames.
 
 Most frames need only their first bytes. A body is decoded when the header is ambiguous: the direction is unknown and
@@ -28,7 +28,7 @@ from .results import Request, Response
 
 MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
 MOST_ASKED = 0xFFFF  # requests of an authenticating client, counted by correlation ids
-MANY = 1024  # requests in flight from which on an index of correlation ids is built after a failed search
+MANY = 1024  # number of requests in flight above which a failed search builds an index of correlation ids
 _NUMBERS = Struct(">ii").unpack_from
 _INT32 = Struct(">i").unpack_from
 
@@ -56,7 +56,7 @@ def is_response(data: bytes, request: Header) -> bool:
 
 
 def is_answered(data: bytes, call: Call) -> bool:
-    """Whether a request will be answered. An undecodable one will, unless its first fields contain acks=0."""
+    """Whether a request gets a response. An undecodable request does, unless its first fields contain acks=0."""
     if call.is_answered or data.startswith(call.answered, call.start):
         return True
     if data.startswith(call.api.unanswered, call.start):
@@ -75,10 +75,10 @@ def contradicts(data: bytes, request: Header) -> bool:
 
 
 def best_answered(data: bytes, requests: Sequence[Header]) -> Header:
-    """Return which of several requests with the same correlation id a response answers.
+    """Return the request that a response answers, of several with the same correlation id.
 
-    After a lost response there may be several: the first whose response decodes without faults; else the first whose
-    response decodes at all; else the oldest.
+    There may be several after a lost response. Return the first as whose response the frame decodes without faults;
+    else the first as whose response it decodes at all; else the oldest.
     """
     found = None
     for request in requests:
@@ -102,7 +102,7 @@ class Doubt:
         lost, or one with the same id as the first request after the loss.
 
     Attributes:
-        active: whether there are any.
+        active: whether there are such requests.
     """
 
     __slots__ = ("_before", "active")
@@ -112,7 +112,7 @@ class Doubt:
         self._before: Any = None  # the newest request from before the loss, while it is in flight
 
     def lose(self, in_flight: Sequence[Any]) -> None:
-        """Record a loss of bytes after these requests in flight."""
+        """Record that bytes were lost, given the requests in flight at that time."""
         self.active = True
         self._before = in_flight[-1] if in_flight else None
 
@@ -130,7 +130,7 @@ class Doubt:
         return bool(request.correlation_id == next(behind, request).correlation_id)
 
     def settle(self, request: Any, overtaken: Sequence[Any]) -> None:
-        """Record that a request was answered, and which ones its response overtook."""
+        """Record that a request was answered, and which requests its response overtook."""
         if self._before is None or any(one is self._before for one in overtaken):
             self.active = False
         if not self.active or request is self._before:
@@ -146,8 +146,8 @@ class ConnectionState(PairingState):
     mechanism: str | None
     group: Hashable
     answers: Call | None
-    _doubt: Doubt | None  # once bytes are missing, until it is known again which response answers which request
-    _ids: set[int] | None  # correlation ids, at least those in flight
+    _doubt: Doubt | None  # set when bytes are missing, until responses can be matched to requests again
+    _ids: set[int] | None  # correlation ids, including all in flight
     # calls of this client; `_calls` is empty if each needs further checks
     _known: dict[int, Call]
     _calls: dict[int, Call]
@@ -162,7 +162,7 @@ class ConnectionState(PairingState):
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether a response may seem to answer another request than its own, because bytes are missing."""
+        """Whether a response may seem to answer the wrong request, because bytes are missing."""
         return self._doubt is not None
 
     def unexpected(self, correlation_id: int) -> UnexpectedResponse:
@@ -172,7 +172,7 @@ class ConnectionState(PairingState):
         )
 
     def regroup(self, group: Hashable) -> None:
-        """Use the `Call` objects of a group of connections from now on."""
+        """Switch to the `Call` objects of a group of connections."""
         self.group = group
         self._use(self._client)
 
@@ -303,16 +303,16 @@ class Connection(ConnectionState):
 
     Args:
         catalog: the specs to use; those of Kafka's releases by default.
-        apis: looked-up specs that connections share; instead of `catalog`.
+        apis: looked-up specs that several connections share; replaces `catalog`.
 
     Attributes:
         in_flight: the headers of the requests without a response yet, oldest first.
         authenticating: whether the newest request belongs to SASL authentication; an undecodable request changes
             nothing.
         expects_tokens: whether SASL tokens without a header may follow (after SaslHandshake v0).
-        tokens: how many tokens have come since the handshake.
-        mechanism: the SASL mechanism that the client requested last; None before.
-        answers: the type of a response that answers no request in flight; None if unknown.
+        tokens: the number of tokens since the handshake.
+        mechanism: the SASL mechanism that the client requested last; None if there was none.
+        answers: the assumed type of a response that answers no request in flight; None if unknown.
         lossy: whether bytes of the connection are missing, possibly with requests.
 
     >>> import kwire
@@ -336,8 +336,8 @@ class Connection(ConnectionState):
 
         Args:
             data: the complete frame, with its size field; or the available bytes of a truncated one.
-            from_client: whether the client sent it; None if that must be derived from its content.
-            time: of the frame, in any unit; returned in the header, and in the header of its response.
+            from_client: whether the client sent the frame; None to derive this from its content.
+            time: the frame's time, in any unit; returned in its header, and in the header of its response.
             fault: why the bytes are not a complete frame, if their container reports it (`Frame.fault`).
 
         Returns:
@@ -355,7 +355,7 @@ class Connection(ConnectionState):
         """Process the next captured frame, whose first numbers are already known: a faster `receive`.
 
         Returns:
-            As `receive`; but for a response without problems, the header of its request.
+            The result of `receive`; but for a response without problems, the header of its request.
         """
         _, from_client, _, time, data, fault, first, second = captured
         if fault is None and first is not None:
@@ -378,12 +378,12 @@ class Connection(ConnectionState):
         return self._receive(data, from_client, time, fault)
 
     def receive_named(self, data: bytes, api: Api, time: Any = None) -> Header:
-        """Process a frame whose type is known from elsewhere, such as a line of a request log.
+        """Process a frame whose type the caller knows, for example from a request log.
 
         Args:
             data: the complete frame.
             api: the api or message (`Apis.named`); a response is paired only with a request of the same api.
-            time: of the frame.
+            time: the frame's time.
         """
         codec = api.codec(None)
         if codec is not None and codec.spec.type == "request":
@@ -400,8 +400,8 @@ class Connection(ConnectionState):
 
         Args:
             api: an api of `apis`.
-            correlation_id, client_id: of the request.
-            time: of the request.
+            correlation_id, client_id: the values in the request's header.
+            time: the request's time.
         """
         raw = b"\xff\xff" if client_id is None else client_id.encode("utf-8", "replace")
         client = raw if client_id is None else len(raw).to_bytes(2, "big") + raw
@@ -410,7 +410,9 @@ class Connection(ConnectionState):
         return header
 
     def _known_call(self, data: bytes, number: int) -> Call | None:
-        """Return the call of a request, if another connection has made it and the request needs no further checks."""
+        """Return the call of a request if another connection has made the same call and it needs no further checks;
+        else None.
+        """
         if self._calls is self._known and (client := client_in(data)) is not None:
             self._use(client)
             return self._calls.get(number)

@@ -1,7 +1,7 @@
-"""Decodes frames to requests and responses; of frames that a filter excludes, only the headers.
+"""Decodes frames to requests and responses; reads only the headers of frames that a filter excludes.
 
 Payloads inside messages are decoded too: the request or response in an Envelope (KIP-590), and tokens of
-SaslAuthenticate. An envelope inside an envelope is not decoded; Kafka refuses it too.
+SaslAuthenticate. An envelope inside an envelope is not decoded; Kafka rejects it too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def spans_for(result: Result) -> tuple[Span, ...]:
     """Return the spans of a result, which cover its frame without gap or overlap.
 
     Args:
-        result: from a `FrameDecoder`, with or without `trace`.
+        result: a result of a `FrameDecoder`, with or without `trace`.
     """
     if result.spans:
         return result.spans
@@ -100,7 +100,7 @@ def inside_request(request: Request[Any], connection: DecodedConnection, reading
 
 
 def inside_response(response: Response[Any], connection: DecodedConnection, reading: FrameReading) -> Inside:
-    """Return the nested payload of a response; for an envelope only if its request is known."""
+    """Return the nested payload of a response; None for an envelope whose request is unknown."""
     if response.codec.spec.api_key == SASL_AUTHENTICATE:
         return read_token(response.message.auth_bytes, connection.mechanism, from_client=False)
     if response.codec.spec.api_key != ENVELOPE or response.correlation_id is None:
@@ -136,7 +136,7 @@ class FrameDecoder:
         catalog: the specs to use; those of Kafka's releases by default.
         salvage: report what Kafka tolerates as faults; otherwise such frames are undecodable.
         trace: fill the `spans` of results.
-        answers: codec of a response that answers no earlier request.
+        answers: the codec for a response that answers no earlier request.
 
     Attributes:
         connections: the state of each connection.
@@ -157,8 +157,9 @@ class FrameDecoder:
         self.connections: Connections[DecodedConnection] = Connections(Apis(self.catalog), self._begin)
 
     def decode(self, frame: Frame) -> Result:
-        """Decode one frame. Invalid bytes never raise an error; they give an `Undecodable`. A SASL token gives a
-        `Token`."""
+        """Decode one frame. Invalid bytes never raise an error: the result is an `Undecodable`. A SASL token becomes a
+        `Token`.
+        """
         return self.result(frame, *self.connections.receive(frame))
 
     def result(self, frame: Frame, connection: DecodedConnection, header: Header, second: float = 1) -> Result:
@@ -188,8 +189,8 @@ class FrameDecoder:
 
         Args:
             frame: the frame.
-            wanted: called with its header, returns whether to decode it; a frame with an invalid header is always
-                decoded.
+            wanted: called with the frame's header, returns whether to decode it; a frame with an invalid header is
+                always decoded.
         """
         connection, header = self.connections.receive(frame)
         found = peek_of(frame, header, self.connections.apis)
@@ -275,7 +276,7 @@ def unread(reading: FrameReading, connection: Connection, header: Header) -> Res
         result = reading.request(found)
         if result.header is not None or not may_be_answer:
             return result  # usually its header does not decode
-        found = connection.unexpected(int32(data, 4))  # no request starts like this: it is a response without request
+        found = connection.unexpected(int32(data, 4))  # no request starts like this: it is a response without a request
     reader, message = reading.reader(), None
     try:
         message = reading.header(reader, "RequestHeader", 1)
@@ -301,7 +302,7 @@ def _codec_of_request(reading: FrameReading) -> Codec | DecodeError:
 
 
 def _cut_or(frame: Frame, error: DecodeError) -> DecodeError:
-    """Return the error of a truncated frame if that is why it does not decode; else the given error."""
+    """Return the error of truncation if the frame is truncated; else the given error."""
     cut = frame.fault if isinstance(frame.fault, CutShort) else None if frame.bare else cut_short(frame.data)
     if cut is None or error is cut or not isinstance(error, Truncated | UnexpectedResponse):
         return error
@@ -416,8 +417,7 @@ def decode_response(
     Returns:
         The response; its `request` is the header of the request, if that was given.
 
-    Raises:
-        DecodeError: as for `decode_request`; `UnexpectedResponse` if the correlation id is not the request's.
+    Raises: DecodeError: see `decode_request`; `UnexpectedResponse` if the correlation id is not the request's.
         TypeError: `data` is not bytes, or `answers` is neither a request nor such a codec.
 
     >>> import kwire

@@ -1,4 +1,5 @@
-"""Parses one frame as a given message, or encodes one: size, header, body. ApiVersions falls back to version 0.
+"""Parses one frame as a given message, or encodes one: size, header, body. Handles the fallback of ApiVersions to
+version 0.
 
 Invalid bytes never raise an error while parsing. Connections and requests in flight are in `connection`.
 """
@@ -27,7 +28,7 @@ class FrameReading:
         frame: the frame.
         catalog: the specs.
         salvage, trace: as for `FrameDecoder`.
-        client: the client of this connection, if known.
+        client: the connection's client, if known.
     """
 
     def __init__(
@@ -55,10 +56,10 @@ class FrameReading:
         """Parse a response, in the requested version or the one that the broker used instead.
 
         Args:
-            codec: of the requested version.
+            codec: the codec of the requested version.
             request: the header of the request.
             asked_at: the time of that request.
-            request_frame: the number of its frame.
+            request_frame: the number of the request's frame.
         """
         asked = {"request": request, "asked_at": asked_at, "request_frame": request_frame}
         first = self._response_in(self._answered_in(codec), asked)
@@ -189,7 +190,7 @@ def encode_response(
     header_tags: bytes | None = None,
     catalog: Catalog | None = None,
 ) -> bytes:
-    """Encode a response as a frame; arguments and errors as `encode_request`."""
+    """Encode a response as a frame; for arguments and errors see `encode_request`."""
     codec = codec_in(catalog or catalog_for(), type(message).__name__, version)
     fields = {"correlation_id": correlation_id, "unknown_tags": header_tags}
     return _frame(codec, message, "ResponseHeader", fields, catalog or catalog_for())
@@ -209,7 +210,7 @@ def encode_result(result: Request | Response, catalog: Catalog | None = None) ->
     """Encode a decoded frame again. The bytes are the same if the frame's writer used the canonical encoding.
 
     Args:
-        result: from a `FrameDecoder`.
+        result: a result of a `FrameDecoder`.
         catalog: the specs of the header; those of Kafka's releases by default.
 
     Returns:

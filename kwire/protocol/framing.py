@@ -1,7 +1,7 @@
-"""Splits a byte stream into frames: an int32 size, then that many bytes; and frames of captures as plain tuples.
+"""Splits a byte stream into frames: an int32 size, then that many bytes. Also defines the tuples for captured frames.
 
-A `CapturedFrame` has the content of a `Frame`, and costs less when there are millions. The subclasses of `NoFrame` are
-the reasons for bytes outside complete frames: the types of a frame's `fault`.
+A `CapturedFrame` has the content of a `Frame`, but is cheaper for millions of frames. The subclasses of `NoFrame` are
+the types of a frame's `fault`: the reasons why bytes are not a complete frame.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from ..native import FrameBatch, FrameBuffer
 
 
 class NoFrame(DecodeError):
-    """Bytes outside frames. `count` is their number; None if unknown.
-
-    Missing bytes, nothing complete failed to decode: Gap, BegunBefore, Fragment, LostPackets, CutRecord. Bytes that are
-    not frames: PassedOver, Damaged, BrokenDump. The others: BareToken, NotKafka and its subclass Encrypted. `CutShort`,
-    a truncated frame, and `RequestNotCaptured` are faults of frames.
+    """Bytes outside frames. `count` is their number; None if unknown. Missing bytes, where nothing complete failed to
+    decode: Gap, BegunBefore, Fragment, LostPackets, CutRecord. Bytes that are not frames: PassedOver, Damaged,
+    BrokenDump. The others: BareToken, NotKafka and its subclass Encrypted. `CutShort`, a truncated frame, and
+    `RequestNotCaptured` are faults of frames.
     """
 
     count: int | None = None
@@ -36,8 +35,7 @@ class NoFrame(DecodeError):
 
 
 class Gap(NoFrame):
-    """Bytes of a TCP stream that were not captured. Without a `count`, the packets that acknowledge them follow
-    later."""
+    """Bytes of a TCP stream that were not captured. Without a `count`, later packets acknowledge the bytes."""
 
     code = "GAP"
     is_failure = False
@@ -48,7 +46,7 @@ class Gap(NoFrame):
 
     @property
     def problem(self) -> str:  # type: ignore[override]
-        """Return how much is missing, if that is known."""
+        """The problem, with the number of missing bytes if it is known."""
         if self.count is None:
             return "gap: this stream continues after bytes that the other side received and that were not captured"
         return "gap: {count} bytes of this stream were not captured"
@@ -95,7 +93,7 @@ class NotKafka(NoFrame):
 
     @property
     def problem(self) -> str:  # type: ignore[override]
-        """Return how many bytes it had."""
+        """The problem, with the number of bytes of the stream."""
         return "{count} bytes of {found}, not Kafka's protocol" + (", {missing} not captured" if self.missing else "")
 
 
@@ -148,7 +146,7 @@ class CutShort(Truncated):
 
     @property
     def problem(self) -> str:  # type: ignore[override]
-        """Return how much is available, relative to the size of the frame."""
+        """The problem, with the numbers of available bytes and of the frame's bytes."""
         size = "cut short: {have} of {need} bytes" if (self.have or 0) >= 4 else "cut short in the size of a frame"
         return size + (", then {cause}" if self.cause else "")
 
@@ -178,7 +176,7 @@ def loses(fault: DecodeError | None) -> bool:
 
 LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
 LEAST = 4  # a correlation id; the smallest response
-LEAST_PART = 1 << 14  # bytes of a part of a frame that is held
+LEAST_PART = 1 << 14  # bytes of a buffered part of a frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +184,7 @@ class Source:
     """The origin of a frame; fields that the container does not have are None.
 
     `frame` counts from 0. `offset` is in bytes from the start of the file, or with a `connection` from the start of
-    that side's stream. `time` is that of the packet that completed the frame, in seconds since 1970. `client` and
+    that side's stream. `time` is the time of the packet that completed the frame, in seconds since 1970. `client` and
     `broker` are `ip:port`; `connection` counts from 0; `direction` is "request" (sent by the client) or "response".
     """
 
@@ -201,7 +199,7 @@ class Source:
 
     @property
     def connection_key(self) -> object:
-        """What distinguishes the connection from others: its number, or its endpoints where there are no numbers."""
+        """The key that identifies the connection: its number, or its endpoints if it has no number."""
         return (self.client, self.broker) if self.connection is None else self.connection
 
 
@@ -210,9 +208,9 @@ class Frame:
     """The bytes of one frame, including the size field.
 
     `message` and `version` are set if the container or the user declares the type of the frame: that message with its
-    header, or with `bare` its body only. `profile` is the profile of its specs. `fault` is set if the container reports
-    that these bytes are not a complete frame. `closed` are the numbers of connections that ended since the previous
-    frame.
+    header, or with `bare` its body only. `profile` is the profile of the message's specs. `fault` is set if the
+    container reports that these bytes are not a complete frame. `closed` are the numbers of connections that ended
+    since the previous frame.
     """
 
     data: bytes
@@ -271,7 +269,7 @@ class FrameReader(FrameBuffer):
         return Frame(data, Source(frame=self._count - 1, offset=offset))
 
     def cut(self) -> bytes | None:
-        """Return the bytes of the next frame, None if more are needed. Raises BadFrame as iterating does."""
+        """Return the bytes of the next frame; None if more bytes are needed. Raises BadFrame, as iteration does."""
         start = self._start
         if len(self._buffer) - start < 4:
             self.missing = -1 if len(self) else 0
@@ -289,13 +287,13 @@ class FrameReader(FrameBuffer):
         self._start = stop
         self._count += 1
         with memoryview(self._buffer) as whole, whole[start:stop] as frame:
-            return bytes(frame)  # one copy; a slice of the buffer would be another one
+            return bytes(frame)  # one copy; slicing the buffer would make a second one
 
     def quick(self, data: bytes) -> bytes | None:
-        """Add bytes that contain no end of a frame, or end with one; a faster `feed`.
+        """Add bytes in which no frame ends, except at their end; faster than `feed`.
 
         Returns:
-            The frame that ends with these bytes, `b""` if none does. None: the bytes were not added.
+            The frame that ends with these bytes; `b""` if no frame does; None if the bytes were not added.
         """
         missing, count = self.missing, len(data)
         if not missing:
@@ -348,12 +346,12 @@ class FrameReader(FrameBuffer):
 
     @property
     def offset(self) -> int:
-        """Where `rest` starts, in bytes from the start of the stream."""
+        """The position of `rest`, in bytes from the start of the stream."""
         return self.passed + self._start
 
     @property
     def count(self) -> int:
-        """How many frames were returned."""
+        """The number of frames returned so far."""
         return self._count
 
 
@@ -366,7 +364,7 @@ def checked_size(data: bytes | bytearray, start: int, limit: int = LIMIT, least:
 
 
 class FrameJoiner:
-    """Splits a byte stream into frames, of which each is copied once at most: for frames larger than portions.
+    """Splits a byte stream into frames and copies each frame at most once: for frames larger than portions.
 
     A Produce request of 1 MB in portions of 256 kB takes `kwire serve` half the processor time that it takes with
     `FrameReader`, whose buffer grows by copies.
@@ -375,7 +373,7 @@ class FrameJoiner:
         limit: the largest accepted size, in bytes.
 
     Attributes:
-        held: bytes of the frame that has begun.
+        held: the number of buffered bytes of the incomplete frame.
         rest: the first bytes of the newest frame.
 
     >>> joiner = FrameJoiner()
@@ -392,7 +390,7 @@ class FrameJoiner:
         self.held: int = 0
         self.rest: bytes = b""
         self._parts: list[bytes] = []
-        self._missing = 0  # bytes of the frame that has begun; 0 if its size is not known
+        self._missing = 0  # size of the incomplete frame in bytes; 0 if unknown
         self._passed = 0  # bytes of frames that were yielded
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -427,14 +425,14 @@ class FrameJoiner:
             raise
 
     def _joined(self, last: bytes | memoryview) -> bytes:
-        """Return all that is held, and a last part."""
+        """Return all buffered parts joined with a last part."""
         whole = b"".join((*self._parts, last))
         self._parts.clear()
         self.held = 0
         return whole
 
     def _keep(self, data: bytes) -> None:
-        """Buffer a part of a frame; small parts are joined, because each takes memory beside its bytes."""
+        """Buffer a part of a frame; small parts are joined, because each part has an overhead of memory."""
         self.held += len(data)
         self._missing -= len(data) if self._missing else 0
         if self._parts and len(self._parts[-1]) < LEAST_PART:
@@ -460,7 +458,7 @@ def cut_short(data: bytes, cause: str = "") -> CutShort | None:
 
     Args:
         data: the available bytes of the frame, including the size field.
-        cause: what ended it.
+        cause: what truncated the frame.
 
     >>> print(cut_short(bytes.fromhex("0000002c 00000007"), "the connection closed"))
     cut short: 8 of 48 bytes, then the connection closed
@@ -495,7 +493,7 @@ class Endpoints(Protocol):
     """The endpoints of a connection.
 
     Attributes:
-        connection: its number, from 0.
+        connection: the number of the connection, from 0.
         note: free for use by the reader of frames; initially None.
     """
 
@@ -512,7 +510,7 @@ class Endpoints(Protocol):
 
     @property
     def client_ip(self) -> str:
-        """The address of the client; empty if it is not known."""
+        """The IP address of the client; empty if unknown."""
 
 
 class NamedEnds:
@@ -535,9 +533,9 @@ class NamedEnds:
 NOBODY = NamedEnds("", "", -1)  # the endpoints of items about the whole file
 
 # Endpoints, whether the client sent it, the offset in that side's stream, nanoseconds since 1970, the bytes, and the
-# reason if they are not a complete frame. For complete frames also the two numbers after the size, else None and 0: of
-# a request the api key and version as one number, and the correlation id; of a response the correlation id, and what
-# anything does.
+# reason if they are not a complete frame. Complete frames also have the two int32 after the size, other frames None and
+# 0: for a request, api key and version as one number, and the correlation id; for a response, the correlation id, and
+# the first bytes of the body.
 CapturedFrame = tuple[Endpoints, bool, int, int | None, bytes, DecodeError | None, int | None, int]
 # A number stands for a connection that has ended: no more frames follow.
 CapturedBatch = FrameBatch
@@ -567,7 +565,7 @@ def numbers_of(data: bytes) -> tuple[int | None, int]:
 
 
 def count_frames(batch: CapturedBatch) -> int:
-    """Count the frames of a batch: what has a fault is none, nor is the end of a connection."""
+    """Count the frames of a batch, excluding items with a fault and ends of connections."""
     return len(batch) - sum(type(one) is not tuple or one[5] is not None for one in batch.others())
 
 

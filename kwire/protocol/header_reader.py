@@ -1,7 +1,7 @@
 """Reads headers of frames and pairs responses with requests, on one or many connections, without decoding bodies.
 
-For consumers of millions of frames that need no `Request` or `Response`: a `Kind` is what the bodies of one call have
-in common. Frames with anything unusual are left to the `FrameDecoder`.
+For consumers of millions of frames that need no `Request` or `Response`. A `Kind` has the common properties of all
+requests, or all responses, of a call. Unusual frames are left to the `FrameDecoder`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Connections(Generic[C]):
         self._connections: dict[object, C] = {}
 
     def on(self, key: object, profile: str | None = None) -> C:
-        """Return a connection by its number or its endpoints; a new one if it is unknown."""
+        """Return a connection by its number or its endpoints; create it if it is unknown."""
         connection = self._connections.get(key)
         if connection is None:
             apis = Apis(catalog_for(profile)) if profile else self.apis
@@ -53,7 +53,7 @@ class Connections(Generic[C]):
         return connection
 
     def of(self, ends: Endpoints) -> C:
-        """Return the connection that a captured frame came on."""
+        """Return the connection with the endpoints of a captured frame."""
         noted = ends.note
         if noted is not None and noted.apis is self.apis:
             return noted  # type: ignore[no-any-return]
@@ -98,7 +98,7 @@ class DecodedConnection(Connection):
 
     Attributes:
         client: the client, as known from decoded requests.
-        call: the call that identified it; None if every request must be checked.
+        call: the call that identified the client; None if every request must be checked.
         note: free for use by the reader of frames; initially None.
     """
 
@@ -111,11 +111,11 @@ class DecodedConnection(Connection):
         self._forwarded: dict[int, Any] | None = None
 
     def meet(self, key: int | None, client_id: str | None, software: str = "") -> None:
-        """Update the client by one of its requests.
+        """Update the client from one of its requests.
 
         Args:
             key: the api key of the request.
-            client_id: of the request; None keeps the known one.
+            client_id: the client id of the request; None keeps the known one.
             software: the client software that the request names.
         """
         self.call = None
@@ -140,7 +140,8 @@ class Peek(NamedTuple):
     """The header of a frame, as `HeaderReader` and `peek` return it.
 
     `api_key`, `version` and `client_id` of a response are those of the request that it answers, and `asked_at` is the
-    time of that request. `is_request` is None for a frame that is neither; the other fields are then unknown.
+    time of that request. `is_request` is None for a frame that is neither request nor response; the other fields are
+    then unknown.
     """
 
     is_request: bool | None
@@ -208,11 +209,11 @@ class HeaderReader:
 
 
 def peek_of(frame: Frame, header: Header, apis: Apis) -> Peek:
-    """Return a header as a `Peek`; for a response with the values of its request.
+    """Return a header as a `Peek`, which for a response has the values of its request.
 
     Args:
         frame: the frame; if its container declares a message, that is used.
-        header: of the frame.
+        header: the frame's header.
         apis: the apis to use.
     """
     if frame.message is not None and frame.version is not None:
@@ -252,7 +253,7 @@ class Kind(KindState):
 
     Attributes:
         call, is_request: the call, and the direction.
-        codec: of their bodies.
+        codec: the codec of their bodies.
         tagged: whether their headers have tagged fields.
         table: the native engine's table of bodies; None if they must be decoded in Python.
         facts: finds topics and errors in bodies natively; None if bodies must be decoded.
@@ -271,7 +272,7 @@ K = TypeVar("K", bound=Kind)
 
 
 class Kinds(Generic[K]):
-    """The kinds of a capture's frames.
+    """Creates and stores the kinds of a capture's frames.
 
     Args:
         make: creates a `Kind` or subclass; None if such frames must always be decoded in full.
@@ -318,7 +319,7 @@ class Kinds(Generic[K]):
     def meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
         """Record the client of a request with its connection."""
         call = kind.call
-        if call.api.key == API_VERSIONS:  # each may contain another client software
+        if call.api.key == API_VERSIONS:  # each may contain different client software
             connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))
         else:
             connection.meet(call.api.key, call.client_id)

@@ -1,8 +1,8 @@
-"""Headers of frames: the apis and versions that they name, each looked up once, and the state of their connection.
+"""Headers of frames, and the apis and versions that they name, each of which is looked up once.
 
-Here is which requests are never answered (acks=0), and which header version a message has (KIP-482): a flexible body
-has the newer header, request header 2 and response header 1; any other body has request header 1 and response header 0.
-The exceptions are in one table with their reasons.
+Defines which requests get no response (acks=0), and which header version a message has (KIP-482): a flexible body has
+the newer header, request header 2 and response header 1; any other body has request header 1 and response header 0. The
+exceptions are in one table with their reasons.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def header_version_for(spec: MessageSpec, version: int) -> int | None:
 
     Args:
         spec: a request or a response.
-        version: of the body.
+        version: the version of the body.
 
     Returns:
         0 to 2 for requests, 0 or 1 for responses; None if there is no header.
@@ -60,7 +60,7 @@ def header_version_for(spec: MessageSpec, version: int) -> int | None:
     return (version in spec.flexible_versions) + (spec.type == "request")
 
 
-# Requests that are never answered: message -> (attribute, value).
+# Requests that get no response: message -> (attribute, value).
 UNANSWERED: dict[str, tuple[str, Any]] = {
     "ProduceRequest": ("acks", 0),  # the producer requests no acknowledgement
 }
@@ -68,7 +68,7 @@ ALL_REPLICAS, LEADER_ONLY = -1, 1  # acks
 
 
 def expects_response(message: Any) -> bool:
-    """Whether a request will be answered.
+    """Whether a request gets a response.
 
     >>> from kwire import messages
     >>> expects_response(messages.ProduceRequest(acks=0)), expects_response(messages.ProduceRequest(acks=1))
@@ -79,10 +79,10 @@ def expects_response(message: Any) -> bool:
 
 
 def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
-    """Return the possible first bytes of request bodies that are certainly answered, or certainly not; empty if all
-    are.
+    """Return the possible first bytes of request bodies that certainly get a response, or certainly do not; an empty
+    tuple if all do.
 
-    Other requests must be decoded to decide.
+    To decide about other requests, decode them.
 
     >>> from kwire import codec
     >>> [[p.hex() for p in prefixes_of(codec("ProduceRequest", 9), answered=answered)] for answered in (True, False)]
@@ -100,13 +100,13 @@ def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
 
 
 API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
-REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # how ApiVersions responses begin that may be in version 0
+REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # first bytes of ApiVersions responses that may be in version 0
 
 
 def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
     """Whether a response may be in version 0 instead of the requested version.
 
-    KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, with error 35.
+    KIP-511: a broker that does not know the version of an ApiVersions request responds in version 0, with error 35.
     """
     return api_key == API_VERSIONS and data.startswith(REFUSED, 8)
 
@@ -120,8 +120,8 @@ class Api:
     """An api at a version.
 
     Args:
-        key, version: as in the header; None without a header.
-        name: of the api; for a message that is neither request nor response, its own; None if it is unknown.
+        key, version: the numbers in the header; None without a header.
+        name: the name of the api, or of a message that is neither request nor response; None if unknown.
         catalog: the specs of its messages.
         message: the name of the message, if a container of frames gives it.
         bare: whether frames consist of the body only.
@@ -160,12 +160,12 @@ class Api:
 
     @once_attribute
     def answered(self) -> tuple[bytes, ...]:
-        """Possible first bytes after the client id of requests that are certainly answered; empty if all are."""
+        """First bytes after the client id of requests that certainly get a response; empty if all requests do."""
         return self._prefixes(True)
 
     @once_attribute
     def unanswered(self) -> tuple[bytes, ...]:
-        """The same for requests that are certainly not answered."""
+        """First bytes after the client id of requests that certainly get no response."""
         return self._prefixes(False)
 
     def _prefixes(self, answered: bool) -> tuple[bytes, ...]:
@@ -181,18 +181,18 @@ class Api:
 
     @once_attribute
     def response_header(self) -> int | None:
-        """The header version of responses."""
+        """The header version of responses; None if they have no header, or the api is unknown."""
         spec = None if self.key is None else self.catalog.find(self.key, "response", self.version)
         return None if spec is None or self.version is None else header_version_for(spec, self.version)
 
     @once_attribute
     def request(self) -> Codec | None:
-        """The codec of its requests."""
+        """The codec of its requests; None if the api is unknown."""
         return self._codec("request")
 
     @once_attribute
     def response(self) -> Codec | None:
-        """The codec of its responses."""
+        """The codec of its responses; None if the api is unknown."""
         return self._codec("response")
 
     def codec(self, asked: bool | None) -> Codec | None:
@@ -211,12 +211,12 @@ class Call(CallState):
 
     Attributes:
         api: the api, at the requested version.
-        version: of the request bodies; of responses too, unless they are `downgraded`.
+        version: the version of request bodies, and of responses unless they are `downgraded`.
         client: the client id as in the header, with its length; empty if there is none.
         client_id: the client id as text; None for null.
         start: position after the client id.
-        is_answered: whether all of them are answered; otherwise, only those that continue with one of `answered`
-            certainly are.
+        is_answered: whether all requests get a response; otherwise, only requests that continue with one of `answered`
+            certainly do.
         is_plain: whether all its responses have the requested version.
         refused: the first bytes of responses that may have another version; empty if there are none.
         note: free for use by the reader of headers; initially None.
@@ -282,7 +282,7 @@ class Apis:
         self._calls: dict[tuple[bytes, Hashable], dict[int, Call]] = {}
 
     def calls(self, client: bytes, group: Hashable = None) -> dict[int, Call]:
-        """Return the known calls of a client, by the number of their api; connections add to them.
+        """Return the known calls of a client, by the number of their api; connections add calls to the result.
 
         Args:
             client: the client id as in headers.
@@ -320,7 +320,7 @@ class Apis:
         return self._chosen(Api(key, frame.version, name, catalog, message=frame.message, bare=frame.bare))
 
     def unknown(self, key: int, version: int) -> Api:
-        """Return an api, or a version of one, that the catalog does not have."""
+        """Return an `Api` for an api or version that the catalog does not have."""
         spec = self.catalog.find(key, "request")
         return Api(key, version, None if spec is None else spec.api_name, self.catalog)
 
@@ -351,13 +351,13 @@ class Header(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         is_request: True from the client, False from the broker, None if unknown.
         call: its api, version and client id; for a response those of its request. None if unknown.
-        correlation_id: None where there is none.
+        correlation_id: the correlation id; None if there is none.
         time: as passed to `Connection.receive`.
         request: for a response, the header of the request that it answers.
         problem: empty for a request, and for a response whose request is known; else `token` (SASL, without a header),
             `unpaired` (a response to no request in flight), `unknown` (neither a request of a known api nor a response;
             `call` is set if there is a client id) or `fragment` (not a complete frame).
-        overtaken: for a response, older requests in flight, which will not be answered.
+        overtaken: for a response, older requests in flight, which will get no response.
         decoded: for a request, its header as a message, if a `FrameDecoder` has decoded it.
         frame: for a request, the number of its frame in the capture, if the reader of frames has set it.
     """
@@ -379,7 +379,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def api_version(self) -> int | None:
-        """The version of the body. That of an ApiVersions response may be 0 for any requested version (KIP-511)."""
+        """The version of the body. An ApiVersions response may have version 0 for any requested version (KIP-511)."""
         return None if self.call is None else self.call.version
 
     @property
@@ -396,7 +396,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def message(self) -> Any:
-        """The header of a request as a message: the decoded one, else an equal one without tagged fields."""
+        """The header of a request as a message: the decoded message, else an equal one without tagged fields."""
         if self.decoded is not None or self.call is None:
             return self.decoded
         header: Any = codec_in(catalog_for(), "RequestHeader", 2).message_class
@@ -408,7 +408,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         )
 
     def number(self, frame: int | None) -> None:
-        """Set the number of the request's frame: its response names it."""
+        """Set the number of the request's frame, to which the response refers."""
         force_setattr(self, "frame", frame)
 
     def answer(self, time: Any) -> Header:
@@ -442,7 +442,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 def client_in(data: bytes) -> bytes | None:
     """Return the client id of a request as raw bytes with its length; None if it exceeds the frame.
 
-    Any negative length is null, as in Kafka.
+    Any negative length means null, as in Kafka.
     """
     length = int.from_bytes(data[CLIENT_ID:SHORTEST], "big", signed=True)
     stop = SHORTEST + max(length, 0)

@@ -1,4 +1,4 @@
-"""Identifies a frame: returns every message and version that decodes it exactly, the likeliest first.
+"""Identifies a frame: returns every message and version that decodes the frame exactly, the likeliest first.
 
 The bytes alone often allow several.
 """
@@ -28,8 +28,9 @@ class Guess:
     Attributes:
         codec: the message and version.
         result: the decoded frame.
-        doubts: evidence against it: enum values without a name, control characters in text, odd counts.
-        named: whether it is a request whose header contains this api and version.
+        doubts: the count of evidence against this type: enum values without a name, control characters in text, odd
+            counts.
+        named: whether the frame is a request whose header contains this api and version.
         evidence: how many bytes are text or known codes, which random bytes rarely are.
     """
 
@@ -44,11 +45,12 @@ def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
     """Return every request and response, at every version, that decodes a frame to its last byte without a fault.
 
     Args:
-        frame: with its size field.
+        frame: the frame, with its size field.
         catalog: the specs to use; those of Kafka's releases by default.
 
     Returns:
-        Sorted: the type that the header names, then by few doubts, then by much evidence.
+        The guesses, sorted: first the type that the header names, then those with fewest doubts, then those with most
+        evidence.
 
     >>> import kwire
     >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="me")
@@ -71,9 +73,9 @@ def _codecs(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Codec]:
 
 
 def _may_be(frame: Frame, codec: Codec) -> bool:
-    """Whether a frame may be of a message, by a check that is fast for most others.
+    """Whether a frame may be a given message; the check is fast for most frames that are not.
 
-    Requests start with api key and version. Other frames are tried by the reference path, because compiling all
+    Requests start with api key and version. Other frames are decoded by the reference path, because compiling all
     versions of all messages takes more than a second.
     """
     data, is_request = frame.data, codec.spec.type == "request"

@@ -1,7 +1,7 @@
 """The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`.
 
-`with_response_frames` names in requests the frame of their response: it holds results until that is known, within a
-bounded window.
+`with_response_frames` adds to each request the number of its response's frame; for this it holds results in a bounded
+window.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class CodecOf(Protocol[M]):
 
 
 def seconds_between(then: float, now: float) -> float:
-    """Return the difference of two times in seconds, in whole microseconds: times of today, as floats, have no more.
+    """Return the difference of two times in seconds, in whole microseconds: current times, as floats, have no higher
+    precision.
 
     >>> seconds_between(1700000000.000001, 1700000000.25)
     0.249999
@@ -102,8 +103,7 @@ class _Decoded(_Drawn, Generic[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(_Decoded[M]):
-    """A decoded request. `response_frame` is the number of the frame of its response, where
-    `response_frames.with_response_frames` has set it."""
+    """A decoded request. `response_frame` is the number of its response's frame, set by `with_response_frames`."""
 
     response_frame: int | None = None
 
@@ -115,9 +115,10 @@ class Request(_Decoded[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(_Decoded[M]):
-    """A decoded response. `request` is the header of its request, if known, `asked_at` the time of that frame and
-    `request_frame` its number; `unanswered` are the headers of requests that it overtook, which will not be
-    answered."""
+    """A decoded response. `request` is the header of its request, if known; `asked_at` is the time of the request's
+    frame, and `request_frame` its number. `unanswered` are the headers of requests that it overtook, which will get no
+    response.
+    """
 
     request: Any = None
     unanswered: tuple[Any, ...] = ()
@@ -126,14 +127,15 @@ class Response(_Decoded[M]):
 
     @property
     def latency(self) -> float | None:
-        """The seconds between the frames of its request and of itself, in whole microseconds; None if unknown."""
+        """The seconds between the frames of request and response, in whole microseconds; None if unknown."""
         now = self.frame.source.time
         return None if self.asked_at is None or now is None else seconds_between(self.asked_at, now)
 
     @property
     def api_version(self) -> int:
-        """The version of the request; that of the body is `codec.version` (KIP-511: ApiVersions may be answered in
-        v0)."""
+        """The version of the request; the version of the body is `codec.version` (KIP-511: a response to ApiVersions
+        may be in v0).
+        """
         return self.codec.version if self.request is None else int(self.request.request_api_version)
 
 
@@ -181,8 +183,9 @@ Result = Request | Response | Token | Undecodable
 
 
 def client_of(result: Result) -> str | None:
-    """Return the client id of a request, or of the request that a response answers; where that is not known, the one
-    that the client of the connection gave last; None if there is none."""
+    """Return the client id of a request, or of the request that a response answers; if that is unknown, the last client
+    id on the connection; None if there is none.
+    """
     header = result.request if isinstance(result, Response) else result.header
     if isinstance(result, Request | Response) and header is not None:
         client: str | None = getattr(header, "client_id", None)
@@ -207,16 +210,16 @@ class _Held:
 
 
 class _Window:
-    """Results in their order, of which the oldest is a request that waits for its response."""
+    """Results in order; the oldest is a request that waits for its response."""
 
     def __init__(self) -> None:
         self._held = deque[_Held]()
-        self._requests: dict[object, dict[int, _Held]] = {}  # by connection and frame, those that wait
+        self._requests: dict[object, dict[int, _Held]] = {}  # the waiting requests, by connection and frame
         self._file: str | None = None
         self._size = 0  # bytes
 
     def add(self, result: object) -> None:
-        """Add a result. A response sets its frame in its request; older requests wait no longer."""
+        """Add a result. A response sets the number of its frame in its request; older requests stop waiting."""
         if isinstance(result, Request | Response | Token | Undecodable):
             self._add(result)
         else:
@@ -252,12 +255,12 @@ class _Window:
             held.waits = False
 
     def release(self) -> None:
-        """End all waiting."""
+        """Mark all results as ready."""
         for connection in list(self._requests):
             self._end(connection)
 
     def ready(self) -> Iterator[Any]:
-        """Yield the results in front that do not wait, and those for which there is no room."""
+        """Yield the first results that do not wait, and those that exceed the window."""
         while self._held and (not self._held[0].waits or len(self._held) > MOST_HELD or self._size > MOST_BYTES):
             held = self._held.popleft()
             self._size -= held.size
@@ -270,10 +273,10 @@ def with_response_frames(results: Iterable[T]) -> Iterator[T]:
     """Yield results in the same order, each request with the number of the frame of its response.
 
     A request is held until its response, a response to a later request or the end of its connection has come. At most
-    100,000 results or 64 MiB of frames are held; then the oldest is yielded as it is.
+    100,000 results or 64 MiB of frames are held; then the oldest is yielded without the number.
 
     Args:
-        results: of frames that have numbers; anything else passes.
+        results: results of frames that have numbers; anything else is yielded unchanged.
 
     >>> import kwire
     >>> results = kwire.decode_frames(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin"))

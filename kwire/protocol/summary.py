@@ -63,7 +63,7 @@ class MessageSummary:
         return Facts(self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
 
     def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
-        """Return distinct names of topics in order; those with an id are named as in `facts`.
+        """Return distinct names of topics in order; a topic with an id is named as in `facts`.
 
         Args:
             topics: ids and names, of which one may be missing.
@@ -94,7 +94,7 @@ def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
 
 
 def software_of(message: Any) -> str:
-    """Return name and version of the client software in an ApiVersions request; empty for other messages.
+    """Return name and version of the client software in an ApiVersions request; an empty string for other messages.
 
     >>> import kwire
     >>> software_of(kwire.messages.ApiVersionsRequest(client_software_name="librdkafka", client_software_version="2"))
@@ -115,11 +115,11 @@ def is_topic_field(struct: str, attribute: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def body_facts(codec: Codec, guarded: frozenset[str | bytes] = frozenset()) -> BodyFacts | None:
-    """Return what finds topics and error codes in bodies natively; None where only messages can be asked.
+    """Return a native function that finds topics and error codes in bodies; None if bodies must be decoded to messages.
 
     Args:
-        codec: of the bodies.
-        guarded: names and ids of topics; bodies about one of them are left to other readers.
+        codec: the codec of the bodies.
+        guarded: names and ids of topics; bodies that contain one of them are left to other readers.
     """
     table = table_of(codec)
     if table is None:
