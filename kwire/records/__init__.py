@@ -1,6 +1,7 @@
-"""Record batches of magic 2, and the message sets of magic 0 and 1: bytes to batches to records, and back.
+"""Parses and builds record batches of magic 2, and message sets of magic 0 and 1.
 
-Keys and values are bytes here; `kwire.internal` decodes those of Kafka's internal topics and control records.
+Keys and values are bytes here; `kwire.internal` decodes the keys and values of Kafka's internal topics and control
+records.
 """
 
 from .batch import Batches, RecordBatch, Records, parse_records

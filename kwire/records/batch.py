@@ -67,16 +67,17 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
     """The header of a batch, and its bytes.
 
     In magic 0 and 1 every message is a batch, and a compressed message contains others. Fields that these magics do not
-    have are Kafka's value for none (-1). A compressed message's header has only its last offset: its `base_offset` and
-    `record_count` are None, and must be taken from its records.
+    have are -1, Kafka's value for a missing number. A compressed message's header has only its last offset: its
+    `base_offset` and `record_count` are None, and must be taken from its records.
 
     Attributes:
-        base_offset, last_offset: of the first and last record, including records that compaction has removed.
+        base_offset, last_offset: the offsets of the first and last record, including records that compaction has
+            removed.
         length: the length field: the size of the batch without its first twelve bytes.
         crc: the checksum field; a wrong one is in `faults`.
         attributes: compression, timestamp type and so on as bits; see the properties.
         last_offset_delta, base_timestamp: the fields of magic 2; the latter may be the delete horizon.
-        max_timestamp: as in the header; for magic 1 the message's timestamp.
+        max_timestamp: the field of the header; for magic 1, the message's timestamp.
         data: all bytes of the batch.
         position, index: the offset in the parsed bytes, and the number of batches before it.
         faults: faults of the header and checksum that salvage tolerated.
@@ -104,7 +105,7 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
             limit: the largest decompressed size of the records, in bytes.
 
         Raises:
-            DecodeError: one of them cannot be read.
+            DecodeError: a record cannot be read.
             MissingExtra: the compression needs a library that is not installed.
         """
         count = self.record_count or 0
@@ -141,7 +142,7 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
 
 
 def read_header(data: bytes, position: int, index: int) -> RecordBatch:
-    """Parse the header of a complete batch of magic 2; arguments as the attributes of `RecordBatch`."""
+    """Parse the header of a complete batch of magic 2; for the arguments see the attributes of `RecordBatch`."""
     base, length, epoch, magic, crc, attributes, last, base_time, max_time, *producer, count = BATCH.unpack_from(data)
     return RecordBatch(
         base_offset=base,
@@ -165,7 +166,7 @@ def read_header(data: bytes, position: int, index: int) -> RecordBatch:
 
 
 def read_message_header(data: bytes, position: int, index: int) -> RecordBatch:
-    """Parse the header of a complete message of magic 0 or 1; arguments as the attributes of `RecordBatch`."""
+    """Parse the header of a complete message of magic 0 or 1; for the arguments see `RecordBatch`."""
     last, length, crc, magic, attributes = MESSAGE.unpack_from(data)
     single = not attributes & COMPRESSION
     return RecordBatch(
@@ -191,7 +192,7 @@ class Batches(Generic[Item]):
 
     Attributes:
         rest: the bytes after the last complete batch; empty until the end is reached.
-        faults: a `CutBatch` for them. Faults of one batch are in that batch.
+        faults: a `CutBatch` if `rest` is not empty. Faults of one batch are in that batch.
     """
 
     def __init__(self, data: bytes, *, salvage: bool, may_be_cut: bool, check_crcs: bool) -> None:
@@ -223,7 +224,7 @@ class Batches(Generic[Item]):
         return batch
 
     def _stop(self, start: int) -> int | None:
-        """Return where the batch ends that begins here; None if it is not there, or not all of it."""
+        """Return the end of the batch that begins here; None if it is missing or incomplete."""
         left = len(self._data) - start
         if left < LOG_OVERHEAD:
             return None
@@ -244,7 +245,7 @@ class Batches(Generic[Item]):
         return start + size if size <= left else None
 
     def _finish(self, start: int) -> None:
-        """Keep an incomplete last batch; raise it in strict mode, unless it may be."""
+        """Record an incomplete last batch; in strict mode raise an error, unless `may_be_cut` allows it."""
         if start == len(self._data):
             return
         self.rest = self._data[start:]
@@ -278,9 +279,9 @@ def read_whole(
     """Read the header of one complete batch, and verify its checksum.
 
     Args:
-        data: its bytes, as many as its length field and its magic require.
-        position, index: as in `RecordBatch`.
-        salvage: return a batch with a wrong checksum too, with that fault.
+        data: the bytes of the batch, as many as its length field and its magic require.
+        position, index: see `RecordBatch`.
+        salvage: return a batch with a wrong checksum as well, with the fault.
         check_crc: whether to verify the checksum.
 
     Raises:

@@ -37,7 +37,7 @@ _TIMESTAMP_TYPES = {0: ("NoTimestampType", "CreateTime"), 1: ("CreateTime", "Log
 _NAMED = {0: COMPRESSION, 1: COMPRESSION | LOG_APPEND_TIME, 2: 0x7F}
 _NUMBERS = "partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "attributes"
 _NUMBERS_OR_NONE = "base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon"
-# Fields that magic 0 and 1 do not have, and their values for none.
+# Fields that magic 0 and 1 do not have, and the values that mean they are missing.
 _ONLY_MAGIC_2 = {
     "partition_leader_epoch": -1,
     "base_timestamp": None,
@@ -173,11 +173,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def appended(self) -> bool:
-        """Whether the records' timestamps are the broker's."""
+        """Whether the broker assigns the records' timestamps."""
         return self.magic > 0 and self.timestamp_type == "LogAppendTime"
 
     def written_timestamp(self, record: Record) -> int:
-        """Return the timestamp to write for a record: the producer's, if known."""
+        """Return the timestamp to write for a record: the producer's timestamp, if known."""
         return record.timestamp if record.create_timestamp is None else record.create_timestamp
 
     def first_timestamp(self) -> int:
@@ -221,10 +221,11 @@ def build_batch(
         magic: 0, 1 or 2; only 2 has record headers and the fields from `partition_leader_epoch` on.
         compression: `none`, `gzip`, `snappy`, `lz4` or (magic 2) `zstd`.
         timestamp_type: `CreateTime`, or `LogAppendTime` for the broker's times; magic 0 has no times.
-        base_offset, last_offset: of the first and last record, unless compaction has removed those.
+        base_offset, last_offset: the first and last offset; needed if compaction has removed their records.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence: fields of the header; -1 by default.
-        base_timestamp: the time that the records' times are relative to, in ms since 1970; the first one by default.
-        max_timestamp: the highest time of the records, in ms since 1970, computed by default.
+        base_timestamp: the time that the records' times are relative to, in ms since 1970; by default the first
+            record's time.
+        max_timestamp: the highest time of the records, in ms since 1970; computed by default.
         is_transactional, is_control, delete_horizon: attributes; the delete horizon replaces the base timestamp.
         attributes: further attribute bits.
 

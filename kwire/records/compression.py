@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 from ..errors import BadCompression, LimitExceeded, MissingExtra, WrongType, excerpt
 from .checksums import xxh32
 
-LIMIT = 64 * 1024 * 1024  # bytes of records that one batch may hold once inflated
+LIMIT = 64 * 1024 * 1024  # largest decompressed size of the records of one batch, in bytes
 
 
 class Inflated(NamedTuple):
@@ -80,7 +80,7 @@ _SNAPPY_MAGIC = SNAPPY_HEADER[:8]
 
 
 def inflate_snappy(data: bytes, limit: int) -> Inflated:
-    """Inflate. Raises BadCompression, or LimitExceeded for more than `limit` bytes, without a place."""
+    """Decompress. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
     bounds, end = _cut_snappy(data)
     sizes = array("q")
     total = 0
@@ -108,7 +108,7 @@ def deflate_snappy(data: bytes) -> bytes:
 
 
 def _cut_snappy(data: bytes) -> tuple[array[int], int]:
-    """Return where each block starts and stops, one after the other, and where they end. Bytes without the header are
+    """Return the start and end of each block in one array, and the end of the last block. Bytes without the header are
     one block. After the blocks snappy-java skips up to three bytes, and an invalid header.
     """
     if data[:8] != _SNAPPY_MAGIC or len(data) < len(SNAPPY_HEADER):
@@ -135,7 +135,7 @@ def _snappy_size(data: bytes, at: int) -> int:
 
 
 def _is_snappy_header(data: bytes, at: int) -> bool:
-    """Whether another stream begins here; snappy-java checks the versions of all but the first."""
+    """Whether another stream begins here; snappy-java checks the versions of all streams except the first."""
     if at + len(SNAPPY_HEADER) > len(data):
         refuse("snappy", "a header is cut short", at)
     if data[at : at + 8] != _SNAPPY_MAGIC:
@@ -172,7 +172,7 @@ _LZ4_STORED = 0x80000000
 
 
 def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
-    """Inflate one frame. Raises BadCompression, or LimitExceeded for more than `limit` bytes, without a place."""
+    """Decompress one frame. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
     at, longest = _read_lz4_header(data, magic)
     extra = 4 if data[4] & _BLOCK_CHECKSUM else 0
     output = OutputBuffer(min(_most_of_lz4(data, at, longest, extra), limit + longest))
@@ -197,7 +197,7 @@ def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
 
 
 def deflate_lz4(data: bytes, *, magic: int = 2) -> bytes:
-    """Compress to one frame with blocks of 64 KiB and no checksums but the header's, as Kafka's producer does."""
+    """Compress to one frame with blocks of 64 KiB and only a header checksum, as Kafka's producer does."""
     compress = library("lz4").lz4.compress_block
     out = bytearray(LZ4_MAGIC + b"\x60\x40")
     out.append(lz4_header_checksum(out, magic))
@@ -212,12 +212,14 @@ def deflate_lz4(data: bytes, *, magic: int = 2) -> bytes:
 
 
 def lz4_header_checksum(header: bytes | bytearray, magic: int) -> int:
-    """Return the checksum of a frame's header (without it); in magic 0 with the mistake of Kafka 0.8 and 0.9."""
+    """Return the checksum of a frame's header; in magic 0, with the error of Kafka 0.8 and 0.9. `header` excludes the
+    checksum.
+    """
     return xxh32(bytes(header if magic == 0 else header[4:])) >> 8 & 255
 
 
 def _read_lz4_header(data: bytes, magic: int) -> tuple[int, int]:
-    """Return where the blocks begin, and how much one of them may hold."""
+    """Return the position of the first block, and the largest decompressed size of a block."""
     if data[:4] != LZ4_MAGIC or len(data) < 7:
         refuse("lz4", "it does not begin with a frame's header")
     flags, sizes = data[4], data[5]
@@ -232,7 +234,7 @@ def _read_lz4_header(data: bytes, magic: int) -> tuple[int, int]:
 
 
 def _most_of_lz4(data: bytes, at: int, longest: int, extra: int) -> int:
-    """Return how much the blocks can hold at most. Looks for no faults; inflating finds them."""
+    """Return the largest possible decompressed size of the blocks. Does not check for faults; decompression does."""
     most = 0
     while size := int.from_bytes(data[at : at + 4], "little") & ~_LZ4_STORED:
         most += longest
@@ -259,15 +261,15 @@ def _check_lz4_block(data: bytes, at: int, size: int, longest: int, extra: int) 
 # therefore counts toward the limit.
 
 ZSTD_LEVEL = 3  # Kafka's
-ZSTD_WINDOW = 8 * 1024 * 1024  # what every reader should grant (RFC 8878, 3.1.1.1.2)
-_ZSTD_BLOCK = 128 * 1024  # the most that one block holds
+ZSTD_WINDOW = 8 * 1024 * 1024  # what every decoder should support (RFC 8878, 3.1.1.1.2)
+_ZSTD_BLOCK = 128 * 1024  # largest size of a block
 _FRAME, _SKIPPABLE = 0xFD2FB528, range(0x184D2A50, 0x184D2A60)
 _ZSTD_WINDOW_COUNTS = {"hint": "its large window takes the rest of what is allowed; allow more with limit="}
 _ZSTD_FULL = "failed to write whole buffer"
 
 
 def inflate_zstd(data: bytes, limit: int) -> Inflated:
-    """Inflate. Raises BadCompression, or LimitExceeded for more than `limit` bytes, without a place."""
+    """Decompress. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
     if not data:
         refuse("zstd", "there are no bytes")
     most, window = _zstd_needs(data)
@@ -309,7 +311,7 @@ def _zstd_needs(data: bytes) -> tuple[int, int]:
 
 
 def _zstd_frame_header(data: bytes, at: int) -> tuple[int, int, int]:
-    """Return the start of the blocks, the size of the window, and that of the checksum after the blocks."""
+    """Return the start of the blocks, the size of the window, and the size of the checksum after the blocks."""
     flags = data[at]
     single = flags & 0x20
     dictionary = (0, 1, 2, 4)[flags & 3]
@@ -327,7 +329,7 @@ def _zstd_frame_header(data: bytes, at: int) -> tuple[int, int, int]:
 
 
 def _zstd_blocks(data: bytes, at: int) -> tuple[int, int]:
-    """Return where a frame's blocks end, and the most bytes they can hold."""
+    """Return the end of a frame's blocks, and their largest possible decompressed size."""
     held = last = 0
     while not last and at + 3 <= len(data):
         header = int.from_bytes(data[at : at + 3], "little")
@@ -344,7 +346,7 @@ _STEP = 64 * 1024
 
 
 def name_of(codec: int, magic: int) -> str | None:
-    """Return the name of a codec's number; None if the magic does not have it.
+    """Return the name of a compression by its number; None if the magic does not support it.
 
     >>> name_of(4, 2), name_of(4, 1)
     ('zstd', None)
@@ -358,7 +360,7 @@ def inflate(name: str, data: bytes, *, magic: int = 2, limit: int = LIMIT) -> In
     Args:
         name: one of `NAMES` except `none`.
         data: the compressed bytes.
-        magic: of the batch; magic 0 has a variant of lz4.
+        magic: the magic of the batch; magic 0 has a variant of lz4.
         limit: the largest decompressed size, in bytes.
 
     Raises:
@@ -374,7 +376,7 @@ def deflate(name: str, data: bytes, *, magic: int = 2) -> bytes:
     """Compress records the way Kafka's producer does.
 
     Raises:
-        WrongType: no such codec in this magic.
+        WrongType: the magic does not support this compression.
         MissingExtra: the codec needs a library that is not installed.
     """
     if name not in NAMES[1 : 5 if magic >= 2 else 4]:
@@ -385,8 +387,9 @@ def deflate(name: str, data: bytes, *, magic: int = 2) -> bytes:
 
 
 def _inflate_gzip(data: bytes, limit: int) -> Inflated:
-    """Inflate the members of a gzip; what follows is left over, as with Java's reader, which takes no fewer than
-    19 bytes for a member."""
+    """Decompress gzip members; the result includes the bytes after them. Like Java's reader, reads a further member
+    only from 19 bytes or more.
+    """
     gzip = _Gzip(data, limit)
     gzip.inflate_member()
     while len(data) - gzip.at > 18 and data[gzip.at : gzip.at + 3] == b"\x1f\x8b\x08":
@@ -395,7 +398,7 @@ def _inflate_gzip(data: bytes, limit: int) -> Inflated:
 
 
 class _Gzip:
-    """Decompresses gzip; `at` is where the next member starts."""
+    """Decompresses gzip; `at` is the position of the next member."""
 
     def __init__(self, data: bytes, limit: int) -> None:
         self.data, self.limit = data, limit
@@ -403,7 +406,7 @@ class _Gzip:
         self.out = io.BytesIO()
 
     def inflate_member(self) -> None:
-        """Inflate one member. Portions begin small, for there may be many small members."""
+        """Decompress one member. Portions are small at first, because there may be many small members."""
         engine = zlib.decompressobj(zlib.MAX_WBITS | 16)
         portion = 256
         while not engine.eof:

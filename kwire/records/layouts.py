@@ -25,9 +25,9 @@ class RecordHeader(NamedTuple):
 class Record(msgspec.Struct, frozen=True, gc=False):
     """One record, in any magic.
 
-    `timestamp` is in milliseconds since 1970; -1 where there is none (magic 0). In a batch with the broker's timestamps
-    (`LogAppendTime`) it is the broker's, and `create_timestamp` is the producer's, if that is kept. `attributes` are
-    those of the record: none are in use in magic 2. `headers` exist in magic 2 only.
+    `timestamp` is in milliseconds since 1970; -1 if there is none (magic 0). In a batch with `LogAppendTime` it is the
+    broker's timestamp, and `create_timestamp` is the producer's, if it was stored. `attributes` are the record's own:
+    magic 2 defines none. `headers` exist in magic 2 only.
     """
 
     offset: int
@@ -40,13 +40,13 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class UndecodableRecords(NamedTuple):
-    """Bytes that could not be read as a batch or as a record, in salvage. `error.path` says which."""
+    """Bytes that could not be read as a batch or as a record, in salvage. `error.path` tells which."""
 
     data: bytes
     error: DecodeError
 
 
-# The int64 and int32 that every magic begins with: the offset, and how many bytes follow.
+# The first fields of every magic: the offset (int64), and the number of bytes that follow (int32).
 LOG_OVERHEAD = 12
 # Of any magic: up to and including the magic byte.
 UP_TO_MAGIC = 17
@@ -55,9 +55,9 @@ UP_TO_MAGIC = 17
 BATCH = Packed(">qiibIhiqqqhii")
 # offset, length, crc, magic, attributes
 MESSAGE = Packed(">qiIbb")
-# Where the bytes begin that the checksum is taken over.
+# The start of the bytes that the checksum covers.
 CHECKED_FROM = {0: 16, 1: 16, 2: 21}
-# The smallest length field: all of a batch's header; a message with neither key nor value.
+# The smallest length field: a batch that is only a header; a message with neither key nor value.
 LEAST_LENGTH = {0: 14, 1: 22, 2: BATCH.size - LOG_OVERHEAD}
 
 COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
@@ -123,7 +123,7 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def delete_horizon(self) -> int | None:
-        """When the log cleaner may remove its tombstones, in milliseconds since 1970; None if it is not set."""
+        """The time from which the log cleaner may remove tombstones, in milliseconds since 1970; None if not set."""
         return self.base_timestamp if self.magic >= 2 and self.attributes & DELETE_HORIZON else None
 
 
@@ -171,7 +171,7 @@ MESSAGES = {
 
 
 def int64(value: int) -> int:
-    """Wrap a number to 64 bits, as Java's long does.
+    """Wrap a number to 64 bits, like Java's long.
 
     >>> int64(2**63)
     -9223372036854775808

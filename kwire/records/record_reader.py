@@ -5,8 +5,8 @@ key and value: length varint, bytes; headers: count varint, then name and value 
 records; on any other bytes the layout reads the record again and explains what is wrong.
 
 A message of magic 0 and 1 is a record; a compressed one holds a message set, whose messages are: offset int64, size
-int32, crc uint32, magic int8, attributes int8, [timestamp int64], key, value (int32 length, bytes). In magic 1 the
-offsets inside a compressed message count from its first record, and its own is the last one's.
+int32, crc uint32, magic int8, attributes int8, [timestamp int64], key, value (int32 length, bytes). In magic 1, offsets
+inside a compressed message are relative to its first record, and the offset of the message itself is its last record's.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class PlacedReader(Reader):
 
     Args:
         data: the bytes to read.
-        base: their position in the input; for decompressed bytes, that of the compressed ones.
+        base: their position in the input; for decompressed bytes, the position of the compressed ones.
         path: the path of the value.
         start: where to start in `data`.
         inflated: whether they were decompressed; errors then have a separate offset in them.
@@ -109,7 +109,7 @@ class Walk:
     """The state of reading a batch.
 
     Args:
-        batch: its header and bytes.
+        batch: the header and bytes of the batch.
         salvage: return undecodable records as values.
         limit: the largest decompressed size of its records, in bytes.
     """
@@ -173,7 +173,7 @@ class Walk:
         return failed
 
     def stand(self, data: bytes, start: int) -> None:
-        """Record that the bytes in `data` from `start` on are unread, in case reading ends here."""
+        """Record that the bytes of `data` from `start` on are unread, in case reading stops here."""
         self._unread = data, start
 
     @property
@@ -189,7 +189,7 @@ class Walk:
         return UndecodableRecords(data, error.with_traceback(None))
 
     def refuse_codec(self) -> NoReturn:
-        """Raise the error of an unknown compression, with the bytes."""
+        """Raise the error for an unknown compression, with the bytes."""
         batch = self.batch
         error = UnknownCompression(
             offset=batch.position + CHECKED_FROM[batch.magic] + (batch.magic < 2),
@@ -201,7 +201,7 @@ class Walk:
 
 
 def read_batch(walk: Walk) -> Iterator[Record | UndecodableRecords]:
-    """Read the records of a batch of magic 2, one after the other."""
+    """Yield the records of a batch of magic 2."""
     data, count = walk.batch.data, walk.batch.record_count or 0
     if count and walk.batch.compression_id:
         reader = walk.inflated(data[BATCH.size :], BATCH.size)
@@ -223,7 +223,7 @@ def read_batch(walk: Walk) -> Iterator[Record | UndecodableRecords]:
 
 
 def _check_count(reader: PlacedReader, count: int, index: int) -> None:
-    """Require as many records as the header counts; Kafka ignores bytes after the header of an empty batch."""
+    """Require the header's number of records; bytes after an empty batch are a fault, because Kafka ignores them."""
     rest = reader.data[reader.pos :]
     if count == 0 and rest:
         reader.fault_field("records", TrailingBytes, reader.pos, have=len(rest), raw=rest)
@@ -232,7 +232,7 @@ def _check_count(reader: PlacedReader, count: int, index: int) -> None:
 
 
 def _maker(walk: Walk) -> Callable[[Any], Record]:
-    """Return what turns the fields of a record into a `Record` of this batch."""
+    """Return a function that creates a `Record` of this batch from the fields of a record."""
     batch = walk.batch
     base_offset, base_timestamp = batch.base_offset or 0, batch.base_timestamp
     appended = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None
@@ -254,7 +254,7 @@ def _maker(walk: Walk) -> Callable[[Any], Record]:
 def _read_slowly(
     walk: Walk, reader: PlacedReader, index: int, make: Callable[[Any], Record]
 ) -> Record | UndecodableRecords:
-    """Read a record by its layout. Only an invalid size ends the reading of the batch."""
+    """Read a record by its layout. Only an invalid size stops reading of the batch."""
     start, depth = reader.pos, len(reader.path)
     walk.stand(reader.data, start)
     reader.path += ("records", index)
@@ -272,10 +272,10 @@ def _record_fields(reader: PlacedReader) -> Any:
 
 
 def fast_fields(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-    """Read a record as it should be; IndexError or ValueError if it is not so.
+    """Read a valid record; raise IndexError or ValueError for an invalid one.
 
     Returns:
-        Its fields in the order of the layout, and where it ends.
+        The record's fields in the order of the layout, and the position of its end.
     """
     size, at = _varint(data, at)
     stop = at + size
@@ -331,7 +331,7 @@ _OFFSET_AND_SIZE = Packed(">qi")
 
 
 def read_message(walk: Walk) -> Iterator[Record | UndecodableRecords]:
-    """Read the record of a message of magic 0 or 1, or the records inside it, one after the other."""
+    """Yield the record of a message of magic 0 or 1, or the records inside it."""
     reader = walk.reader(MESSAGE.size)
     if not walk.batch.compression_id:
         yield walk.one(reader, 0, reader.end, 0, lambda inner: _record(walk, inner))
@@ -356,7 +356,7 @@ def _message_fields(reader: PlacedReader, magic: int) -> MessageFields:
 
 
 def _check_tail(reader: PlacedReader) -> None:
-    """Note what follows the value; Kafka does not look there."""
+    """Record a fault for bytes after the value; Kafka ignores them."""
     rest = reader.data[reader.pos : reader.end]
     if rest:
         reader.fault(TrailingBytes, reader.pos, have=len(rest), raw=rest)
@@ -376,7 +376,7 @@ def _read_set(walk: Walk, reader: PlacedReader) -> Iterator[Record | Undecodable
 
 
 def _stop(reader: PlacedReader, index: int) -> int | None:
-    """Return where the message ends that begins here; None if it is truncated."""
+    """Return the end of the message that begins here; None if it is truncated."""
     start, left = reader.pos, reader.end - reader.pos
     size = int.from_bytes(reader.data[start + 8 : start + 12], "big", signed=True) if left >= LOG_OVERHEAD else LEAST
     depth = len(reader.path)
@@ -391,12 +391,12 @@ def _stop(reader: PlacedReader, index: int) -> int | None:
 
 
 def _base_offset(walk: Walk, reader: PlacedReader) -> int:
-    """Return the number to add to the inner offsets: 0, or in magic 1 the one that makes the last offset right."""
+    """Return the number to add to the inner offsets: 0, or in magic 1 the number that makes the last offset correct."""
     last = _last_offset(reader.data)
     if last is None:
         reader.refuse_field("value", EmptyMessageSet, reader.pos)
     outer = walk.batch.last_offset
-    # librdkafka used to write 0 here; Kafka then takes the inner offsets as absolute.
+    # librdkafka used to write 0 here; Kafka then treats the inner offsets as absolute.
     if walk.batch.magic == 0 or outer == 0:
         return 0
     if outer < last:
