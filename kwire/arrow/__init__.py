@@ -1,4 +1,4 @@
-"""Captures as Arrow record batches, one row per frame, for use on one machine with pyarrow, polars or DuckDB.
+"""Reads captures as Arrow record batches, one row per frame, for use on one machine with pyarrow, polars or DuckDB.
 
     >>> from kwire import arrow
     >>> batch = next(arrow.read("fixtures/dumps/kafka-3.9-zk.bin", apis="LeaderAndIsrRequest", body="struct"))
@@ -27,7 +27,7 @@ def read(paths: Paths, **options: Any) -> Any:
 
     Args:
         paths: one or several files, folders and globs, as text or `pathlib.Path`.
-        options: those of Spark's data source, also in snake case: `max_frame_bytes` for `maxFrameBytes`. See
+        options: the options of Spark's data source, also in snake case: `max_frame_bytes` for `maxFrameBytes`. See
             `kwire.arrow.read_options.Options`.
 
     Returns:
@@ -56,7 +56,7 @@ def _names(paths: Paths) -> list[str]:
 
 
 def schema(**options: Any) -> Any:
-    """Return the `pyarrow.Schema` of `read` with these options; raises as it does."""
+    """Return the `pyarrow.Schema` of `read` with these options; raises the same exceptions."""
     need_libraries()
     return _reading(options).schema
 
@@ -103,10 +103,10 @@ def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
         options: options of `read` that select files and specs; not columns.
 
     Returns:
-        A dict of a `pyarrow.Table` for `members` (who had which partitions from when to when, racks, lag, what was read
-        across racks) and for `partitions` (owners and committed offsets at the end).
+        A dict of a `pyarrow.Table` for `members` (which member had which partitions during which period, racks, lag,
+        reads across racks) and for `partitions` (owners and committed offsets at the end).
 
-    Raises: as `read`.
+    Raises: see `read`.
 
     >>> members = consumer_groups("fixtures/dumps/kafka-3.9-zk.pcap")["members"]
     >>> [row for row in members.select(["group", "lag"]).to_pylist() if row["group"] == "kcat-group"]
@@ -132,7 +132,7 @@ def write_parquet(paths: Paths, folder: str | Path, **options: Any) -> Written:
     Args:
         paths: files, folders and globs.
         folder: created if it does not exist.
-        options: those of `kwire.arrow.read`.
+        options: the options of `kwire.arrow.read`.
 
     Raises:
         FileExistsError: the file already exists.
@@ -161,7 +161,7 @@ def write_parquet(paths: Paths, folder: str | Path, **options: Any) -> Written:
 
 
 def _corrupt(batch: Any) -> int:
-    """Count the frames with errors."""
+    """Return the number of frames with errors in a batch."""
     import pyarrow.compute as pc
 
     from .frame_rows import NOT_CORRUPT

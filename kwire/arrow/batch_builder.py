@@ -2,7 +2,7 @@
 
 The column `message` has bodies as JSON, bytes, or structs with the fields of all versions.
 
-Knows the content of each column and how a mode treats malformed frames; reads no files.
+Defines the content of each column and how each mode treats malformed frames; reads no files.
 """
 
 from __future__ import annotations
@@ -114,11 +114,11 @@ class Builder:
         self.schema: Any = pa.schema(list(zip(columns, types, strict=True)))
         self.rows: list[Row] = []
         self._files: list[tuple[int, str]] = []  # the first row of each file
-        self._metadata: dict[str, dict[str, Any]] = {}  # of each file, if the column is selected
+        self._metadata: dict[str, dict[str, Any]] = {}  # the metadata of each file, if the column is selected
         self._measured = self._bytes = 0  # rows, and their size in bytes
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Discard all rows."""
         self.rows.clear()
         self._files.clear()
         self._metadata.clear()
@@ -185,7 +185,7 @@ class Builder:
 
 
 def metadata_of(path: str) -> dict[str, Any]:
-    """Return the value of the column `_metadata` for a file; only its names if there is no such file any more."""
+    """Return the value of the column `_metadata` for a file; only names if the file no longer exists."""
     entry = entry_of(path)
     shown = without_password(path)
     found: dict[str, Any] = {"file_path": shown, "file_name": shown.rpartition("/")[2]}
@@ -195,7 +195,7 @@ def metadata_of(path: str) -> dict[str, Any]:
 
 
 def _shifted(files: list[tuple[int, str]], start: int) -> list[tuple[int, str]]:
-    """Return the files of rows, counted from another first row."""
+    """Return the files of rows, with row numbers relative to `start`."""
     return [(max(0, first - start), path) for first, path in files]
 
 
@@ -217,7 +217,7 @@ def _timestamps(rows: list[Row], _: Any, __: Any) -> Any:
 
 
 def _microseconds(nanoseconds: int | None) -> int | None:
-    """Return a time for the column; a file may have times outside the calendar and Arrow's integers."""
+    """Return a time in microseconds; None if it is outside the range of the calendar or of Arrow's integers."""
     time = None if nanoseconds is None else nanoseconds // 1000
     return time if time is not None and EARLIEST <= time <= LATEST else None
 
@@ -237,7 +237,7 @@ def _ends(ends: RowEndpoints | None) -> dict[str, Any] | None:
 
 
 def _address(text: str) -> tuple[str, int | None]:
-    """Split an address into host and port; without a port, all is host.
+    """Split an address into host and port; without a port, the whole text is the host.
 
     >>> _address("[::1]:9092"), _address("client-1")
     (('::1', 9092), ('client-1', None))
@@ -303,7 +303,7 @@ def read_carefully(data: bytes, api: Api, asked: bool | None) -> Read:
 
 
 def body_start(data: bytes, api: Api, asked: bool | None) -> int:
-    """Return where the body of a frame starts, -1 if only the reference path can determine it."""
+    """Return where the body of a frame starts; -1 if only the reference path can determine this."""
     if api.bare:
         return 0
     if not asked:
@@ -336,7 +336,7 @@ class Bodies(ABC):
         """Return the column as an Arrow array.
 
         Args:
-            rows: of one batch.
+            rows: the rows of one batch.
             faults: receives the errors of bodies, by row index.
         """
 
@@ -378,7 +378,7 @@ def _carefully(data: bytes, api: Api, asked: bool | None, index: int, faults: di
 
 
 BODY = "body_index"
-LONG = 4  # average length from which runs are concatenated
+LONG = 4  # average length above which runs are concatenated
 NOWHERE = -2  # not adjacent to any position
 WHOLE = 1 << 30  # rows or bytes: no limit, since the input is small enough for one batch
 Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each

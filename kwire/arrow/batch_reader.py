@@ -194,10 +194,10 @@ def are_equal_types(one: Any, other: Any) -> bool:
 
 
 class Replay:
-    """A capture, or a share of one, that is read from its start, one range after the other.
+    """Reads a capture, or a share of one, from its start, one range after the other.
 
     Args:
-        unit: a range of it.
+        unit: a range of the capture.
         catalog: the specs that identify requests.
         apis: what is known of frames.
 

@@ -1,7 +1,7 @@
 """Decodes binary columns to structs of bodies or headers, and encodes structs to bodies: `from_kwire` and `to_kwire`.
 
 A prefix of each cell contains the version, or a column does. Structs have the fields of all versions, as from
-`kwire.columns`; null in them means null if the version allows it, else the default. Knows no Spark.
+`kwire.columns`; null in them means null if the version allows it, else the default. Does not depend on Spark.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Prefix:
 
         Args:
             data: the cell.
-            version: of its message; None if the cell contains it.
+            version: the version of the message; None if the cell contains it.
 
         Raises:
             DecodeError: the version is missing or invalid.
@@ -125,7 +125,7 @@ class Prefix:
 
     def _is_key(self, number: int) -> bool:
         if self.spec.name == OFFSET_COMMIT.key and number in self.spec.versions:
-            return True  # up to Kafka 4.0, each of its versions is a type
+            return True  # up to Kafka 4.0, each version of this schema is a separate type
         return self._known(number).key == self.spec.name
 
 
@@ -184,7 +184,7 @@ class CellReader:
 
     Attributes:
         type: the Arrow type of the result.
-        tells: whether cells contain their version.
+        tells: whether the cells contain their version.
 
     Raises:
         UnknownMessage, BadOption: there is no such message or field.
@@ -206,7 +206,7 @@ class CellReader:
 
         Args:
             cells: an array of binary.
-            versions: of the messages: a number, an array of numbers, or None if cells contain them.
+            versions: the versions of the messages: a number, an array of numbers, or None if the cells contain them.
 
         Yields:
             Arrays of structs, together as long as the column; null for null, for another message of the same log, and
@@ -246,7 +246,7 @@ class CellReader:
 
 @lru_cache(maxsize=16)
 def cell_reader(cells: Cells) -> CellReader:
-    """Return the reader of such cells, one per process."""
+    """Return the reader of the described cells; cached per process."""
     return CellReader(cells)
 
 
@@ -298,7 +298,7 @@ def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
     Args:
         cells: an array of binary, each a frame with its size field.
         apis: the apis to use.
-        asked: whether they are requests; headers of responses have only the correlation id.
+        asked: whether the frames are requests; headers of responses have only the correlation id.
 
     Returns:
         An array of structs; null for an incomplete frame. Fields of an unknown api are null.
@@ -344,7 +344,7 @@ class CellWriter:
 
         Args:
             structs: an array of structs.
-            versions: of the bodies: a number, or an array of numbers.
+            versions: the versions of the bodies: a number, or an array of numbers.
 
         Yields:
             Arrays of binary, together as long as the column; null for null, and in the mode PERMISSIVE for a value that
@@ -381,7 +381,7 @@ def maker(nodes: Sequence[Any], now: Any) -> Make:
 
     Args:
         nodes: the corresponding nodes in the trees of all versions.
-        now: the node in the tree of the version to encode; None if it has none.
+        now: the node in the tree of the version to encode; None if this version has no such node.
     """
     _, struct, is_array = wire.content_of(nodes[0])
     make: Make = _plain

@@ -1,7 +1,6 @@
-"""Cluster history as Arrow: batches of complete frames, and of batches of logs, become rows of the tables of
-`kwire.cluster`.
+"""Converts batches of complete frames, and of log batches, to the tables of `kwire.cluster` as Arrow.
 
-Converts columns and types; `kwire.cluster` interprets the messages.
+This module converts columns and types; `kwire.cluster` interprets the messages.
 """
 
 from __future__ import annotations
@@ -40,7 +39,9 @@ from .batch_builder import CORRUPT, ERROR_NAME
 
 
 class MixedClusters(KwireError):
-    """Files of several clusters were given as one: `cluster` is its name, `files` has a file for each cluster id."""
+    """Raised if files of several clusters are read as one cluster: `cluster` is its name, `files` has a file for each
+    cluster id.
+    """
 
     hint = "name clusters by the paths of their files, with --cluster REGEX, or give the files of one cluster alone"
 
@@ -90,7 +91,7 @@ def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def catalog_of(given: Mapping[str, Any]) -> Catalog:
-    """Return the specs that the options `profile` and `release` name; raises UnknownMessage as `kwire.codec` does."""
+    """Return the specs that the options `profile` and `release` name; raises UnknownMessage like `kwire.codec`."""
     lower = {name.lower(): value for name, value in given.items()}
     return catalog_for(lower.get("profile") or None, lower.get("release") or None)
 
@@ -172,9 +173,9 @@ def union_batches(schema: Any, cluster: Any, table: str, rows: Iterable[dict[str
 
     Args:
         schema: the cluster, the name of the table, and a column of structs for each table.
-        cluster: the cluster's id.
+        cluster: the id of the cluster.
         table: the name of the table.
-        rows: its rows.
+        rows: the rows of the table.
     """
     found = iter(rows)
     while part := list(islice(found, ROWS_IN_BATCH)):
@@ -196,7 +197,7 @@ def rows_in(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
-    """Sort records of logs and znodes of JSON, which come first because their rows have no time, by their own times."""
+    """Sort records of logs and znodes from JSON by their own times; they are first because their rows have no time."""
     of_files: dict[str, list[Seen]] = {}
     others = iter(seen)
     for one in others:
@@ -210,7 +211,7 @@ def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
 
 
 def with_packets(batch: Any) -> Any:
-    """Put packets of ZooKeeper into the column `message`, where a reading has them in that of malformed frames."""
+    """Move packets of ZooKeeper from the column of malformed frames to the column `message`."""
     if CORRUPT not in batch.schema.names or ERROR_NAME not in batch.schema.names:
         return batch
     code, reason = (pc.struct_field(batch.column(ERROR_NAME), name) for name in ("code", "reason"))
@@ -231,7 +232,7 @@ def wanted(batch: Any) -> Any:
 
 
 class _Rows:
-    """Makes of rows what a model takes.
+    """Converts rows to the input of a cluster model.
 
     Args:
         catalog: the specs of the messages.
@@ -245,7 +246,7 @@ class _Rows:
         self._forwarded: dict[Any, Request] = {}
 
     def seen(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Seen]:
-        """Yield what each row says: a message, records of the metadata log, znodes."""
+        """Yield the content of each row: a message, records of the metadata log, or znodes."""
         for row in rows:
             _, connection, _, api_name, api_version, _, data, path = row
             if data is None:
@@ -289,11 +290,13 @@ class _Rows:
             if isinstance(envelope, Response) and asked is not None:
                 return decode_enveloped_response(envelope.message, asked)
         except DecodeError:
-            pass  # the frame itself is whole: it is in the table of frames
+            pass  # the frame itself is complete: it is in the table of frames
         return None
 
     def _stored(self, data: bytes, path: str) -> Iterator[LoggedRecord | Znode]:
-        """Yield the znodes of JSON, or the records of a batch of the metadata log, as its records or folder show."""
+        """Yield the znodes of a JSON text, or the records of a batch of the metadata log, identified by records or
+        folder.
+        """
         if data.startswith(b"{"):
             yield from (znode._replace(file=path) for znode in znodes_in(data.decode()) or ())
             return
@@ -318,7 +321,7 @@ def read_row(frame: Frame, api_name: str, direction: str, api_version: int, cata
 
 
 def ends_of(connection: dict[str, Any] | None) -> tuple[str, str]:
-    """Return the addresses of client and broker of a connection; empty without one."""
+    """Return the addresses of client and broker of a connection; empty strings without a connection."""
     if connection is None:
         return "", ""
     return _end(connection["src"], connection["src_port"]), _end(connection["dst"], connection["dst_port"])

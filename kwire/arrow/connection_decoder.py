@@ -1,7 +1,7 @@
-"""Decodes connections from rows of their packets, as `packet_scan` makes them and a shuffle brings them together.
+"""Decodes connections from rows of packets, which `packet_scan` creates and a shuffle groups by connection.
 
-Rows of a connection come one after the other, ordered by time; their packets may be of several files. Packets that
-overlapping files have twice are taken once.
+The rows of a connection are adjacent and ordered by time; their packets may come from several files. Packets that
+overlapping files contain twice are used once.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ from .packet_scan import (
 )
 
 CAPTURE = "capture"  # the column that names the capture
-SHORT, MOST_SHORT = 1 << 20, 1 << 12  # bytes of a short connection, and how many are read together
-REMEMBERED, RECENT = 1 << 16, 16 << 20  # packets and bytes in which a packet is looked for that may come twice
+SHORT, MOST_SHORT = 1 << 20, 1 << 12  # maximum bytes of a short connection, and bytes that are read together
+REMEMBERED, RECENT = 1 << 16, 16 << 20  # packets and bytes that are searched for a duplicate of a packet
 
 
 class Chunk(NamedTuple):
@@ -86,7 +86,7 @@ class Chunk(NamedTuple):
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Where the packets' records begin in the file."""
+        """The positions of the packets' records in the file."""
         return unpack(f"<{len(self.offsets) // 8}q", self.offsets)
 
     def reader(self) -> PcapReader | PcapngReader:
@@ -100,7 +100,7 @@ def _reader(head: bytes, packets: bytes, path: str) -> PcapReader | PcapngReader
 
 
 class _Records(PcapReader):
-    """Records that were found to be records."""
+    """Reads records whose positions are already verified, without searching for damage."""
 
     def _is_record(self, seconds: int, ticks: int, captured: int, size: int) -> bool:
         return self.cursor.fill(size)
@@ -110,11 +110,11 @@ class ConnectionDecoder:
     """Decodes rows of packets.
 
     Args:
-        reading: what rows of frames are made.
-        windows: those of long connections, as `scan` had them.
+        reading: creates the rows of frames.
+        windows: the windows of long connections, as passed to `scan`.
 
     Attributes:
-        schema: of the batches: that of the reading, and the name of the capture.
+        schema: the schema of the batches: the schema of the reading, and the name of the capture.
     """
 
     def __init__(self, reading: Reading, windows: Windows = WHOLE) -> None:
@@ -125,7 +125,7 @@ class ConnectionDecoder:
         """Decode all connections.
 
         Args:
-            batches: of `packet_scan.SCHEMA`, sorted by its columns; all rows of a connection are there.
+            batches: batches of `packet_scan.SCHEMA`, sorted by its columns, with all rows of each connection.
 
         Yields:
             Record batches.
@@ -151,7 +151,7 @@ class ConnectionDecoder:
             yield pa.RecordBatch.from_arrays([*batch.columns, names], schema=self.schema)
 
     def _connection(self, rows: Iterator[Chunk], short: _Short) -> Iterator[None]:
-        """Put the frames of a connection into the builder, or notes about a file; yields periodically."""
+        """Pass the frames of a connection, or notes about a file, to the builder; yields periodically."""
         first = next(rows)
         span, rows = self._windows.span(first.capture, first.connection), chain([first], rows)
         if span is not None:
@@ -162,7 +162,7 @@ class ConnectionDecoder:
             yield from short.full()
 
     def _whole(self, rows: Iterator[Chunk]) -> Iterator[None]:
-        """Put the frames of a connection that is not short into the builder, or notes about a file."""
+        """Pass the frames of a connection that is not short, or notes about a file, to the builder."""
         reading, voids, lost = self._reading, Counter[Any](), Counter[str]()
         pairing, path = Pairing(reading.apis, reading.builder.rows.append), ""
         for chunk in rows:
@@ -204,10 +204,10 @@ class ConnectionDecoder:
             start, stop = fragments_of(entry, broken, options.max_corrupt_bytes)
             yield from reading.rows_of(Unit(path, start, stop, entry.state, broken=broken))
         for _ in rows:
-            pass  # of a range that is behind the last frame
+            pass  # the range is after the last frame
 
     def _window(self, rows: Iterator[Chunk], span: Span) -> Iterator[None]:
-        """Put the frames of a window of a connection into the builder; yields periodically."""
+        """Pass the frames of a window of a connection to the builder; yields periodically."""
         reading, chunks = self._reading, _Ahead(rows)
         voids = Counter[Any]()
         while (chunk := chunks.following) is not None and chunk.kind == VOID:
@@ -217,7 +217,7 @@ class ConnectionDecoder:
         yield from feeder.feed_window(chunks, span, self._windows)
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
-        """Read a file that is no capture, or say what is wrong with one."""
+        """Read a file that is not a capture, or report the errors of a capture."""
         if chunk.kind == FILE:
             yield from self._reading.rows_of(Unit(chunk.path))
         elif not voids[chunk.path, chunk.head, chunk.place]:
@@ -225,7 +225,7 @@ class ConnectionDecoder:
 
 
 class _Short:
-    """Connections of few packets, all in one stretch of one file: they are read together, as a capture of many."""
+    """Collects connections with few packets, all close together in one file, and reads them together as one capture."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -233,7 +233,7 @@ class _Short:
         self._count = self._size = 0
 
     def begun(self, rows: Iterator[Chunk]) -> list[Chunk]:
-        """Keep a connection, if it is short; else return the chunks of it that were taken."""
+        """Store a connection if it is short; else return the chunks taken from it."""
         taken = list[Chunk]()
         for chunk in rows:
             taken.append(chunk)
@@ -247,12 +247,12 @@ class _Short:
         return []
 
     def full(self) -> Iterator[None]:
-        """Read what is kept, if it is much."""
+        """Read the stored connections if they exceed the limit."""
         if self._count >= MOST_SHORT or self._size >= SHORT * 8:
             yield from self.flush()
 
     def flush(self) -> Iterator[None]:
-        """Read what is kept."""
+        """Read the stored connections."""
         kept, self._kept, self._count, self._size = self._kept, {}, 0, 0
         for (path, head), packets in kept.items():
             reading, builder = self._reading, self._reading.builder
@@ -267,7 +267,7 @@ class _Short:
 
 
 class _Ahead:
-    """Chunks, of which the next one can be looked at."""
+    """An iterator of chunks with access to the next one."""
 
     def __init__(self, chunks: Iterator[Chunk]) -> None:
         self._chunks = chunks
@@ -280,23 +280,23 @@ class _Ahead:
 
 
 def _until(chunks: _Ahead, part: int, span: Span, windows: Windows) -> Iterator[Chunk]:
-    """Take chunks up to one of a part of a window."""
+    """Take chunks up to the first one of a given part of a window."""
     while (chunk := chunks.following) is not None and windows.part(span, chunk.path, chunk.place) < part:
         chunks.take()
         yield chunk
 
 
 def _comparable(row: Row) -> Any:
-    """Return what can be compared of a row."""
+    """Return the comparable fields of a row."""
     return *row[:5], id(row[5]), *row[6:8], str(row[8])
 
 
 def _drop(row: Row) -> None:
-    """Drop a row: another window has it."""
+    """Discard a row, because another window yields it."""
 
 
 def _lost(path: str, counts: Counter[str]) -> Iterator[DecodeError]:
-    """Say which packets of a file could not be read, and if none of them could."""
+    """Yield errors for the packets of a file that could not be read, and one if none could be read."""
     others, segments = counts.pop(NOT_TCP, 0), counts.pop(SEGMENTS, 0)
     found = [(reason, count) for reason, count in sorted(counts.items()) if count]
     yield from (LostPackets(count, found=reason) for reason, count in found)
@@ -323,10 +323,10 @@ def chunks_of(batches: Iterable[Any]) -> Iterator[Chunk]:
 
 
 class _Feeder:
-    """Brings the packets of one connection into their order, and feeds them to what extracts its frames.
+    """Sorts the packets of one connection, and feeds them to the extractor of its frames.
 
-    Chunks of one file, and of files that follow each other, are read as they are; where chunks of several files overlap
-    in time, or one begins before what was read, packets are ordered one by one, and taken once.
+    Chunks of one file, and of consecutive files, are read unchanged. If chunks of several files overlap in time, or one
+    begins before the last packet read, packets are merged one by one, without duplicates.
     """
 
     def __init__(self, reading: Reading, pairing: Pairing, voids: Counter[Any]) -> None:
@@ -337,7 +337,7 @@ class _Feeder:
         self._path = ""
 
     def feed(self, chunks: Iterator[Chunk]) -> Iterator[None]:
-        """Read all chunks, which are ordered by their first times, and end the connection; yield now and then."""
+        """Read all chunks, which are ordered by their first times, and end the connection; yields periodically."""
         yield from self._read(chunks)
         yield from self._finish()
 
@@ -345,7 +345,7 @@ class _Feeder:
         """Read the chunks of a window; only the last window ends the connection.
 
         Raises:
-            DumpError: the window does not begin or end with the state that it should.
+            DumpError: the window does not begin or end with the expected state.
         """
         if span.begin is not None:
             sink, self._pairing.sink = self._pairing.sink, _drop
@@ -360,19 +360,19 @@ class _Feeder:
         elif self._rest(span) != span.end.rest:
             packets = chain.from_iterable(packets_in(chunk, {}) for chunk in iter(chunks.take, None))
             self._hand_over(span, near, packets, has_rest=windows.has_rest(span.end))
-        while chunks.take() is not None:  # what is behind the window is only for the case that its end is in doubt
+        while chunks.take() is not None:  # the packets after the window are only needed if its end is uncertain
             pass
 
     def _rest(self, span: Span) -> Rest | None:
-        """Return the state of the connection, with positions from its begin."""
+        """Return the state of the connection, with positions relative to its start."""
         rest = rest_of(self._streams, self._pairing, span.connection)
         return rest if rest is None or span.begin is None else rest.moved(span.begin.shifts)
 
     def _hand_over(self, span: Span, near: Sequence[Chunk], behind: Iterator[Packet], *, has_rest: bool) -> None:
-        """Read on as the next window does, until nothing is waited for from before the cut; leave it the rows behind.
+        """Read on as the next window does, until no data from before the cut is missing; leave later rows to it.
 
         Raises:
-            DumpError: it gives other rows.
+            DumpError: the next window gives other rows.
         """
         rows, cut = self._reading.builder.rows, span.end
         assert cut is not None
@@ -396,7 +396,7 @@ class _Feeder:
             check(cut, rest)
 
     def _converge(self, span: Span, other: _Feeder, following: Span, behind: Iterator[Packet]) -> Rest | None:
-        """Read packets, as another one does, until both have the same state; returns it, or None at the end."""
+        """Read packets, like another reader, until both have the same state; return the state, or None at the end."""
         for packet in behind:
             for feeder in (self, other):
                 for _ in feeder._frames_of([packet]):
@@ -439,7 +439,7 @@ class _Feeder:
             recent.popleft()
 
     def _comes_again(self, chunk: Chunk) -> bool:
-        """Whether a chunk of another file than the one before seems to begin with what was read."""
+        """Whether a chunk of a different file seems to begin with packets that were already read."""
         if self._path in ("", chunk.path):
             return False
         segment = next((one for one in map(segment_of, packets_in(chunk, {})) if isinstance(one, Segment)), None)
@@ -449,7 +449,7 @@ class _Feeder:
         return half is None or half.sequence is None or ahead(segment.sequence, half.sequence) < 0
 
     def _merge(self, chunk: Chunk, chunks: _Ahead) -> Iterator[None]:
-        """Read a chunk, and all that overlap with it, in the order of their packets."""
+        """Read a chunk and all chunks that overlap it, in the order of their packets."""
         while self._recent:
             self._seen.add(self._recent.popleft())
         heap: list[_Open] = []
@@ -470,7 +470,7 @@ class _Feeder:
 
 
 class _Open(NamedTuple):
-    """A chunk that is being read: the time of its next packet, its number, the packet, and those that follow."""
+    """A chunk that is being read: the time of its next packet, its number, the packet, and the following packets."""
 
     time: int
     number: int
@@ -488,7 +488,7 @@ def _push(heap: list[_Open], one: _Open) -> None:
 
 
 def packets_in(chunk: Chunk, voids: Any) -> Iterator[Packet]:
-    """Yield the packets of a chunk, but for those that are void."""
+    """Yield the packets of a chunk except the void ones."""
     places = chunk.places
     found = (packet for packet in chunk.reader() if isinstance(packet, Packet))
     for place, packet in zip(places, found, strict=True):
@@ -499,18 +499,18 @@ def packets_in(chunk: Chunk, voids: Any) -> Iterator[Packet]:
 
 
 class _Seen:
-    """The newest packets, by what their segments are: each as often as the file has it that has it most often."""
+    """The newest packets by their segments, each counted as often as in the file that contains it most often."""
 
     def __init__(self) -> None:
         self._counts: OrderedDict[Any, Counter[str]] = OrderedDict()
 
     def add(self, chunk: Chunk) -> None:
-        """Note packets that were read."""
+        """Record packets that were read."""
         for packet in packets_in(chunk, {}):
             self.is_new(packet, chunk.path)
 
     def is_new(self, packet: Packet, path: str) -> bool:
-        """Note a packet; returns whether no other file has had it before."""
+        """Record a packet; return whether no other file contained it before."""
         segment = segment_of(packet)
         if not isinstance(segment, Segment):
             return True
@@ -525,15 +525,15 @@ class _Seen:
 
 
 def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[Region]:
-    """Look for places at the begin of a file and at the end of a byte range at which connections are at rest.
+    """Find positions at the start of a file and at the end of a byte range at which connections are at rest.
 
     Args:
         split: the byte range.
         catalog: the specs that identify requests.
-        most: bytes to look at, at either place.
+        most: bytes to search, at either position.
 
     Yields:
-        What was found; of a file that is no whole capture, that its packets may be of any time.
+        The regions; for a file that is not a whole capture, a region whose packets may have any time.
     """
     if is_compressed(head_of(split.path, 4)) or pieces_around(split) is not None:
         yield Region(split.capture, split.path, 0, 0, ENDLESS, ())
@@ -552,7 +552,7 @@ def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[R
 
 
 def _found(chunks: Sequence[Chunk], least: int, catalog: Catalog) -> Iterator[Found]:
-    """Yield where connections with so many bytes are at rest."""
+    """Yield the positions at which connections with at least `least` bytes are at rest."""
     for key, some in groupby(sorted(chunks, key=itemgetter(1, 6)), itemgetter(1)):
         ordered = list(some)
         if sum(len(chunk.packets) for chunk in ordered) >= least:

@@ -1,8 +1,8 @@
-"""Decodes the connections of a stream, batch by batch: each goes on where the batch before has ended.
+"""Decodes the connections of a stream, batch by batch; each batch continues where the previous one ended.
 
-What is kept of a connection is a place near its end at which it was at rest (see `connection_windows`), the packets
-since a little before that place, and how many of their rows were given out. Of a connection that was not at rest all
-packets are kept, until it is.
+The stored state of a connection consists of a position near its end at which it was at rest (see `connection_windows`),
+the packets since shortly before that position, and the number of their rows that were yielded. While a connection has
+not been at rest, all its packets are stored.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row
 from .packet_scan import VOID
 
-KEPT = 1 << 17  # bytes of packets in which a place is looked for at which the connection is at rest
+KEPT = 1 << 17  # bytes of packets that are searched for a position at which the connection is at rest
 Captured = tuple[str, Packet]  # the file of a packet, and the packet
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What is kept of a connection.
+    """The stored state of a connection.
 
     Attributes:
-        packets: those that are read again, each with its file.
-        cut: the connection at rest; None if the packets begin with it.
-        at: how many of the packets come before the cut.
-        given: how many rows behind the cut were given out.
+        packets: the packets to read again, each with its file.
+        cut: the state of the connection at rest; None if the packets begin with its first one.
+        at: the number of packets before the cut.
+        given: the number of rows after the cut that were yielded.
     """
 
     packets: list[Captured]
@@ -50,8 +50,8 @@ class ConnectionStream:
 
     Args:
         reading: what rows of frames are made.
-        key: of the connection.
-        kept: what the batch before has returned; None at the begin of the connection.
+        key: the key of the connection.
+        kept: the state from the previous batch; None at the start of the connection.
     """
 
     def __init__(self, reading: Reading, key: bytes, kept: bytes | None) -> None:
@@ -61,7 +61,7 @@ class ConnectionStream:
         self._rows: list[tuple[str, Row]] = []
         self._pairing = Pairing(reading.apis, self._add)
         self._path = ""
-        self._rests: dict[int, tuple[Any, int]] = {}  # by the number of a packet: the state after it, and of rows
+        self._rests: dict[int, tuple[Any, int]] = {}  # number of a packet -> the state after it, and the number of rows
 
     def read(self, chunks: Sequence[Chunk], *, is_over: bool = False) -> Iterator[Any]:
         """Read the packets of a batch; call it once.
@@ -106,11 +106,11 @@ class ConnectionStream:
                 self._rests = {number: (kept.cut.rest, 0)}
 
     def kept(self) -> bytes | None:
-        """Return what is to be kept for the next batch; None if the connection is over."""
+        """Return the state to store for the next batch; None if the connection has ended."""
         return None if self._is_over else msgspec.msgpack.encode(self._shortened())
 
     def _shortened(self) -> Kept:
-        """Return the packets since the last place at which the connection is at rest, as far as it is known."""
+        """Return the state with only the packets since the last known position at which the connection is at rest."""
         packets, kept = self._packets, self._kept
         start, size = len(packets), 0
         while start and size < KEPT:
@@ -133,7 +133,7 @@ class ConnectionStream:
 
 
 def _captured(chunks: Sequence[Chunk]) -> Iterable[Captured]:
-    """Return the packets of chunks in their order."""
+    """Return the packets of chunks, in order."""
     voids = Counter[Any]()
     for chunk in chunks:
         if chunk.kind == VOID:
@@ -154,11 +154,11 @@ def decoded_batch(
         reading: what rows of frames are made.
         batch: a table of `packet_scan.SCHEMA`, sorted by its columns.
         key: the connection.
-        kept: what this has returned for the batch before.
+        kept: the state that this function returned for the previous batch.
         is_over: whether nothing follows.
 
     Returns:
-        The record batches of its new frames, and what is to be kept; None if the connection is over.
+        The record batches of the new frames, and the state to store; None if the connection has ended.
     """
     stream = ConnectionStream(reading, key, kept)
     batches = list(stream.read(list(chunks_of(batch.to_batches())), is_over=is_over))

@@ -1,9 +1,10 @@
 """Cuts long connections into windows of packets, so that several tasks decode one connection.
 
-A cut is where a connection is at rest: all its bytes have come, in frames that are whole, and the requests in flight
-are known. It is looked for near the end of each byte range, by a decoder that begins a little before it: it finds
-where frames begin, and once a response answers a request that it has seen, it has the requests in flight. A window is
-decoded from there on; the one before it ends with the same state, or the reading fails: windows never guess.
+A cut is a position at which a connection is at rest: all its bytes have arrived in complete frames, and the requests in
+flight are known. A decoder that starts shortly before the end of each byte range searches for it: the decoder finds the
+start of frames, and once a response answers a request that it has decoded, it has the requests in flight. The next
+window is decoded from the cut on. The previous window must end with the same state, otherwise the read fails: windows
+never guess.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from ..protocol.headers import Apis
 from ..spec.catalog import Catalog
 from .frame_rows import Pairing, Row, RowEndpoints, Sink
 
-REGION = 1 << 20  # bytes in which a cut is looked for
-LEAST_SHARE = 8  # a connection is cut where it has at least this part of them
-# Bytes behind a cut that the window before it has, too: where packets are missing before it, that many may have to come
-# until they are no longer waited for (`Limits.waiting`, PATIENCE).
+REGION = 1 << 20  # bytes that are searched for a cut
+LEAST_SHARE = 8  # a connection is cut if it has at least 1/LEAST_SHARE of these bytes
+# Bytes after a cut that the previous window reads as well: if packets before the cut are missing, this many may have to
+# arrive before the wait for them ends (`Limits.waiting`, PATIENCE).
 TAIL = 16 << 20
 BEFORE, WITHIN, NEAR, BEHIND = range(4)  # parts of a window: NEAR its end, where the next one begins, and BEHIND it
-APART = 1 << 31  # bytes of the capture between two cuts: TCP's sequence numbers return after twice as many
+APART = 1 << 31  # bytes of the capture between two cuts: TCP's sequence numbers repeat after twice as many
 _MARK = b"/window "
 HINT = "read it without longConnections: one task decodes each connection then"
 
@@ -39,7 +40,8 @@ class Rest(NamedTuple):
 
     Attributes:
         is_client: whether the connection's key is that of its requests.
-        positions, sequences: bytes before the next response and the next request, and TCP's numbers of them.
+        positions, sequences: the stream offsets of the next response and the next request, and their TCP sequence
+            numbers.
         in_flight: correlation id, api key and version as one number, and client id of the requests without a response.
     """
 
@@ -55,21 +57,21 @@ class Rest(NamedTuple):
 
     @classmethod
     def parse(cls, values: Sequence[Any]) -> Rest:
-        """Return what JSON has of a state."""
+        """Parse the JSON form of a state."""
         is_client, positions, sequences, in_flight = values
         return cls(is_client, tuple(positions), tuple(sequences), tuple(tuple(one) for one in in_flight))
 
 
 class Found(NamedTuple):
-    """A place at which a connection is at rest.
+    """A position at which a connection is at rest.
 
     Attributes:
         path, connection: the file, and the key of the connection.
-        begin, place: of its first packet in the region, and of the last one before the cut.
+        begin, place: the positions of its first packet in the region, and of the last packet before the cut.
         began: when its first frame in the region was captured, in nanoseconds.
         apis: api keys and versions of the requests in the region, as numbers.
-        is_lossy: whether bytes of it are missing.
-        rest: its state, with positions from the begin of the region.
+        is_lossy: whether bytes of the connection are missing.
+        rest: its state, with positions relative to the start of the region.
     """
 
     path: str
@@ -86,11 +88,11 @@ class Cut(NamedTuple):
     """Where a window ends and the next one begins.
 
     Attributes:
-        begin, place: as of `Found`, in all files of the capture one after the other.
+        begin, place: see `Found`, but in the concatenated files of the capture.
         began: when the first frame of the connection was captured, in nanoseconds.
-        apis: of the requests that regions before have; `is_lossy` whether the first one lacks bytes.
-        shifts: what is added to positions of responses, and of requests.
-        rest: the state, with positions from the begin of the connection.
+        apis: the apis of requests in earlier regions; `is_lossy` is whether the first region lacks bytes.
+        shifts: the numbers added to positions of responses, and of requests.
+        rest: the state, with positions relative to the start of the connection.
     """
 
     begin: int
@@ -103,7 +105,7 @@ class Cut(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Where a window begins and ends; None is the begin and the end of the connection."""
+    """The start and end of a window; None means the start or the end of the connection."""
 
     connection: bytes
     begin: Cut | None
@@ -114,8 +116,8 @@ def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
     """Return the state of a connection if it is at rest.
 
     Args:
-        streams, pairing: what extracts its frames, and pairs them.
-        key: of one direction.
+        streams, pairing: the extractor of its frames, and their pairing.
+        key: the key of one direction.
     """
     half = streams.reassembler.known.get(key)
     if half is None or not half.connection.calm or half.connection.is_closing:
@@ -133,10 +135,10 @@ def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
 
 
 def go_on(streams: Streams, pairing: Pairing, span: Span) -> None:
-    """Go on at the begin of a window as after the whole connection before it; what comes before its cut was decoded.
+    """Continue at the start of a window as if the connection had been read up to it; data before the cut is decoded.
 
     Raises:
-        DumpError: the state is another one.
+        DumpError: the state differs from the cut's.
     """
     cut = span.begin
     assert cut is not None
@@ -151,7 +153,7 @@ def go_on(streams: Streams, pairing: Pairing, span: Span) -> None:
 
 
 def check(cut: Cut, rest: Rest | None) -> None:
-    """Raise DumpError if a window ends with another state than the next one begins with."""
+    """Raise DumpError if the state at the end of a window differs from the start of the next one."""
     if rest != cut.rest:
         problem = f"windows of a connection do not fit at byte {cut.place} of the capture: {rest} is not {cut.rest}"
         raise DumpError(problem, hint=HINT)
@@ -170,12 +172,12 @@ def _shifted(sink: Sink, ends: RowEndpoints | None, shifts: tuple[int, int]) -> 
 
 
 def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catalog: Catalog) -> Found | None:
-    """Return the last place in a region at which a connection is at rest; None if there is none.
+    """Return the last position in a region at which a connection is at rest; None if there is none.
 
     Args:
         path: the file.
         key: of the connection.
-        packets: those of the connection, each with its place in the file.
+        packets: the packets of the connection, each with its position in the file.
         catalog: the specs that identify requests.
     """
     rows: list[Row] = []
@@ -198,9 +200,9 @@ def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catal
 
 
 class Region(NamedTuple):
-    """What was found in some bytes of a file: when its packets were captured, in nanoseconds, and connections at rest.
+    """The findings in a byte range of a file: the times of its packets, in nanoseconds, and connections at rest.
 
-    `start` is where it begins; a region at 0 has the begin of the file.
+    `start` is the position of the region; 0 is the start of the file.
     """
 
     capture: str
@@ -211,13 +213,13 @@ class Region(NamedTuple):
     found: tuple[Found, ...]
 
     def dump(self) -> str:
-        """Return it as JSON."""
+        """Return the region as JSON."""
         found = [one._replace(connection=one.connection.hex()) for one in self.found]  # type: ignore[arg-type]
         return json.dumps(self._replace(found=tuple(found)))
 
     @classmethod
     def load(cls, text: str) -> Region:
-        """Return what `dump` has written."""
+        """Parse the result of `dump`."""
         capture, path, start, first, last, found = json.loads(text)
         places = (
             Found(file, bytes.fromhex(key), begin, place, began, tuple(apis), is_lossy, Rest.parse(rest))
@@ -227,13 +229,13 @@ class Region(NamedTuple):
 
 
 def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
-    """Return the windows of the connections that the first region of a capture has.
+    """Return the windows of the connections in the first region of a capture.
 
-    A capture is not cut where its files have packets of the same time.
+    A capture is not cut if packets of its files overlap in time.
 
     Args:
-        regions: of all files.
-        sizes: of all files, in bytes.
+        regions: the regions of all files.
+        sizes: the sizes of all files, in bytes.
     """
     bases, cuts = dict[str, int](), dict[tuple[str, bytes], list[Cut]]()
     for capture, some in groupby(sorted(regions), lambda region: region.capture):
@@ -256,7 +258,7 @@ def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
 
 
 def _chain(first: Found, others: Sequence[Found]) -> Iterator[Cut]:
-    """Yield cuts with positions from the begin of the connection, which the first place has."""
+    """Yield cuts with positions relative to the start of the connection, which `first` contains."""
     before, positions, apis = first, first.rest.positions, dict.fromkeys(first.apis)
     for one in others:
         steps = [(two - one) & MASK for one, two in zip(before.rest.sequences, one.rest.sequences, strict=True)]
@@ -273,9 +275,9 @@ class Windows:
     """The windows of long connections.
 
     Args:
-        bases: where files begin in their captures.
-        cuts: of each capture and connection, in order.
-        size: bytes of the largest capture.
+        bases: the positions of files in their captures.
+        cuts: the cuts of each capture and connection, in order.
+        size: the size of the largest capture in bytes.
     """
 
     def __init__(self, bases: dict[str, int] | None = None, cuts: Any = None, size: int = 0) -> None:
@@ -296,7 +298,7 @@ class Windows:
 
     @property
     def count(self) -> int:
-        """How many cuts there are."""
+        """The number of cuts."""
         return sum(map(len, self._cuts.values()))
 
     def has(self, capture: str, connection: bytes) -> bool:
@@ -310,7 +312,7 @@ class Windows:
 
     @classmethod
     def load(cls, text: str) -> Windows:
-        """Return the windows that `dump` has written; none of an empty text."""
+        """Parse the result of `dump`; an empty text means no windows."""
         bases, cuts, size = json.loads(text) if text else ({}, [], 0)
         chains = {
             (capture, bytes.fromhex(key)): [
@@ -322,13 +324,14 @@ class Windows:
         return cls(bases, chains, size)
 
     def keys(self, capture: str, connection: bytes, path: str, place: int) -> list[tuple[bytes, int]]:
-        """Return the keys of the windows that read a packet, each with the part of the window that it is in.
+        """Return the keys of the windows that read a packet, each with the part of the window that contains the packet.
 
-        Besides its own window these are the next one, which begins before its cut, and those whose end is near.
+        In addition to the packet's own window, these are the next one, which begins before its cut, and windows whose
+        end is near.
 
         Args:
-            capture, connection: whose packet it is.
-            path, place: where it lies.
+            capture, connection: the capture and the connection of the packet.
+            path, place: its file and position.
         """
         chain = self._cuts.get((capture, connection))
         if chain is None:
@@ -341,15 +344,15 @@ class Windows:
         return [(key, _part(self._spans[capture, key], place)) for key in keys]
 
     def span(self, capture: str, key: bytes) -> Span | None:
-        """Return which window a key is of; None if it is the key of a whole connection."""
+        """Return the window of a key; None for the key of a whole connection."""
         return self._spans.get((capture, key))
 
     def part(self, span: Span, path: str, place: int) -> int:
-        """Return in which part of a window a packet is: BEFORE, WITHIN, NEAR or BEHIND."""
+        """Return the part of a window that contains a packet: BEFORE, WITHIN, NEAR or BEHIND."""
         return _part(span, self._bases[path] + place)
 
     def has_rest(self, cut: Cut) -> bool:
-        """Whether the packets behind a cut that its window reads are all that there are in the capture."""
+        """Whether the packets that a window reads after a cut are all remaining packets of the capture."""
         return cut.place + TAIL >= self._size
 
 
@@ -362,7 +365,7 @@ def _part(span: Span, place: int) -> int:
 
 
 def _window_key(connection: bytes, number: int) -> bytes:
-    """Return the key that the packets of a window have instead of that of their connection."""
+    """Return the key of a window's packets, which replaces the key of their connection."""
     return connection + _MARK + number.to_bytes(4, "big") if number else connection
 
 

@@ -1,6 +1,6 @@
-"""Rows of frames with the api, the direction and the request of each, as determined by its `Connection`.
+"""Creates rows of frames with the api, direction and request of each frame, as determined by its `Connection`.
 
-The input are frames, extracted from captures or, by `Walker`, from the bytes of raw frames at any offset where a frame
+The input is frames, extracted from captures or, by `Walker`, from the bytes of raw frames at any offset where a frame
 starts; the output is a row for each wanted frame and each fragment. The state of requests in flight can be moved to
 another process, which continues from there.
 """
@@ -64,7 +64,8 @@ NOT_CORRUPT = HARMLESS | INCOMPLETE
 
 class Fault(NamedTuple):
     """A value of the column `_error`; `position` is in bytes from the start of the frame. `bytes` is the number of
-    bytes it represents, if not all of them are available."""
+    bytes that it represents, if some are unavailable.
+    """
 
     code: str
     reason: str
@@ -74,7 +75,7 @@ class Fault(NamedTuple):
 
 
 def fault_of(error: DecodeError) -> Fault | None:
-    """Return the `_error` of a fault; None if it is not about a frame.
+    """Return the `_error` of a fault; None if the fault does not concern a frame.
 
     >>> from kwire.errors import BadFrame
     >>> fault_of(BadFrame(found=-5, need=4, have=100)).code
@@ -97,7 +98,7 @@ class Walker:
 
     Args:
         portions: the bytes.
-        offset: their position in the whole input.
+        offset: the position of the bytes in the whole input.
         limit: the largest valid size of a frame, in bytes.
         piece: the largest size of a fragment, in bytes.
         least: the smallest valid size.
@@ -116,11 +117,11 @@ class Walker:
 
     @property
     def offset(self) -> int:
-        """Where the next frame starts."""
+        """The position of the next frame."""
         return self._base + self._cursor.offset
 
     def cuts(self) -> Iterator[list[Cut]]:
-        """Yield frames and fragments, in one list per portion; concatenated, they are all bytes."""
+        """Yield frames and fragments, in one list per portion; concatenated, they contain all bytes."""
         cursor = self._cursor
         while cursor.fill(4):
             found = self._frames()
@@ -162,7 +163,7 @@ class Walker:
         return found
 
     def _more(self) -> bool:
-        """Read until the next frame is complete; False if it never will be."""
+        """Read until the next frame is complete; return False if it never will be."""
         cursor = self._cursor
         if not cursor.fill(4):
             return False
@@ -181,7 +182,7 @@ class Walker:
 
 
 class RowEndpoints(NamedTuple):
-    """A connection: `ip:port` of both endpoints, and the time of its first frame, in nanoseconds since 1970."""
+    """The endpoints of a connection as `ip:port`, and the time of its first frame in nanoseconds since 1970."""
 
     client: str
     broker: str
@@ -192,8 +193,8 @@ class State(NamedTuple):
     """State at a position of raw frames.
 
     Attributes:
-        waiting: for each request in flight the correlation id, api key and version as one number, and client id.
-        bare: whether tokens without a header may follow, and `tokens` how many have come.
+        waiting: for each request in flight, the correlation id, api key and version as one number, and client id.
+        bare: whether tokens without a header may follow, and `tokens` is how many have arrived.
         least: the smallest valid size of a frame.
         authenticating: whether the newest request belongs to SASL authentication.
     """
@@ -248,7 +249,7 @@ class Pairing:
 
     @property
     def waiting(self) -> int:
-        """How many requests of raw frames are in flight."""
+        """The number of requests of raw frames in flight."""
         return len(self._connection(None).in_flight)
 
     def state(self, least: int) -> State:
@@ -258,7 +259,9 @@ class Pairing:
         return State(waiting, connection.expects_tokens, connection.tokens, least, connection.authenticating)
 
     def in_flight(self, number: int) -> tuple[tuple[int, int, str | None], ...] | None:
-        """Return the requests in flight of a connection as in `State`; None if they, or what follows, are in doubt."""
+        """Return the requests in flight of a connection as in `State`; None if they or the following frames are
+        uncertain.
+        """
         connection = self._connections.get(number)
         if connection is None or connection.authenticating or connection.expects_tokens or connection.is_in_doubt:
             return None
@@ -356,7 +359,7 @@ class Pairing:
         return connection
 
     def _named(self, connection: Connection, place: Any, frame: Frame) -> None:
-        """Process a frame whose container declares its message."""
+        """Process a frame for which the container declares the message."""
         api = self.apis.named(frame)
         codec = api.codec(None)
         asked = {"request": True, "response": False}.get(codec.spec.type) if codec else None

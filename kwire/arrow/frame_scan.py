@@ -1,11 +1,12 @@
-"""Reads a byte range of raw frames: frames behind each other, each with its size, wherever the range was cut.
+"""Reads any byte range of raw frames, which are consecutive frames with their sizes.
 
-Frames have no marks at which a reader could begin, and which request a response answers depends on what came before. A
-reader in the middle of a file begins where frames follow each other, without requests in flight, which may be wrong. So
-each range also gives an `Entry` for the ranges that follow: where their first frame begins, and the state there. It
-does so until its frames and its state are those of the reader that began at the next range; that is soon, for a
-response ends the wait for all older requests. Of several entries, that of the earliest range counts. All ranges
-together are then exactly what a reader has who begins at the start of the file.
+Frames have no markers at which a reader could start, and the request that a response answers depends on earlier frames.
+A reader in the middle of a file starts at the first position where consecutive frames seem to start, without requests
+in flight; both may be wrong. Therefore each range also yields an `Entry` for each following range: the position of its
+first frame, and the state there. This ends when its frames and its state equal those of the reader that started at the
+next range, which is soon, since a response ends the wait for all older requests. Of several entries, the one from the
+earliest range applies. All ranges together then give exactly the result of a reader that starts at the beginning of the
+file.
 """
 
 from __future__ import annotations
@@ -25,18 +26,20 @@ from ..protocol.headers import Apis
 from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker
 from .read_options import Options
 
-LOOK = 1 << 20  # bytes in which a frame is looked for, in their first half, and frames that follow it
-ENOUGH = 16  # frames that follow each other are no chance
+LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, and for the frames after it
+ENOUGH = 16  # this many consecutive frames are not a coincidence
 HEADER = 1 << 15  # bytes that a header may need
 _SIZES = re.compile(rb"[\0-\x7f](?=...)", re.DOTALL)
 
 
 class Entry(NamedTuple):
-    """What a range begins with.
+    """The start of a range.
 
     Attributes:
-        origin: the range whose reader has found it, by its start: of several entries, that of the earliest counts.
-        place: the first frame that begins in the range, or behind it, in bytes from the start of the file.
+        origin: the start of the range whose reader found the entry; of several entries, the one from the earliest range
+            applies.
+        place: the position of the first frame that begins in the range or after it, in bytes from the start of the
+            file.
         stop: the end of the range.
         state: the requests in flight there.
         broken: the position of an impossible size, which has ended the frames; None without one.
@@ -50,7 +53,7 @@ class Entry(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Something for a range, which its start names: an entry, or bytes of the file from a place on."""
+    """Data for a range, identified by its start: an entry, or bytes of the file from a position on."""
 
     range: int
     place: int
@@ -59,14 +62,14 @@ class Part(NamedTuple):
 
 
 class Chain:
-    """Frames that follow each other, from a place on.
+    """Consecutive frames from a position on.
 
     Args:
-        portions: the bytes from there on.
+        portions: the bytes from that position on.
         place: the position of the first frame.
         options: the options of the read.
         apis: what is known of frames.
-        size: of the file, in bytes.
+        size: the size of the file in bytes.
 
     Attributes:
         place: the position of the next frame.
@@ -88,7 +91,7 @@ class Chain:
         return self._pairing.state(self._least)
 
     def read_to(self, stop: int) -> Iterator[None]:
-        """Read all frames that begin before a place; yields now and then."""
+        """Read all frames that begin before a position; yields periodically."""
         while self.place < stop and self.broken is None:
             self._read_more()
             self._take(bisect_left(self._found, stop, self._next, key=itemgetter(0)))
@@ -105,7 +108,7 @@ class Chain:
             self._found, self._next = next(self._cuts, end), 0
 
     def _take(self, stop: int) -> None:
-        """Take frames that were found. One that the end of the file cuts is the last."""
+        """Process the frames found. A frame that the end of the file truncates is the last."""
         cuts, self._next = self._found[self._next : stop], stop
         offset, data, fault = cuts[-1]
         if fault is not None:
@@ -117,7 +120,7 @@ class Chain:
             self._least = 0
 
     def is_same(self, other: Chain) -> bool:
-        """Whether two chains give the same from here on."""
+        """Whether two chains give the same frames from here on."""
         if (self.place, self.broken) != (other.place, other.broken):
             return False
         return self._pairing.waiting == other._pairing.waiting and self.state == other.state
@@ -139,7 +142,7 @@ class FrameRanges:
         self._read_request = Connection(apis=apis).read_request
 
     def parts(self, start: int) -> Iterator[Part]:
-        """Read a range; yield its bytes, and for the ranges that follow what they begin with."""
+        """Read a range; yield its bytes, and the entries of the following ranges."""
         stop = min(self._size, start + self._step)
         if not start:
             yield Part(0, 0, Entry(-1, 0, stop))
@@ -154,7 +157,7 @@ class FrameRanges:
             yield from self._following(own, start, stop)
 
     def _begun(self, start: int, portions: Iterator[bytes]) -> Chain | None:
-        """Return the frames from the first place in a range where some follow each other; None without one."""
+        """Return the frames from the first position in a range where consecutive frames start; None without one."""
         cursor = Cursor(portions, start)
         if start and not self._synchronise(cursor, min(self._size, start + self._step)):
             return None
@@ -162,7 +165,7 @@ class FrameRanges:
         return Chain(rest, cursor.offset, self._options, self._apis, self._size)
 
     def _synchronise(self, cursor: Cursor, stop: int) -> bool:
-        """Move to the first frame before a place."""
+        """Move to the first frame before a position; return whether there is one."""
         while cursor.offset < stop:
             cursor.fill(LOOK)
             data = cursor.data[cursor.pos : cursor.pos + LOOK]
@@ -176,7 +179,7 @@ class FrameRanges:
         return False
 
     def _follow(self, data: bytes, pos: int, is_end: bool) -> bool:
-        """Whether frames follow each other from a position on, as far as they are there."""
+        """Whether consecutive frames start at a position, as far as their bytes are available."""
         place, count = pos, 0
         while count < ENOUGH and place + 4 <= len(data):
             size = int32(data, place)
@@ -190,13 +193,13 @@ class FrameRanges:
         return count > 0 and self._read_request(data[pos : pos + HEADER]) is not None
 
     def _following(self, own: Chain, start: int, stop: int) -> Iterator[Part]:
-        """Yield what the following ranges begin with, up to where their own readers have found the same."""
+        """Yield the entries of the following ranges, up to the range whose own reader finds the same."""
         other: Chain | None = None
-        place = start  # where the first frame of the range begins
+        place = start  # the position of the range's first frame
         for begin in range(stop, self._size, self._step):
             end = min(self._size, begin + self._step)
             entry = Entry(start, max(own.place, begin), end, own.state, own.broken)
-            if place < begin < entry.place:  # the last frame is partly behind the range
+            if place < begin < entry.place:  # the last frame ends after the range
                 data = b"".join(portions_from(self._stream, begin, entry.place, entry.place))
                 yield Part(begin - self._step, begin, None, data)
             yield Part(begin, begin, entry)
@@ -211,7 +214,7 @@ class FrameRanges:
 
 
 def _join(own: Chain, other: Chain, stop: int) -> bool:
-    """Read two chains until they are the same; False if they are not before a place."""
+    """Read two chains until they are equal; return False if they are not equal before `stop`."""
     while not own.is_same(other):
         behind = own if own.place <= other.place or other.broken is not None else other
         if own.broken is not None or behind.place >= stop:
@@ -223,7 +226,7 @@ def _join(own: Chain, other: Chain, stop: int) -> bool:
 
 
 class _Noted:
-    """Bytes from a place on, of which those before another one are given out too."""
+    """The bytes from a position on; bytes before a second position are recorded as well."""
 
     def __init__(self, portions: Iterator[bytes], place: int, stop: int) -> None:
         self._portions, self.place, self._stop = portions, place, stop
@@ -248,12 +251,12 @@ class _Noted:
 def read_frames(
     entry: Entry, pieces: Iterable[tuple[int, bytes]], pairing: Pairing, options: Options
 ) -> Generator[None, None, int | None]:
-    """Read the frames of a range; yields now and then.
+    """Read the frames of a range; yields periodically.
 
     Args:
-        entry: what the range begins with.
-        pieces: its bytes, with their positions; then the end of its last frame, perhaps several times and too long.
-        pairing: takes the frames.
+        entry: the start of the range.
+        pieces: the range's bytes with their positions; then the rest of its last frame, possibly repeated or too long.
+        pairing: receives the frames.
         options: the options of the read.
 
     Returns:
@@ -285,7 +288,7 @@ def _from(entry: Entry, pieces: Iterator[tuple[int, bytes]]) -> Iterator[bytes]:
 
 
 def fragments_of(entry: Entry, broken: int, piece: int) -> tuple[int, int]:
-    """Return where the fragments that begin in a range begin and end, if an impossible size has ended frames.
+    """Return the start and end of the fragments that begin in a range, after an impossible size has ended the frames.
 
     >>> fragments_of(Entry(0, 100, 200), 90, 40), fragments_of(Entry(0, 120, 200), 120, 40)
     ((130, 210), (120, 200))

@@ -1,7 +1,7 @@
-"""Growing files: how far each was read, how far it can be read, and what the next batch reads.
+"""Tracks growing files: how far each was read, how far it can be read, and what the next batch reads.
 
 Finds the end of the last complete frame, record or compressed block in a file that is still being written, by sizes
-only, and divides raw frames into ranges. `reader` reads the ranges.
+only, and divides raw frames into ranges. `batch_reader` reads the ranges.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LostData(KwireError):
         return f"[KWIRE_LOST_DATA] path={self.file}, offset={self.offset}: {self.problem}; {self.hint}"
 
 
-WHOLE = "whole"  # the kind of a file that is read at once
+WHOLE = "whole"  # the kind of a file that is read in one piece
 MOST_REMEMBERED = 1 << 18  # requests in flight, of all stored states
 ENDLESS = 1 << 62
 SAMPLE = 1024  # bytes at both ends whose hash identifies a file
@@ -266,7 +266,7 @@ class Place(NamedTuple):
         mark: a hash that identifies the file.
         changed: its modification time, in seconds since 1970.
         done: whether that was the end of the file.
-        turn: how often the file was replaced by another.
+        turn: how often another file has replaced the file.
         order: the byte order at that position, as in `struct`; it may vary in pcapng. Empty if unknown.
     """
 
@@ -296,7 +296,7 @@ def places_of(offset: Offset) -> dict[str, Place]:
     """Parse the result of `offset_of`.
 
     Raises:
-        BadOption: it was written by a later kwire.
+        BadOption: a later kwire wrote the offset.
 
     >>> places_of(offset_of({"/in/a": Place(12, "raw frames", "3f", 1700000000)}))
     {'/in/a': Place(stop=12, kind='raw frames', mark='3f', changed=1700000000, done=False, turn=0,
@@ -308,7 +308,7 @@ def places_of(offset: Offset) -> dict[str, Place]:
 
 
 def mark_of(path: str, stop: int) -> str:
-    """Return the hash that identifies a file by its first `stop` bytes: of both their ends."""
+    """Return a hash that identifies a file, of the first and the last bytes before `stop`."""
     with Path(path).open("rb") as stream:
         head = stream.read(min(SAMPLE, stop))
         stream.seek(max(0, stop - SAMPLE))
@@ -328,7 +328,7 @@ def difference(file: File, place: Place) -> str | None:
 
 
 def difference_now(path: str, place: Place) -> str | None:
-    """As `difference`, for the current state of the file; a deleted file is different, too."""
+    """Return `difference` for the current state of a file; a deleted file differs as well."""
     try:
         status = Path(path).stat()
     except FileNotFoundError:
@@ -377,7 +377,7 @@ class Growing:
             is_limited: whether the options limit how much is read at once.
 
         Returns:
-            The new positions; that of `start` for a file without new data.
+            The new positions; the position in `start` for a file without new data.
 
         Raises:
             LostData: a file was replaced or truncated, unless the option `failOnDataLoss` allows reading it again.
@@ -415,7 +415,7 @@ class Growing:
         return {path: place for path, place in start.items() if path in files or place.changed >= oldest}
 
     def _checked(self, file: File, place: Place) -> Place:
-        """Return where to continue in a file; at its start if it was replaced."""
+        """Return where to continue in a file; the start if the file was replaced."""
         problem = difference(file, place)
         if problem is None:
             return place
@@ -440,7 +440,7 @@ class Growing:
         return Place(stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, place.turn, order)
 
     def _stop(self, file: File, place: Place, kind: str, size: int, left: _Left, is_over: bool) -> tuple[int, str]:
-        """Return the end of the complete data, or of a file that will not grow; and the byte order there."""
+        """Return the end of the complete data, or of a file that no longer grows, and the byte order there."""
         path, start = file.path, place.stop
         if kind == WHOLE:
             is_there = is_over or (self.options.tail_timeout is None and size == file.size)
@@ -450,7 +450,7 @@ class Growing:
             stop, order = raw_end(path, start, self._memory.known(path, start), most, size, self.options), ""
         else:
             stop, order = captured_end(path, start, kind, most, size, place.order)
-        if is_over and (most == size or stop == start):  # an incomplete rest will stay incomplete
+        if is_over and (most == size or stop == start):  # incomplete data at the end will stay incomplete
             stop = size
         return (start if stop > most and not left.is_fresh else stop), order
 
@@ -500,7 +500,7 @@ class _Left:
         return self.files <= 0 or self.bytes <= 0
 
     def allows(self, count: int) -> bool:
-        """Whether so many bytes may be read; the first file may have any number."""
+        """Whether `count` bytes may be read; the first file may have any number of bytes."""
         return self.is_fresh or count <= self.bytes
 
     def take(self, count: int) -> None:

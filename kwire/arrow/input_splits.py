@@ -1,6 +1,6 @@
-"""Input splits: a file, a byte range of raw frames, or some of the connections of a capture.
+"""Creates input splits: a file, a byte range of raw frames, or some of the connections of a capture.
 
-Folders and globs are expanded to files, without the files that Spark's readers skip.
+Expands folders and globs to files, without the files that Spark's readers skip.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False
     Args:
         paths: files, folders and globs, also as URIs. Hidden files in folders (names with `.` or `_` in front) are
             skipped, except logs of Kafka's internal topics; subfolders are included with the option
-            `recursiveFileLookup`, and those that are named by a column (`dt=2026-11-01`).
+            `recursiveFileLookup`, and always if they are named by a column (`dt=2026-11-01`).
         options: the options of the read.
         may_come: whether globs may match nothing yet.
 
@@ -87,7 +87,7 @@ def _within(folder: str, options: Options) -> Iterator[Entry]:
 
 
 def column_folder(folder: str) -> str | None:
-    """Return the first folder in another that is named by a column; None if there is none, or it cannot be read."""
+    """Return the first subfolder that is named by a column; None if there is none, or the folder cannot be read."""
     local = local_path(folder)
     text = folder if local is None else str(local)
     try:
@@ -112,8 +112,8 @@ class Unit(NamedTuple):
         state: requests in flight at the start of the range.
         part, parts: the share of these connections.
         weight: estimated size, in bytes.
-        kind: of a growing capture; `start` and `stop` are then what was read before, and what to read now.
-        is_end: whether it has stopped growing.
+        kind: the kind of a growing capture; its bytes before `start` were read earlier, and reading ends at `stop`.
+        is_end: whether the capture has stopped growing.
         broken: the position before `start` where an impossible size has ended raw frames.
     """
 
@@ -132,9 +132,9 @@ class Unit(NamedTuple):
 def divide(files: Sequence[File], options: Options) -> list[list[Unit]]:
     """Distribute files to processes, according to the options.
 
-    Files are divided only if there are too few of them, without a look at their bytes otherwise. Every process reads a
-    capture as a whole then, for its share of the connections; `packet_scan` divides captures by their bytes, and raw
-    frames, which are read by one process here.
+    Files are divided only if there are too few of them; otherwise their contents are not read. Then every process reads
+    the whole capture for its share of the connections, and one process reads a file of raw frames; only `packet_scan`
+    divides both by bytes.
 
     Args:
         files: the files to read.
@@ -156,17 +156,17 @@ def least_parts(options: Options) -> int:
 
 
 def share_of(files: Sequence[File], options: Options) -> int:
-    """Return how many bytes a process should get."""
+    """Return the target number of bytes per process."""
     total = sum(file.size + options.open_cost_in_bytes for file in files)
     return min(options.max_partition_bytes, max(options.open_cost_in_bytes, total // least_parts(options), 1))
 
 
 class Weighed(Protocol):
-    """Something to read, and how much that is, in bytes."""
+    """An object with a size in bytes."""
 
     @property
     def weight(self) -> int:
-        """The bytes."""
+        """The size in bytes."""
 
 
 W = TypeVar("W", bound=Weighed)
@@ -219,7 +219,7 @@ def parts_of(
 
     Args:
         file: its size limits the last part.
-        most: in bytes.
+        most: the target size of a part, in bytes.
         options: the options of the read.
         apis: what is known of frames.
         start: where to start, with the `state` there.

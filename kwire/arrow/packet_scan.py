@@ -1,12 +1,12 @@
-"""Reads a byte range of a capture file: its packets, grouped by connection, wherever the range was cut.
+"""Reads the packets in any byte range of a capture file, grouped by connection.
 
-A range begins at the first place where records follow each other, which may be wrong: inside a packet that holds a
-capture, say. So each range also finds out where the next one begins, and reads on until its own records and those of
-the next are the same: records that the next has and should not have are given out as VOID, those that it lacks as they
-are. All ranges together are then exactly what a reader has who begins at the start of the file.
+A range starts at the first position where consecutive records seem to start, which may be wrong, for example inside a
+packet that contains a capture. Therefore each range also determines where the next range starts, and reads on until its
+own records equal those of the next range: it yields wrong records of the next range as VOID, and the records that the
+next range lacks. All ranges together then give exactly the result of a reader that starts at the beginning of the file.
 
-Captures that were cut at bytes, as `split -b` cuts them, are read with the piece that has the header: pieces lie in one
-folder and have names that differ in their numbers, or in two letters at their end.
+Captures that were split by bytes, for example with `split -b`, are read with the piece that has the header: pieces are
+in one folder, and their names differ in a number, or in two letters at the end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from .input_splits import RAW, kind_of
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
 from .read_options import PCAP, Options
 
-MOST_SORTED = 512  # pieces that are put in order by their times; more are by their names
+MOST_SORTED = 512  # the largest number of pieces that are ordered by time; more are ordered by name
 # The kinds of rows, in the order in which they are to be read.
 VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE, ENTRY, FRAMES = range(8)
 SCHEMA = pa.schema(
@@ -73,15 +73,15 @@ SCHEMA = pa.schema(
     ]
 )
 PLAIN = Options()
-SEGMENTS = "TCP segments"  # are counted, too: a file without any has to be named
-LITTLE = 1 << 16  # bytes in memory of which more are read at once
+SEGMENTS = "TCP segments"  # are counted as well, to report a file without any
+LITTLE = 1 << 16  # bytes in memory above which packets are read in bulk
 ENDLESS = 1 << 62
-STEPS = 256  # packets that are read one by one before the fast way is tried again
+STEPS = 256  # packets that are read one by one before the fast path is tried again
 Reader = PcapReader | PcapngReader
 
 
 class Piece(NamedTuple):
-    """A file, its size in bytes, and when it was changed, in nanoseconds since 1970."""
+    """A file, its size in bytes, and its modification time in nanoseconds since 1970."""
 
     path: str
     size: int
@@ -89,7 +89,7 @@ class Piece(NamedTuple):
 
 
 class Pieces:
-    """Files one after the other, read as one."""
+    """Concatenated files, read as one."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces: tuple[Piece, ...] = tuple(pieces)
@@ -105,12 +105,12 @@ class Pieces:
             self._open[1].close()
 
     def seek(self, place: int, whence: int = SEEK_SET) -> int:
-        """Move; returns where to."""
+        """Move to a position; return the new position."""
         self._place = place + (self.stops[-1] if whence == SEEK_END else 0)
         return self._place
 
     def read(self, count: int) -> bytes:
-        """Read so many bytes, or up to the end."""
+        """Read `count` bytes, or all bytes up to the end."""
         parts = list[bytes]()
         for index, stop in enumerate(self.stops):
             if count > 0 and self._place < stop:
@@ -129,7 +129,7 @@ class Pieces:
 
 
 def family_of(path: str) -> str:
-    """Return what the names of the pieces of one capture have in common.
+    """Return the common part of the names of a capture's pieces.
 
     >>> family_of("/in/a.pcap.ab") == family_of("/in/a.pcap.aa"), family_of("007.pcap"), family_of("dump.bin")
     (True, '#.pcap', 'dump.bin')
@@ -138,8 +138,8 @@ def family_of(path: str) -> str:
 
 
 def neighbours(paths: Sequence[str]) -> dict[str, str]:
-    """Return for each file the next one whose name is of the same family, of the last one the first; nothing for files
-    that are alone.
+    """Return for each file the next file of the same family, for the last file the first one, and an empty string for a
+    single file.
 
     >>> neighbours(["/in/1.pcap", "/in/2.pcap", "/in/dump"])
     {'/in/1.pcap': '/in/2.pcap', '/in/2.pcap': '/in/1.pcap', '/in/dump': ''}
@@ -155,17 +155,17 @@ def neighbours(paths: Sequence[str]) -> dict[str, str]:
 
 
 def capture_kind(head: bytes) -> str:
-    """Return the kind of a capture by its first bytes; nothing if they are no header."""
+    """Return the kind of a capture by its first bytes; an empty string if they are not a header."""
     return next((kind for kind, (magics, _) in CAPTURES.items() if head[:4] in magics), "")
 
 
 def is_compressed(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of a compressed one."""
+    """Whether a file is compressed, by its first bytes."""
     return any(head.startswith(magic) for magic, _ in COMPRESSIONS.values())
 
 
 def pieces_of(path: str) -> tuple[Piece, ...]:
-    """Return the pieces of the capture that a file is one of, in their order; nothing if it is none, or whole."""
+    """Return the pieces of the capture to which a file belongs, in order; an empty tuple if the file is not a piece."""
     entries = [one for one in entries_in(path.rpartition("/")[0] or ".") if not one.is_folder and one.size]
     family = family_of(path)
     files = tuple(Piece(one.path, one.size, one.changed) for one in entries if family_of(one.path) == family)
@@ -174,7 +174,7 @@ def pieces_of(path: str) -> tuple[Piece, ...]:
 
 @lru_cache(maxsize=64)
 def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
-    """Return the captures that are in pieces, of files whose names are of one family."""
+    """Return the captures that are split into pieces, among files of one family."""
     runs, loose = list[list[Piece]](), list[Piece]()
     for piece in files:
         head = head_of(piece.path, 4)
@@ -190,7 +190,7 @@ def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
 
 
 def _ordered(run: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Sort pieces, the one with the file header first; return nothing if no other piece has records."""
+    """Sort pieces, the one with the file header first; return an empty tuple if no other piece has records."""
     first, *others = run
     if len(others) > MOST_SORTED:
         return tuple(run)
@@ -225,9 +225,9 @@ def placed(head: bytes, portions: Any, path: str, start: int) -> Reader:
 
     Args:
         head: the first bytes of the file, with its first packet.
-        portions: its bytes from a place on.
+        portions: its bytes from `start` on.
         path: its name.
-        start: that place.
+        start: a position in the file.
     """
     first = CAPTURES[capture_kind(head)][1](iter([head]), path)
     next((packet for packet in first if isinstance(packet, Packet)), None)
@@ -247,15 +247,15 @@ def _after(head: bytes, portions: Any) -> Any:
 
 
 def head_of(path: str, count: int) -> bytes:
-    """Return the first bytes of a file, so many."""
+    """Return the first `count` bytes of a file."""
     with open_file(path, count) as stream:
         return stream.read(count)
 
 
 class Split(NamedTuple):
-    """A byte range of a file, and the capture that the file is a part of.
+    """A byte range of a file, and the capture to which the file belongs.
 
-    `neighbour` is another file that may be a piece of the same capture; nothing if none is.
+    `neighbour` is another file that may be a piece of the same capture; empty if there is none.
     """
 
     path: str
@@ -266,12 +266,12 @@ class Split(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many bytes it is."""
+        """The size of the range in bytes."""
         return self.stop - self.start
 
 
 class Record(NamedTuple):
-    """A packet's record: where it lies, the header that it needs to be read, when it was captured, and its bytes."""
+    """A packet's record: its position, the file header that is needed to read it, its capture time, and its bytes."""
 
     offset: int
     head: bytes
@@ -284,14 +284,14 @@ Item = Record | Damage
 
 
 class Rows:
-    """Rows of `SCHEMA` in the making, of one split.
+    """Builds the rows of `SCHEMA` for one split.
 
     Args:
-        split: it.
-        windows: those of long connections, each of which is a connection of its own in the rows.
+        split: the split.
+        windows: the windows of long connections; the rows treat each window as a separate connection.
 
     Attributes:
-        lost: how many packets are no TCP segments, by the reason; and how many are some.
+        lost: the number of packets that are not TCP segments, by reason, and of those that are.
         last: the time of the last packet, in nanoseconds.
     """
 
@@ -306,7 +306,7 @@ class Rows:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was added ever."""
+        """Whether nothing was ever added."""
         return not self._count
 
     def add_groups(self, groups: Iterable[Group], head: bytes) -> None:
@@ -318,11 +318,11 @@ class Rows:
                 self._add(key, PACKETS, first, last, head, offsets, packets)
 
     def _keys(self, key: bytes, place: int) -> list[tuple[bytes, int]]:
-        """Return the keys of what a packet belongs to, as `Windows.keys`."""
+        """Return the keys of a packet's connection or windows, see `Windows.keys`."""
         return self.windows.keys(self.split.capture, key, self.split.path, place)
 
     def _add_windows(self, group: Group, head: bytes) -> None:
-        """Add packets of a connection that is cut into windows."""
+        """Add packets of a connection that is divided into windows."""
         offsets = unpack(f"<{len(group.offsets) // 8}q", group.offsets)
         if (keys := self._keys(group.key, offsets[0])) == self._keys(group.key, offsets[-1]):
             for key, _ in keys:
@@ -342,7 +342,7 @@ class Rows:
             self._add(key, PACKETS, group.first, group.last, head, _packed(*places), b"".join(records))
 
     def add_items(self, items: Sequence[Item], kind: int = PACKETS) -> None:
-        """Add packets that were read one by one, or what is no packet; of `kind` VOID, take them back."""
+        """Add packets that were read one by one, or damage; with `kind` VOID, revoke packets."""
         groups: dict[tuple[tuple[bytes, int], bytes], list[tuple[Record, int]]] = {}
         for item, time in zip(items, self._times(items, kind), strict=True):
             if isinstance(item, Record):
@@ -358,7 +358,7 @@ class Rows:
             self._add(key, kind, min(times), max(times), head, _packed(*(record.offset for record in records)), data)
 
     def _times(self, items: Sequence[Item], kind: int) -> list[int]:
-        """Return the capture times of records; 0 for an item that is no record, or has no time."""
+        """Return the capture times of records; 0 for an item that is not a record or has no time."""
         times = [item.nanoseconds or 0 if isinstance(item, Record) else 0 for item in items]
         times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may say any
         there = [index for index, time in enumerate(times) if time]
@@ -374,7 +374,7 @@ class Rows:
         self._add(self._own, kind, 0, 0, b"", _packed(offset), b"", problem)
 
     def add_frames(self, part: Part) -> None:
-        """Add bytes of raw frames, or what a range of them begins with."""
+        """Add bytes of raw frames, or the entry of a range of raw frames."""
         key = b"frames %s %020d" % (self.split.path.encode(), part.range)
         kind, head = (FRAMES, b"") if part.entry is None else (ENTRY, encode(part.entry))
         self._add(key, kind, 0, 0, head, _packed(part.place), part.data)
@@ -404,7 +404,7 @@ class Rows:
         self._rows.append(row)
 
     def taken(self) -> Iterator[Any]:
-        """Yield the rows so far as a batch."""
+        """Yield a batch of the rows collected so far."""
         rows, self._rows = self._rows, []
         if rows:
             columns = zip(*rows, strict=True)
@@ -413,16 +413,16 @@ class Rows:
 
 
 def _packed(*places: int) -> bytes:
-    """Write places as the column `offsets` has them."""
+    """Serialise positions for the column `offsets`."""
     return pack(f"<{len(places)}q", *places)
 
 
 class Walk:
-    """The records of a capture from some place on.
+    """Reads the records of a capture from a position on.
 
     Args:
-        reader: at that place.
-        rows: takes what is no TCP segment.
+        reader: a reader at that position.
+        rows: receives packets that are not TCP segments.
     """
 
     def __init__(self, reader: Reader, rows: Rows) -> None:
@@ -437,11 +437,11 @@ class Walk:
 
     @property
     def place(self) -> int:
-        """Where the next record begins, behind damage that is being given out."""
+        """The position of the next record, after damage that is being yielded."""
         return int(self.reader.state[1])
 
     def step(self) -> list[Item]:
-        """Read the next record; returns it, unless it has no TCP segment, or there is none."""
+        """Read the next record; return it, or an empty list if it has no TCP segment or there is no record."""
         try:
             packet = next(self.reader)
         except StopIteration:
@@ -457,7 +457,7 @@ class Walk:
         return []
 
     def read_to(self, stop: int) -> Iterator[Any]:
-        """Read all records that begin before a place; yield batches."""
+        """Read all records that begin before a position; yield batches."""
         while not self.is_over and self.place < stop:
             if not self._read_window(stop):
                 self._read_steps(stop)
@@ -473,7 +473,7 @@ class Walk:
             self.rows.add_items(items)
 
     def _read_window(self, stop: int) -> bool:
-        """Read what is in memory at once; False if nothing can be read so."""
+        """Read the records in memory in bulk; return False if this is not possible."""
         reader = self.reader
         if not isinstance(reader, PcapReader) or reader.is_skipping:
             return False
@@ -493,7 +493,7 @@ class Walk:
 
 
 def _record(reader: Reader, packet: Packet, segment: Segment) -> Record:
-    """Return the record that was just read."""
+    """Return the record of the packet just read."""
     data, stop = reader.cursor.data, reader.cursor.pos
     if isinstance(reader, PcapReader):
         size = RECORD_HEADER + len(packet.data)
@@ -507,15 +507,15 @@ def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> It
     """Read a split.
 
     Args:
-        split: the range; all ranges of a file, but for its last one, have one size.
-        options: of the read; only raw frames depend on them.
-        windows: those of long connections.
+        split: the range; all ranges of a file except the last have the same size.
+        options: the options of the read; they only affect raw frames.
+        windows: the windows of long connections.
 
     Yields:
-        Record batches of `SCHEMA`: packets of a connection; VOID, packets that others give out and should not; DAMAGE,
-        bytes that are no packet; LOST, counts of packets that are no segments, by the reason, and of those that are;
-        BROKEN, where a file cannot be read further; FILE, that a file is no capture, and to be read as a whole; ENTRY
-        and FRAMES, what ranges of raw frames begin with, and their bytes.
+        Record batches of `SCHEMA`: packets of a connection; VOID, packets that other splits yield wrongly; DAMAGE,
+        bytes that are not a packet; LOST, counts of packets that are not segments, by reason, and of those that are;
+        BROKEN, the position from which a file cannot be read; FILE, a file that is not a capture and must be read as a
+        whole; ENTRY and FRAMES, the entries of ranges of raw frames, and their bytes.
 
     Raises:
         OSError: the file cannot be read.
@@ -528,7 +528,9 @@ def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> It
 
 
 def pieces_around(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
-    """Return the pieces of the capture that a file is one of, and the range in all of them; None if it is whole."""
+    """Return the pieces of the capture to which a file belongs, and the range in all of them; None if it is not a
+    piece.
+    """
     if not split.neighbour:
         return None
     if capture_kind(head_of(split.path, 4)) and capture_kind(head_of(split.neighbour, 4)):
@@ -563,7 +565,7 @@ def _scanned(file: Any, rows: Rows, options: Options) -> Iterator[Any]:
 
 
 def _whole(stream: BinaryIO, rows: Rows) -> Iterator[Any]:
-    """Read a compressed capture from its start to its end; what is none is left to who reads all formats."""
+    """Read a whole compressed capture; a file that is not a capture is left to the reader of all formats."""
     path = rows.split.path
     stream.seek(0)
     opened = unpacked(portions_of(stream), path)
@@ -618,11 +620,11 @@ def _blocks(blocks: Blocks, split: Split, rows: Rows) -> Iterator[Any]:
 
 
 class _Readable:
-    """Portions up to damage.
+    """Yields portions up to damage.
 
     Attributes:
-        error: the damage that has ended them.
-        raises: whether it is raised.
+        error: the damage that ended the portions.
+        raises: whether the error is raised.
     """
 
     def __init__(self, portions: Iterator[bytes]) -> None:
@@ -640,7 +642,7 @@ class _Readable:
 
 
 def _walk(head: bytes, kind: str, start: int, portions: Iterator[bytes], rows: Rows) -> Walk:
-    """Return a walk from a place on in what a compressed file contains."""
+    """Return a walk from a position on in the contents of a compressed file."""
     path = rows.split.path
     if start == 0:
         return Walk(CAPTURES[kind][1](portions, path, looks_ahead=True), rows)
@@ -658,7 +660,7 @@ def _skipped(portions: Iterator[bytes], count: int) -> Iterator[bytes]:
 
 
 def _taken(portions: Iterator[bytes], count: int) -> bytes:
-    """Return the first bytes of portions, so many if nothing is damaged."""
+    """Return the first `count` bytes of portions, or fewer before damage."""
     taken = b""
     with suppress(DumpError):
         while len(taken) < count and (portion := next(portions, b"")):
@@ -667,16 +669,16 @@ def _taken(portions: Iterator[bytes], count: int) -> bytes:
 
 
 def _moved(item: Item, count: int) -> Item:
-    """Return a record or damage so many bytes further behind."""
+    """Return a record or damage with its position increased by `count`."""
     if isinstance(item, Record):
         return item._replace(offset=item.offset + count)
     return replace(item, offset=item.offset + count)
 
 
 def _corrected(own: Walk, following: Walk, shift: int = 0) -> Iterator[Any]:
-    """Read on until the records of the next split are the same as those from here; give out where they differ.
+    """Read on until the records of the next split equal those read here; yield the differences.
 
-    `shift` is how far behind their positions here are those that the next split gives to its records.
+    `shift` is the difference between the positions of records in the next split and here.
     """
     true, wrong = list[Item](), list[Item]()
     while own.reader.state != following.reader.state and not (own.is_over and following.is_over):
@@ -693,7 +695,7 @@ def _corrected(own: Walk, following: Walk, shift: int = 0) -> Iterator[Any]:
 
 
 def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Reader:
-    """Return a reader at the first record from a place on."""
+    """Return a reader at the first record after a position."""
     if start == 0:
         return CAPTURES[kind][1](portions_from(stream, 0, stop), path, looks_ahead=True)
     stream.seek(0)
@@ -704,7 +706,7 @@ def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Re
 
 
 def _joined(portions: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield portions in larger ones, also those before damage."""
+    """Join portions to larger ones, including those before damage."""
     parts, size = list[bytes](), 0
     try:
         for portion in portions:

@@ -1,8 +1,8 @@
-"""Groups the packets of a stretch of a pcap file by connection, all at once with numpy; orders the pieces of a capture.
+"""Groups the packets in a part of a pcap file by connection, in bulk with numpy; orders the pieces of a capture.
 
-Reads records and link, IP and TCP headers; does not decode payloads. Where a record that a piece begins ends in the
-next piece, another record has to begin. Pieces in the middle of one long packet have no place of their own: they follow
-each other by their names, or by when they were written if that fits the other pieces better.
+Reads records and link, IP and TCP headers; does not decode payloads. Where a record from one piece ends in the next
+piece, another record must begin. Pieces inside one long packet cannot be placed this way: they are ordered by name, or
+by modification time if that suits the other pieces better.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Group(NamedTuple):
     """Packets of one connection, in the order of the file.
 
     Attributes:
-        key: the connection: the lesser of the keys of its two directions.
-        first, last: the earliest and the latest time, in nanoseconds; a single time out of line does not count.
-        offsets: where their records begin in the file, as 64-bit integers.
+        key: the connection: the smaller of the keys of its two directions.
+        first, last: the earliest and the latest time, in nanoseconds, without single outliers.
+        offsets: the positions of their records in the file, as 64-bit integers.
         packets: the records.
     """
 
@@ -52,12 +52,13 @@ def connection_key(key: bytes) -> bytes:
 
 
 def times_in_line(times: Any, before: int | None = None) -> Any:
-    """Replace times that go back, or jump and come back, so that a damaged one misplaces nothing: a file has its
-    packets in the order of time. The first and the last are those of their neighbours, for none confirms them.
+    """Replace times that decrease, or jump and return, so that a damaged time misplaces no packet: the packets of a
+    file are in order of time. The first and the last time are replaced by their neighbours', since nothing confirms
+    them.
 
     Args:
-        times: of records that follow each other, in nanoseconds.
-        before: that of the record before them, if it is known.
+        times: the times of consecutive records, in nanoseconds.
+        before: the time of the record before them, if known.
     """
     if before is not None:
         known = times_in_line(np.concatenate([[before], np.maximum(times, before)]))
@@ -69,19 +70,19 @@ def times_in_line(times: Any, before: int | None = None) -> Any:
 
 
 class Window:
-    """The records that a reader has in memory, as far as each is followed by another one and nothing is unusual.
+    """The records that a reader has in memory, up to the first one that is unusual or not followed by another one.
 
     Args:
-        reader: at a record.
-        stop: where in the file records are of no interest any more.
-        before: the time of the record before, in nanoseconds, if it is known.
+        reader: a reader at a record.
+        stop: the position in the file after which records are not needed.
+        before: the time of the previous record in nanoseconds, if known.
 
     Attributes:
-        count: how many records these are; 0 where a closer look is needed.
-        end: where they end in the reader's data.
-        seconds: the time of the last one.
-        last: that time in nanoseconds, unless it is out of line.
-        lost: how many packets are no TCP segments, by the reason.
+        count: the number of these records; 0 if the reader must read records one by one.
+        end: the position of their end in the reader's data.
+        seconds: the time of the last record.
+        last: that time in nanoseconds, unless it is an outlier.
+        lost: the number of packets that are not TCP segments, by reason.
     """
 
     def __init__(self, reader: PcapReader, stop: int, before: int | None = None) -> None:
@@ -100,14 +101,14 @@ class Window:
             self.seconds, self.last = int(self._seconds[self.count - 1]), int(self._times[self.count - 1])
         self._numbers = np.zeros(self.count, np.uint64)
         self._tcp = np.zeros(self.count, np.int64)
-        self._keys: dict[int, bytes] = {}  # of packets that are laid out otherwise
-        self._sizes: dict[int, int] = {}  # of addresses, by where TCP begins
+        self._keys: dict[int, bytes] = {}  # packets with another layout
+        self._sizes: dict[int, int] = {}  # positions of addresses, by the start of the TCP header
         for layout in layouts:
             self._take(layout)
         self._take_others()
 
     def _is_sane(self, places: Any, reader: PcapReader, time: int | None) -> bool:
-        """Whether all headers may be those of packets that follow each other, as the reader would have them."""
+        """Whether all headers are valid for consecutive packets, by the rules of the reader."""
         data = np.frombuffer(self._data, np.uint8)
         seconds, ticks, captured, length = (_uint32(data, places + 4 * index, reader.order) for index in range(4))
         before = reader.state[-1]
@@ -129,7 +130,7 @@ class Window:
         self._tcp[indices] = layout.tcp
 
     def _take_others(self) -> None:
-        """Take packets that are laid out otherwise."""
+        """Take packets with other layouts."""
         for index in np.flatnonzero(self._tcp == 0).tolist():
             data = self._data[int(self._places[index]) + RECORD_HEADER : int(self._ends[index])]
             segment = segment_of(Packet(None, self._link, data, int(self._lengths[index])))
@@ -172,10 +173,10 @@ def _uint32(data: Any, places: Any, order: str) -> Any:
 
 
 def _places(data: bytes, pos: int, length: Any) -> Any:
-    """Return where records begin in the data, as far as their headers are there."""
+    """Return the positions of records in the data whose headers are complete."""
     places, last = list[int](), len(data) - RECORD_HEADER
     add = places.append
-    with suppress(StructError):  # the end; to ask for it at each record takes longer than all else
+    with suppress(StructError):  # the end; checking for it at each record takes longer than everything else
         while True:
             (size,) = length(data, pos + 8)
             add(pos)
@@ -186,7 +187,7 @@ def _places(data: bytes, pos: int, length: Any) -> Any:
 
 
 def _are_plain(layout: Layout, link: int, data: Any, places: Any, lengths: Any) -> Any:
-    """Say which records have a layout, and headers that may be."""
+    """Return which records have a given layout and valid headers."""
     is_four = layout.first == IPV4_FIRST
     start = layout.ip if is_four else layout.ip - 40
     good = data[places + start] == layout.first
@@ -203,7 +204,9 @@ def _are_plain(layout: Layout, link: int, data: Any, places: Any, lengths: Any) 
 
 
 def _numbers(data: Any, keys: Any, size: int) -> Any:
-    """Mix keys to numbers, the same for either direction; they begin at these places, with addresses of this size."""
+    """Hash keys to numbers, equal for both directions; `keys` are their positions, and `size` is the size of an
+    address.
+    """
     one, other = (_end(data, keys + end * size, size, keys + 2 * size + 2 * end) for end in (0, 1))
     number = (one + other) * _PRIME ^ one * other
     return (number ^ number >> np.uint64(29)) | np.uint64(1)
@@ -217,12 +220,12 @@ def _end(data: Any, address: Any, size: int, port: Any) -> Any:
 
 
 class Loose(NamedTuple):
-    """A piece whose place is to be found.
+    """A piece whose position in the order is not known yet.
 
     Attributes:
-        number: its place by name.
-        changed: when it was written.
-        size: in bytes.
+        number: its position in the order of names.
+        changed: its modification time.
+        size: its size in bytes.
         head, tail: its first and last bytes, which may overlap.
     """
 
@@ -234,10 +237,10 @@ class Loose(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a piece ends: bytes that its last record has in the next one, or the part of a header that it has.
+    """The end of a piece: how many bytes of its last record are in the next piece, or the part of a header that it has.
 
-    `time` is the median of the times of its records in nanoseconds, if it has some; `odd` counts records that others do
-    not follow, or that hold no IP packet of their length.
+    `time` is the median time of its records in nanoseconds, if it has any; `odd` counts records that no other record
+    follows, or that contain no IP packet of their length.
     """
 
     missing: int
@@ -250,15 +253,15 @@ class Grammar:
     """The format of the records of a capture.
 
     Attributes:
-        least: bytes of a header.
-        start: where the first record of the file is.
+        least: the size of a header in bytes.
+        start: the position of the first record in the file.
     """
 
     least: int
     start: int
 
     def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
-        """Return the length of a record in bytes, and its time; None if none begins there."""
+        """Return the length of a record in bytes, and its time; None if no record begins there."""
         raise NotImplementedError
 
     def starts(self, data: bytes) -> Iterator[int]:
@@ -270,7 +273,7 @@ class Grammar:
         return True
 
     def end(self, data: bytes, place: int | None) -> End:
-        """Return the end of a piece, whose first record begins at a place if it is known."""
+        """Return the end of a piece; `place` is the position of its first record, if known."""
         times, size, odd = list[int](), len(data), 0
         places = self.starts(data)
         place = next(places, None) if place is None else place
@@ -288,7 +291,7 @@ class Grammar:
         return End(0, b"", _median(times), odd)
 
     def after(self, end: End, piece: Loose) -> End | None:
-        """Return where a piece ends that follows an end; None if it cannot follow there."""
+        """Return the end of a piece that follows a given end; None if the piece cannot follow it."""
         data, place = end.part + piece.head, end.missing
         size = len(end.part) + piece.size
         if place >= size:
@@ -304,7 +307,7 @@ class Records(Grammar):
 
     Args:
         head: the first bytes of the file.
-        earliest, latest: times that its packets may have, in nanoseconds.
+        earliest, latest: the range of valid times of packets, in nanoseconds.
     """
 
     least, start = RECORD_HEADER, FILE_HEADER
@@ -346,7 +349,7 @@ class Records(Grammar):
 
 
 class Sections(Grammar):
-    """Blocks of pcapng; arguments as of `Records`."""
+    """Blocks of pcapng; for the arguments see `Records`."""
 
     least, start = LEAST, 0
 
@@ -383,8 +386,9 @@ def _median(times: list[int]) -> int | None:
 
 
 def in_order(first: Loose, others: Sequence[Loose], grammar: Grammar) -> list[int]:
-    """Return the numbers of pieces in their order: the one with the header of the file, and the others; nothing if the
-    others have no records."""
+    """Return the numbers of pieces in order: the one with the file header, then the others; an empty list if the others
+    have no records.
+    """
     times = {piece.number: grammar.end(piece.head, None).time for piece in others}
     if all(time is None for time in times.values()):
         return []
@@ -396,7 +400,7 @@ def in_order(first: Loose, others: Sequence[Loose], grammar: Grammar) -> list[in
 
 
 def _breaks(first: Loose, order: Sequence[Loose], times: dict[int, int | None], grammar: Grammar) -> int:
-    """Count the positions at which a record does not continue the one before, or an earlier one."""
+    """Count the positions at which a piece continues neither the previous record nor an earlier one."""
     count, end = 0, grammar.end(first.head, grammar.start)
     for piece in order:
         following = grammar.after(end, piece)
@@ -407,7 +411,7 @@ def _breaks(first: Loose, order: Sequence[Loose], times: dict[int, int | None], 
 
 
 def _found(first: Loose, start: Sequence[Loose], times: dict[int, int | None], grammar: Grammar) -> list[Loose]:
-    """Put pieces in order by their records; those without one stay in the order in which they are given."""
+    """Sort pieces by their records; pieces without records stay in the given order."""
     left = sorted(start, key=lambda piece: (times[piece.number] is None, times[piece.number] or 0))
     order, end = list[Loose](), grammar.end(first.head, grammar.start)
     while left:
@@ -421,9 +425,9 @@ def _found(first: Loose, start: Sequence[Loose], times: dict[int, int | None], g
 def _following(
     end: End, left: Sequence[Loose], times: dict[int, int | None], grammar: Grammar
 ) -> tuple[Loose, End] | None:
-    """Return the piece that follows an end, and its end; None if damage hides which.
+    """Return the piece that follows an end, and its end; None if damage makes this impossible.
 
-    It is the earliest of those with a record of their own, or one whose only header is cut by its begin.
+    It is the earliest piece with a complete record header, or one whose only header began in the previous piece.
     """
     earliest = next((piece for piece in left if times[piece.number] is not None), None)
     near = [piece for piece in left if piece is earliest or times[piece.number] is None]

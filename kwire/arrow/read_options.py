@@ -1,6 +1,6 @@
-"""The options of a read, named like those of Spark's file sources; unknown options are refused.
+"""The options of a read, named like the options of Spark's file sources; unknown options are errors.
 
-Knows names and values; knows no files and no columns.
+Defines names and values; does not depend on files or columns.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class Options:
         apis: names of apis (`Metadata`) or messages (`MetadataResponse`) to read; empty: all.
         direction: `request` or `response`; `auto` is both.
         columns: the columns to read; empty: all.
-        metadata: whether there is a column `_metadata` with path, name, size and modification time of the file, as
-            Spark's own sources have it; `offset` is where a frame begins.
+        metadata: whether there is a column `_metadata` with path, name, size and modification time of the file, like
+            Spark's own sources; `offset` is the position of a frame.
         path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: file selection.
-        ignore_corrupt_files: whether files that cannot be read at all are left out; else they are rows of bytes with an
-            error, and what no file system gives ends the read.
+        ignore_corrupt_files: whether to skip files that cannot be read at all; otherwise they become rows of bytes with
+            an error, and an error of the file system ends the read.
         max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; opening a file counts
             as `open_cost_in_bytes`, less than in Spark's own readers. By default there are at least twice as many
             partitions as this machine has cores, if possible. Files are divided only to reach that number;
@@ -70,13 +70,14 @@ class Options:
             `kwire.spark.read_captures` divides both by bytes.
         max_records_per_batch, max_bytes_per_batch: limits of a record batch.
         max_frame_bytes: the largest valid size of a frame.
-        max_corrupt_bytes: the largest row of bytes outside frames.
+        max_corrupt_bytes: the largest number of bytes outside frames in a row.
         capture: of `kwire.spark.read_captures`: a regular expression whose first group, found in the path of a file,
-            names the capture of the file; by default its folder does.
+            names the capture of the file; by default, its folder names it.
         long_connections: of `kwire.spark.read_captures`: cut connections that have an eighth of a capture's bytes into
-            windows about as long as the byte ranges of tasks, so that one connection is decoded by many. To find where,
-            a job reads a megabyte of each byte range at once.
-        zookeeper: whether each packet of ZooKeeper connections is a row, as malformed (`NOT_KAFKA`); else a row a side.
+            windows about as long as the byte ranges of tasks, so that many tasks decode one connection. To find the
+            cuts, a job first reads a megabyte of each byte range.
+        zookeeper: whether each packet of ZooKeeper connections is a row, as malformed (`NOT_KAFKA`); otherwise, each
+            side of a connection is a row.
         profile, release: the specs, as for `kwire.codec`.
         pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
             requires `spark.sql.python.filterPushdown.enabled` for this.

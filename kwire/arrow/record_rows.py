@@ -1,7 +1,7 @@
-"""Explodes Produce requests, Fetch responses and logs into one row per record, beside the columns of their frame.
+"""Explodes Produce requests, Fetch responses and logs into one row per record, with the columns of its frame.
 
-A batch that cannot be read, or whose decompressed size exceeds the limit, becomes a row with its bytes and error. Knows
-columns; knows no Spark and no files.
+A batch that cannot be read, or whose decompressed size exceeds the limit, becomes a row with its bytes and error.
+Handles columns only; does not depend on Spark or files.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ class RecordReader:
             yield from self._set(index, place, some, not asked, found)
 
     def _set(self, index: int, place: Place, data: bytes, may_be_cut: bool, found: Found) -> Iterator[None]:
-        """Read the records of batches; brokers may truncate the last batch of a response, which is not a fault."""
+        """Read the records of a set of batches; brokers may truncate the last batch of a response, which is not a
+        fault.
+        """
         batches = parse_records(data, salvage=True)
         for batch in batches:
             if isinstance(batch, UndecodableRecords):
@@ -212,7 +214,7 @@ class Found:
 
 
 def records_in(codec: Codec) -> tuple[Step, ...]:
-    """Return the paths of records fields in a message; empty if it has none."""
+    """Return the paths of records fields in a message; an empty tuple if it has none."""
     return plan_of(codec, _is_records)
 
 
@@ -235,7 +237,7 @@ def _within(place: Place, value: Any) -> Place:
 
 
 def place_of(path: str | None) -> Place:
-    """Return the partition of a log, by the name of its folder.
+    """Return the partition of a log, derived from the name of its folder.
 
     >>> place_of("/data/orders-7/00000000000000000000.log")
     Place(topic='orders', topic_id=None, partition=7)
