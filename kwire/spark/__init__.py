@@ -49,11 +49,11 @@ __all__ = [
 def register(spark: Any) -> None:
     """Register the data source `format("kwire")` and the functions of SQL in a session.
 
-    The source is discovered by Spark where kwire is installed, as opposed to shipped with `--py-files`. The functions
-    are `kwire_decode`, `kwire_encode` and `kwire_header`, see `kwire.spark.functions.register_functions`.
+    Spark discovers the source itself where kwire is installed, but not where it is shipped with `--py-files`. The
+    functions are `kwire_decode`, `kwire_encode` and `kwire_header`, see `kwire.spark.functions.register_functions`.
 
     Args:
-        spark: the session, also of Spark Connect.
+        spark: the session, which may be of Spark Connect.
 
     Raises:
         MissingExtra: pyspark or pyarrow is not installed.

@@ -1,7 +1,7 @@
-"""Rotated captures as a stream: files are read as they arrive, and connections go on from file to file.
+"""Reads rotated captures as a stream: files are read as they arrive, and connections continue from file to file.
 
-A file is known by its size, its begin and its end, not by its name. Spark's state store has what is kept of each
-connection, so a checkpoint has it too.
+A file is identified by its size, its first and its last bytes, not by its name. Spark's state store contains the state
+of each connection, so a checkpoint contains it as well.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ Offset = dict[str, Any]
 def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> DataFrame:
     """Read captures as they arrive: the frames of `read_captures`, as a streaming DataFrame.
 
-    A connection goes on from file to file, also from batch to batch and after a restart. Files have to be whole when
-    they appear (`mv`, or `tcpdump -z`), unless the option `tailTimeout` says how long a whole file has not changed. A
-    file that is renamed is not read again. Packets may come late by a file: what TCP puts in order is in order.
+    A connection continues from file to file, from batch to batch, and after a restart. Files must be complete when they
+    appear (`mv`, or `tcpdump -z`), unless the option `tailTimeout` is set: a file is complete once it has not changed
+    for this time. A renamed file is not read again. Packets may arrive one file late.
 
     Args:
         spark: the session.
         paths: files, folders and globs, also as URIs; globs may match nothing yet.
-        options: as of `read_captures`; `maxFilesPerTrigger` and `maxBytesPerTrigger` limit a batch. A connection that
-            has no packets for `maxFileAge` (7 days) is over; what waits for more of it is given out then.
+        options: see `read_captures`; `maxFilesPerTrigger` and `maxBytesPerTrigger` limit a batch. A connection without
+            packets for `maxFileAge` (7 days) ends; its incomplete data is returned then.
 
     Returns:
         A streaming DataFrame with the columns of `read_captures`.
 
     Raises:
-        BadOption: an option is not known, or does not take such a value.
+        BadOption: an option is unknown or has an invalid value.
 
     Example:
         >>> stream_captures(spark, "/captures", tailTimeout="60s").writeStream.format("parquet")  # doctest: +SKIP
@@ -74,7 +74,7 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
 
 
 def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], state: Any) -> Iterator[Any]:
-    """Decode what a batch has of a connection; yields record batches, as bytes in a pandas.DataFrame."""
+    """Decode the packets of a connection in a batch; yield record batches as bytes in a pandas.DataFrame."""
     reading = reading_of(options, None)
     decoder = ConnectionDecoder(reading)
     capture, connection = key[0], bytes(key[1])
@@ -100,7 +100,7 @@ def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], st
 
 
 class ArrivingPackets(DataSource):  # type: ignore[misc]
-    """The packets of captures that arrive, as `kwire.arrow.packet_scan` gives them."""
+    """Data source of the packets of arriving captures, as rows of `kwire.arrow.packet_scan`."""
 
     @classmethod
     def name(cls) -> str:
@@ -112,15 +112,15 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
         return to_spark(SCHEMA)
 
     def streamReader(self, schema: Any) -> ArrivalReader:  # noqa: N802
-        """Return what reads them."""
+        """Return the reader of the packets."""
         return ArrivalReader(options_of(self.options), paths_of(self.options))
 
 
 class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
-    """Reads the packets of files, each file once. An offset has all files so far: path and size by identity.
+    """Reads the packets of files, each file once. An offset contains all files so far: path and size by identity.
 
     Args:
-        options: of the reading.
+        options: the options of the read.
         paths: files, folders and globs.
     """
 
@@ -134,7 +134,7 @@ class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
         return {"version": VERSION, "files": {}}
 
     def latestOffset(self, start: Offset, limit: Any = None) -> Offset:  # noqa: N802
-        """Return the files that are there now, besides those of the start; within the limits of a batch.
+        """Return an offset with the new files in addition to those of the start, within the limits of a batch.
 
         Raises:
             LostData: a file has grown since it was read, unless the option `failOnDataLoss` allows reading it again.
@@ -163,7 +163,7 @@ class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
         return timeout is None or time.time() - file.changed / 1e9 >= timeout
 
     def _check(self, file: File, before: Mapping[str, Any]) -> None:
-        """Raise LostData if a file was read before it was whole."""
+        """Raise LostData if a file was read before it was complete."""
         for identity, (path, size) in before.items():
             if path != file.path or size >= file.size or not self.options.fail_on_data_loss:
                 continue
@@ -172,10 +172,10 @@ class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
                 raise LostData(path, size, problem)
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """Divide the files between two offsets into byte ranges; one that was renamed is found by its identity.
+        """Divide the files between two offsets into byte ranges; a renamed file is found by its identity.
 
         Raises:
-            LostData: a file is gone, unless the option `failOnDataLoss` allows it.
+            LostData: a file no longer exists, unless the option `failOnDataLoss` allows it.
         """
         options, there = self.options, self._there()
         splits: list[Split] = []

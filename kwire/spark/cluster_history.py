@@ -1,9 +1,10 @@
-"""The history of clusters from captures, as DataFrames: states of partitions, brokers, offline replicas and more.
+"""Computes the history of clusters from captures as DataFrames: states of partitions, brokers, offline replicas and
+more.
 
     spark.read.format("kwire").options(**cluster.OPTIONS).load("captures/")
 
-reads only the messages that are needed. `kwire.cluster` has the logic; here rows are sorted, and each cluster is
-processed in one task, in parallel with the others.
+reads only the messages that are needed. `kwire.cluster` has the logic. This module sorts the rows, and processes each
+cluster in one task, in parallel with the others.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ FOLDER = r"/?[^/]*$"  # a file name, with the slash before it
 
 
 class History(NamedTuple):
-    """The history of clusters; every table has the column `cluster` besides those of `kwire.cluster`.
+    """The history of clusters; every table has the column `cluster` in addition to the columns of `kwire.cluster`.
 
     Attributes:
         all: all tables in one DataFrame, computed once and cached: `all.unpersist()` frees it.
@@ -62,8 +63,8 @@ class History(NamedTuple):
         isr_shrinks: when replicas left the ISR.
         reassignments: reassignments of replicas (KIP-455), as intervals of time.
         metrics: KIP-112's `OfflineReplicaCount` and `OfflineLogDirectoryCount` of each broker, as intervals of time.
-        conflicts: contradictions between a source and one with more authority at the same epochs.
-        sources: the messages that the tables are derived from; `note` names what cannot be derived from them.
+        conflicts: contradictions between two sources of different authority at the same epochs.
+        sources: the messages that the tables are derived from; `note` describes what cannot be derived from them.
     """
 
     all: DataFrame
@@ -106,7 +107,7 @@ def history(
 
 
 def _with_packets(frames: DataFrame) -> DataFrame:
-    """Put packets of ZooKeeper into the column `message`, where a reading has them as malformed frames."""
+    """Move packets of ZooKeeper, which are read as malformed frames, to the column `message`."""
     if not {"_error", "_corrupt_record"} <= set(frames.columns):
         return frames
     is_packet = sql.col("_error.code").eqNullSafe(NotKafka.code) & sql.col("_error.reason").contains(ZOOKEEPER)
@@ -114,11 +115,12 @@ def _with_packets(frames: DataFrame) -> DataFrame:
 
 
 class ConsumerGroups(NamedTuple):
-    """The consumer groups of clusters; tables have the column `cluster` besides those of `kwire.arrow.consumer_groups`.
+    """The consumer groups of clusters; tables have the column `cluster` in addition to the columns of
+    `kwire.arrow.consumer_groups`.
 
     Attributes:
         all: both tables in one DataFrame, computed once and cached: `all.unpersist()` frees it.
-        members: who had which partitions, as intervals of time: racks, lag, what was read across racks (KIP-881).
+        members: which member had which partitions, as intervals of time: racks, lag, reads across racks (KIP-881).
         partitions: owners and committed offsets of partitions, at the end.
     """
 
@@ -133,10 +135,10 @@ def consumer_groups(
     """Compute the consumer groups of clusters.
 
     Args:
-        frames: frames from the data source with `GROUP_OPTIONS`; otherwise as of `history`.
-        cluster, profile, release: as of `history`.
+        frames: frames from the data source with `GROUP_OPTIONS`; otherwise see `history`.
+        cluster, profile, release: see `history`.
 
-    Returns, raises: as `history`.
+    Returns, raises: see `history`.
 
     Example:
         >>> frames = spark.read.format("kwire").options(**GROUP_OPTIONS).load("captures/")  # doctest: +SKIP
@@ -154,7 +156,7 @@ def consumer_groups(
 def _tables(
     frames: DataFrame, cluster: Column | None, compute: Callable[[Iterator[Any]], Iterator[Any]], union: Any
 ) -> list[DataFrame]:
-    """Return all rows of a computation by cluster, and each of its tables."""
+    """Run a computation for each cluster; return all rows, then the rows of each table."""
     _check(frames)
     named = name_of(cluster)
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at the same time, requests come first
@@ -165,7 +167,7 @@ def _tables(
 
 
 def name_of(cluster: Column | None) -> Column:
-    """Return the expression that names the cluster of a frame: that of its folder, unless another one is given."""
+    """Return the expression for the cluster of a frame: by default, the folder of its file."""
     return sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
 
 
@@ -191,7 +193,7 @@ def _check(frames: DataFrame) -> None:
 _HINT = "read with .options(**kwire.spark.cluster.OPTIONS)"
 
 
-MOST_STEPS = 2000  # per line; changes between two steps are drawn at the second one
+MOST_STEPS = 2000  # steps per line; a change between two steps is drawn at the second one
 NOBODY, UNKNOWN = "no leader", "rack not known"
 NO_CAUSE = "cause not known"
 CAUSES = {"log directory": "#c0392b", "broker": "#e6a23c", NO_CAUSE: "#909399"}
@@ -210,11 +212,11 @@ def draw(history: History, folder: str) -> list[str]:
     """Draw the history of each cluster as `CLUSTER.png`.
 
     Args:
-        history: of the clusters.
+        history: the history of the clusters.
         folder: the local output folder.
 
     Returns:
-        The files, in order.
+        The paths of the files, in order.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -275,7 +277,7 @@ def _lines(turns: DataFrame) -> dict[str, list[Line]]:
 
 
 def _line(name: str, turns: Iterable[tuple[int, int]]) -> Line:
-    """Sum up changes, with times in microseconds since 1970."""
+    """Return a line as the cumulative sum of changes, with times in microseconds since 1970."""
     times, counts, count = [], [], 0
     for at, change in turns:
         count += change
@@ -299,7 +301,7 @@ def _draw(pyplot: Any, cluster: str, offline: list[Line], leaders: list[Line], f
 
 
 def _panel(axes: Any, title: str, lines: list[tuple[Line, str]], first: datetime, last: datetime) -> None:
-    """Draw areas on top of each other, the first line's at the bottom; the upper edge is the sum."""
+    """Draw stacked areas, the first line's at the bottom; the upper edge is the sum."""
     times = sorted({first, last, *(time for line, _ in lines for time in line.times)})
     below = [0] * len(times)
     for line, colour in lines:
@@ -322,7 +324,7 @@ def _panel(axes: Any, title: str, lines: list[tuple[Line, str]], first: datetime
 
 
 def counts_at(line: Line, times: Iterable[datetime]) -> list[int]:
-    """Return the counts of a line at times, 0 before its first one.
+    """Return the counts of a line at the given times; 0 before the line's first time.
 
     >>> moments = [datetime(2026, 11, day) for day in (1, 2, 3, 4)]
     >>> counts_at(Line("a", moments[1::2], [5, 2]), moments)
@@ -333,7 +335,7 @@ def counts_at(line: Line, times: Iterable[datetime]) -> list[int]:
 
 
 def _file_name(cluster: str, taken: list[str]) -> str:
-    """Return an unused file name for a cluster, of valid characters."""
+    """Return an unused file name for a cluster, with valid characters only."""
     plain = re.sub(r"[^\w.-]+", "_", cluster.rstrip("/").rpartition("/")[2]).strip("._")[:100] or "cluster"
     names = {Path(file).stem for file in taken}
     return next(name for name in _numbered(plain) if name not in names)

@@ -94,7 +94,7 @@ def to_arrow(type_: Any, name: str = "") -> Any:
 
 
 def schema_to_arrow(type_: Any) -> Any:
-    """Return the `pyarrow.Schema` of a Spark schema; raises as `to_arrow`."""
+    """Return the `pyarrow.Schema` of a Spark schema; raises the exceptions of `to_arrow`."""
     return pa.schema(list(to_arrow(type_)))
 
 
@@ -104,11 +104,11 @@ def _checked(nullable: bool, type_: Any, name: str) -> Any:
     return to_arrow(type_, name)
 
 
-PATHS = "path", "paths"  # Spark passes one path as the first, several as JSON in the second
-# Of a table that was made with CREATE TABLE, Spark passes these as well, and each option a second time.
+PATHS = "path", "paths"  # Spark passes a single path in the first option, several as JSON in the second
+# For a table created with CREATE TABLE, Spark passes these as well, and each option a second time.
 OF_TABLE = "provider"
 OF_TABLES = OF_TABLE, "collation", "comment", "external", "is_managed_location", "location", "owner"
-# When such a table is read, Spark has lost its options; the schema that it keeps in its catalog has them as metadata.
+# When such a table is read, Spark no longer has its options; the schema in Spark's catalog contains them as metadata.
 KEPT = "kwire.options"
 SECOND = "option."
 NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
@@ -116,9 +116,9 @@ NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """Let Spark's error contain kwire's error and no traceback of this package, 11 lines for an unknown option.
+    """Make Spark's error contain kwire's error without a traceback of this package: 11 lines for an unknown option.
 
-    The process of PySpark that this runs in prints no traceback where this variable is set, and ends after an error.
+    The PySpark process that runs this prints no traceback if this variable is set, and ends after an error.
     """
     try:
         yield
@@ -138,7 +138,7 @@ class KwireSource(DataSource):  # type: ignore[misc]
         return "kwire"
 
     def schema(self) -> Any:
-        """Return the columns for the options, and those that folders such as `dt=2026-11-01` are named by, as text."""
+        """Return the columns for the options, and the text columns of partition folders such as `dt=2026-11-01`."""
         with in_one_line():
             return self._schema()
 
@@ -203,12 +203,12 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
         reading_of(options, self.columns)  # raises now for contradictory options
 
     def partitions(self) -> list[InputPartition]:
-        """Distribute the files to tasks; files that are added later are not read."""
+        """Distribute the files to tasks; files added later are not read."""
         with in_one_line():
             return [Part(units) for units in reading_of(self.options, self.columns).divide(self.paths)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches. Without partitions, Spark passes one of its own."""
+        """Yield record batches. Without partitions, Spark passes its own partition object."""
         if not isinstance(partition, Part):
             return
         reading = reading_of(self.options, self.columns)
@@ -225,7 +225,7 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
                 yield self._with_folders(batch, values)
 
     def _with_folders(self, batch: Any, values: Mapping[str, str | None]) -> Any:
-        """Return a batch with the columns of the folders that its file is in."""
+        """Return a batch with the columns of its file's partition folders."""
         columns = [
             pa.repeat(pa.scalar(values.get(field.name), field.type), len(batch))
             if field.name in self.folders
@@ -236,8 +236,9 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
 
 
 class PushingReader(KwireReader):
-    """A reader that does not decode frames of apis and directions that a query filters out. It is a separate class,
-    because Spark rejects readers with this method while its setting is off."""
+    """A reader that skips frames whose api or direction a query excludes. It is a separate class, because Spark rejects
+    readers with this method while its setting is off.
+    """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Use the filters to read less; Spark still has to apply all of them."""
@@ -261,10 +262,10 @@ def narrowed(options: Options, one: Filter) -> Options:
 
 
 class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Reads growing captures, a thin layer over `kwire.arrow.growing_files`.
+    """Reads growing captures; a thin layer over `kwire.arrow.growing_files`.
 
-    One process determines how far files can be read while the query runs; others read. Offsets contain the whole state
-    for a restart. Needs PySpark 4.2, which passes the start of a batch.
+    One process determines how far files can be read while the query runs; other processes read. Offsets contain the
+    whole state for a restart. Needs PySpark 4.2, which passes the start of a batch.
 
     Args:
         options: the options of the read.
@@ -328,17 +329,17 @@ def reading_of(options: Options, schema: Any) -> Reading:
 
 
 def options_of(options: Mapping[str, Any]) -> Options:
-    """Return the options, without the paths and what Spark adds for tables."""
+    """Return the options, without the paths and without options that Spark adds for tables."""
     return Options.parse({name: value for name, value in _given(options).items() if name not in PATHS})
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the user gave, without those that Spark adds for tables."""
+    """Return the options given by the user, without options that Spark adds for tables."""
     return {name: value for name, value in options.items() if name not in OF_TABLES and not name.startswith(SECOND)}
 
 
 def folder_values(path: str) -> dict[str, str | None]:
-    """Return the partition columns that the folders of a file name, as in Hive.
+    """Return the partition columns and values in the folder names of a file, as in Hive.
 
     >>> folder_values("lake/dt=2026-11-01/tap=a%20b/1.pcap")
     {'dt': '2026-11-01', 'tap': 'a b'}
@@ -348,9 +349,10 @@ def folder_values(path: str) -> dict[str, str | None]:
 
 
 def folder_columns(paths: Sequence[str], options: Options) -> list[str]:
-    """Return the names in folders below the paths, as in Spark's own sources; none with `recursiveFileLookup`.
+    """Return the column names of folders below the paths, as Spark's own sources do; an empty list with
+    `recursiveFileLookup`.
 
-    The first folder of each level decides: the driver lists no others for it.
+    The first folder of each level decides: the driver lists no other folders.
     """
     if options.recursive_file_lookup:
         return []
@@ -377,7 +379,7 @@ def paths_of(options: Mapping[str, Any]) -> list[str]:
 
 
 PACKETS, REGIONS = "kwire_packets", "kwire_regions"
-WINDOWS = "kwire.windows"  # an option of the first: what is made of the second
+WINDOWS = "kwire.windows"  # an option of a table, and its conversion from text
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 
 
@@ -386,24 +388,25 @@ def read_captures(
 ) -> DataFrame:
     """Read captures of any size: rotated, damaged, of several sniffers.
 
-    Files of one capture are read as one: a connection goes on from file to file, in the order of time, whatever their
-    names are; packets that two of them have are taken once. Files that are no captures are read as
-    `format("kwire")` reads them, each in one task.
+    Files of one capture are read as one: a connection continues from file to file in order of time, whatever the names
+    of the files; packets that two files contain are used once. Files that are not captures are read like
+    `format("kwire")`, each in one task.
 
     Args:
-        spark: the session, of Spark Connect too.
+        spark: the session, which may be of Spark Connect.
         paths: files, folders and globs, also as URIs.
-        partitions: into how many partitions connections are shuffled; `spark.sql.shuffle.partitions` unless given.
-        options: of the data source, by the same names or as Python writes them. `capture` is a regular expression whose
-            first group, found in the path of a file, names its capture; the folder of the file does unless given.
-            `long_connections` has several tasks decode one connection: see `kwire.arrow.read_options.Options`.
+        partitions: the number of partitions for the shuffle of connections; by default `spark.sql.shuffle.partitions`.
+        options: options of the data source, by the same names or in snake case. `capture` is a regular expression whose
+            first group, found in the path of a file, names its capture; by default the folder of the file. With
+            `long_connections`, several tasks decode one connection: see `kwire.arrow.read_options.Options`.
 
     Returns:
         A DataFrame with the columns of `format("kwire")` and `capture`. `path` is the file in which a frame ends.
-        Nothing is read before it is asked for, but with `long_connections` a megabyte of each byte range.
+        Reading is lazy, except that `long_connections` reads a megabyte of each byte range at once.
 
     Raises:
-        BadOption: an option is not known or does not take such a value; once it is read, that there is no such path.
+        BadOption: an option is unknown or has an invalid value; when the DataFrame is read, also for a path that does
+            not exist.
 
     Example:
         >>> frames = read_captures(spark, "s3a://taps/2026-11-*/", capture=r"/(tap\\d+)-")  # doctest: +SKIP
@@ -415,7 +418,7 @@ def read_captures(
 
 
 def windows_in(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> Windows:
-    """Return the windows of long connections, with the option of that name; arguments as of `read_captures`."""
+    """Return the windows of long connections if `long_connections` is set; for the arguments see `read_captures`."""
     options = Options.parse(given)
     if not options.long_connections:
         return WHOLE
@@ -428,7 +431,7 @@ def windows_in(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> Wi
 def packets_of(
     spark: Any, paths: Sequence[str], given: Mapping[str, Any], windows: Windows, partitions: int | None = None
 ) -> DataFrame:
-    """Return the packets of captures, those of a connection behind each other; arguments as of `read_captures`."""
+    """Return the packets of captures, adjacent for each connection; for the arguments see `read_captures`."""
     spark.dataSource.register(PacketSource)
     options = {**given, WINDOWS: windows.dump()} if windows else given
     packets = spark.read.format(PACKETS).options(**options).load(list(paths))
@@ -438,7 +441,7 @@ def packets_of(
 
 
 def frames_of(packets: DataFrame, options: Options, windows: Windows) -> DataFrame:
-    """Return the frames of packets that `packets_of` has given, with these windows."""
+    """Return the frames of packets from `packets_of`, with the given windows."""
     schema = ConnectionDecoder(Reading(options)).schema
 
     def decode(batches: Iterator[Any]) -> Iterator[Any]:
@@ -448,7 +451,7 @@ def frames_of(packets: DataFrame, options: Options, windows: Windows) -> DataFra
 
 
 def text_of(value: Any) -> str:
-    """Return an option as Spark takes it."""
+    """Return the value of an option as text for Spark."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
@@ -461,7 +464,7 @@ class Ranges(InputPartition):  # type: ignore[misc]
 
 
 class PacketSource(DataSource):  # type: ignore[misc]
-    """The packets of captures by connection, as `kwire.arrow.packet_scan` gives them."""
+    """Data source of the packets of captures by connection, as rows of `kwire.arrow.packet_scan`."""
 
     @classmethod
     def name(cls) -> str:
@@ -483,9 +486,9 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
     """Reads packets.
 
     Args:
-        options: of the reading.
+        options: the options of the read.
         paths: files, folders and globs.
-        windows: those of long connections.
+        windows: the windows of long connections.
     """
 
     def __init__(self, options: Options, paths: Sequence[str], windows: Windows = WHOLE) -> None:
@@ -494,7 +497,7 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
         self.windows: Windows = windows
 
     def partitions(self) -> list[InputPartition]:
-        """Divide files into byte ranges, by nothing but their names and sizes."""
+        """Divide files into byte ranges, based only on their names and sizes."""
         files = [file for file in find_files(self.paths, self.options) if file.size]
         most, cost = share_of(files, self.options), self.options.open_cost_in_bytes
         pattern, near = self.options.capture, neighbours([file.path for file in files])
@@ -502,14 +505,14 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
         return [Ranges(some) for some in packed(splits, most, cost)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches. Where there is nothing to divide, Spark asks for one part of its own."""
+        """Yield record batches. Without partitions, Spark passes its own partition object."""
         if isinstance(partition, Ranges):
             for split in partition.splits:
                 yield from scan(split, self.options, self.windows)
 
 
 class RegionSource(PacketSource):
-    """Places at which connections are at rest, as `kwire.arrow.connection_decoder` finds them."""
+    """Data source of positions at which connections are at rest, found by `kwire.arrow.connection_decoder`."""
 
     @classmethod
     def name(cls) -> str:
@@ -526,7 +529,7 @@ class RegionSource(PacketSource):
 
 
 class RegionReader(PacketReader):
-    """Reads places at which connections are at rest."""
+    """Finds positions at which connections are at rest."""
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield rows."""
@@ -537,8 +540,8 @@ class RegionReader(PacketReader):
 
 
 def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[Split]:
-    """Divide a file into byte ranges of at most so many bytes. Of a compressed one, the first range is the whole file
-    unless it has blocks.
+    """Divide a file into byte ranges of at most `most` bytes. For a compressed file without blocks, the first range is
+    the whole file.
 
     >>> [split[1:4] for split in splits_of(File("/in/tap1-7.pcap", 100, 0), 60, "(tap[0-9]+)-")]
     [(0, 60, 'tap1'), (60, 100, 'tap1')]
@@ -548,7 +551,7 @@ def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[
 
 
 def capture_of(path: str, pattern: str) -> str:
-    """Return the capture that a file is a part of; raises BadOption if the pattern does not name one."""
+    """Return the name of the capture to which a file belongs; raises BadOption if the pattern does not name one."""
     if not pattern:
         return path.rpartition("/")[0]
     match = re.search(pattern, path)

@@ -1,4 +1,4 @@
-"""Column functions for any query: bytes to structs and back, and records of frames as rows."""
+"""Column functions for any query: convert bytes to structs and back, and records of frames to rows."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def from_kwire(
         api: the message, `MetadataResponse`; or its api, `Metadata`, with a direction.
         direction: `request` or `response`.
         version: a number, a column or its name; None if the cells contain it.
-        options: `mode`: PERMISSIVE (null for what cannot be decoded) or FAILFAST; `includeErrors`: add the fields
-            `_corrupt_record` and `_error`; `framed`: cells include size and header, as in the column `message` with
-            body=raw; `profile`, `release`: the specs.
+        options: `mode`: PERMISSIVE (null for a cell that cannot be decoded) or FAILFAST; `includeErrors`: add the
+            fields `_corrupt_record` and `_error`; `framed`: cells include size and header, as in the column `message`
+            with body=raw; `profile`, `release`: the specs.
         fields: names of the fields to decode, with dots for fields of structs. None: all.
 
     Returns:
-        A column of structs with the fields of all versions, null where a version has none; null for null, and for a
-        record of another type in the same topic.
+        A column of structs with the fields of all versions, null for fields that a version does not have; null for
+        null, and for a record of another type in the same topic.
 
     Raises:
         UnknownMessage: there is no such message or field.
@@ -107,7 +107,7 @@ def to_kwire(
         A binary column of bodies, without size and header; null for null.
 
     Raises:
-        As `from_kwire`.
+        See `from_kwire`.
     """
     cells = _cells(api, direction, {"mode": "FAILFAST", **(options or {})}, None)
     _writer(cells)
@@ -151,11 +151,11 @@ def schema_of_kwire(api: str, direction: str | None = None, options: Mapping[str
 
 
 def register_functions(spark: Any) -> None:
-    """Register `kwire_decode`, `kwire_encode` and `kwire_header` for SQL; `kwire.spark.register` does it.
+    """Register `kwire_decode`, `kwire_encode` and `kwire_header` for SQL; called by `kwire.spark.register`.
 
-    All arguments may be columns. `kwire_decode(data, api[, version[, framed]])` returns JSON text, null for what cannot
-    be decoded; `kwire_encode(json, api, version)` bodies; `kwire_header(frame[, direction])` the struct of
-    `kwire_header`. See `from_kwire` for what the arguments mean.
+    All arguments may be columns. `kwire_decode(data, api[, version[, framed]])` returns JSON text, null for a cell that
+    cannot be decoded; `kwire_encode(json, api, version)` returns bodies; `kwire_header(frame[, direction])` returns the
+    struct of `kwire_header`. For the arguments see `from_kwire`.
     """
     spark.udf.register("kwire_decode", _decoded, "string")
     spark.udf.register("kwire_encode", _encoded, "binary")

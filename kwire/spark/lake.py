@@ -1,8 +1,9 @@
-"""A lake of Parquet tables that grows run by run: a run appears as a whole, and no file of a capture is written twice.
+"""A lake of Parquet tables that grows run by run: each run appears atomically, and no file of a capture is written
+twice.
 
-Spark writes a run beside the tables, in a folder that no reader lists. A decision is written once all is there; then
-folders are moved to their places. A job that finds a decision moves what is left, and drops what has none. So a lake is
-the same after a job that was killed and another run as after one.
+Spark writes a run beside the tables, in a folder that no reader lists. When the run is complete, a decision is written;
+then its folders are moved to the tables. A job that finds a decision moves the remaining folders, and deletes runs
+without a decision. So after a killed job and another run, a lake is the same as after a single run.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from ..input.files import open_file, store_of
 from .session import JobFailed
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
-SAMPLE = 64 << 10  # bytes at a file's begin and end that identify it, with its size
-HEAD = 256  # bytes at its begin that stay where it grows: the file header, and the time of the first packet
-FEW = 64  # files that the driver looks at itself, or one task
+SAMPLE = 64 << 10  # bytes at the start and end of a file that identify it, with its size
+HEAD = 256  # first bytes that stay the same when a file grows: the file header, and the time of the first packet
+FEW = 64  # files that the driver, or one task, examines
 _FILES = pa.schema([("path", pa.string()), ("size", pa.int64())])
 _SOURCES = pa.schema([*_FILES, ("head", pa.string()), ("identity", pa.string())])
 
@@ -46,7 +47,9 @@ class GrownFiles(KwireError):
 
 
 class Source(NamedTuple):
-    """A file of a capture: its path and size, the hash of its first bytes, and that of its size, begin and end."""
+    """A file of a capture: its path and size, the hash of its first bytes, and the hash of its size, first and last
+    bytes.
+    """
 
     path: str
     size: int
@@ -55,10 +58,10 @@ class Source(NamedTuple):
 
 
 def sources_of(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> list[Source]:
-    """Return the files that paths match, but for empty ones; over Spark Connect, those that the server sees.
+    """Return the non-empty files that paths match; over Spark Connect, the files on the server.
 
     Raises:
-        BadOption: as `kwire.arrow.input_splits.find_files`.
+        BadOption: see `kwire.arrow.input_splits.find_files`.
     """
     wanted, options = list(paths), dict(given)
 
@@ -87,7 +90,7 @@ def _identified(batches: Any) -> Iterator[Any]:
 
 
 def source_of(path: str, size: int) -> Source:
-    """Identify a file by its size, its begin and its end; its name may change."""
+    """Identify a file by its size, first and last bytes; its name may change."""
     with open_file(path, SAMPLE) as stream:
         head = stream.read(min(SAMPLE, size))
         stream.seek(max(0, size - SAMPLE))
@@ -119,7 +122,7 @@ class Lake:
         return {source.identity: source for run in runs for source in (Source(**one) for one in run["files"])}
 
     def new(self, sources: Sequence[Source]) -> list[Source]:
-        """Return the files that were not written yet, each content once.
+        """Return the files that were not written yet, without duplicates.
 
         Raises:
             GrownFiles: a file was written when it was shorter.
@@ -135,14 +138,14 @@ class Lake:
     def stage(self, sources: Sequence[Source], *, overwrite: bool = False) -> tuple[str, str]:
         """Return the name of a run over these files, and the folder in the lake under which Spark writes its tables.
 
-        A run that replaces others has another name than they have.
+        A run that replaces other runs has a new name.
         """
         names = "".join(sorted(source.identity for source in sources)) + (token_hex(8) if overwrite else "")
-        run = "r" + sha256(names.encode()).hexdigest()[:12]  # a letter in front: readers would take digits for a number
+        run = "r" + sha256(names.encode()).hexdigest()[:12]  # "r", because readers would parse digits as a number
         return run, f"{STAGING}/{run}-{token_hex(4)}"
 
     def commit(self, run: str, staged: str, sources: Sequence[Source], *, overwrite: bool = False) -> None:
-        """Make a run visible whose tables are all there; raises JobFailed if none is."""
+        """Make a run visible whose tables are complete; raises JobFailed if it has no tables."""
         files = [source._replace(path=without_password(source.path))._asdict() for source in sources]
         tables = [name for name, is_folder in self._within(staged) if is_folder]
         if not tables:
@@ -152,7 +155,7 @@ class Lake:
         self._carry_out(staged, decision)
 
     def recover(self) -> None:
-        """Complete what a killed job has decided, and drop what it has not."""
+        """Complete a killed job if its decision was written; otherwise delete its run."""
         for name, _ in self._within(STAGING):
             staged = f"{STAGING}/{name}"
             decision = self._read(f"{staged}/{DECISION}")
@@ -183,7 +186,7 @@ class Lake:
         return f"{self._root}/{name}" if name else self._root
 
     def _read(self, name: str) -> bytes:
-        """Return the contents of a file; nothing if there is no such file."""
+        """Return the contents of a file; empty bytes if there is no such file."""
         if self._store.get_file_info(self._at(name)).type != FileType.File:
             return b""
         with self._store.open_input_stream(self._at(name)) as stream:
@@ -191,7 +194,7 @@ class Lake:
         return data
 
     def _write(self, name: str, data: bytes) -> None:
-        """Write a file that is there as a whole or not at all."""
+        """Write a file atomically."""
         path, part = self._at(name), self._at(f"{STAGING}/{token_hex(8)}.part")
         for one in (path, part):
             self._store.create_dir(one.rpartition("/")[0], recursive=True)
@@ -200,7 +203,7 @@ class Lake:
         self._store.move(part, path)
 
     def _move(self, source: str, target: str) -> None:
-        """Move a folder; file by file where a store has no folders."""
+        """Move a folder; file by file if a store has no folders."""
         start, stop = self._at(source), self._at(target)
         infos = self._store.get_file_info(FileSelector(start, recursive=True, allow_not_found=True))
         for info in infos:
@@ -220,5 +223,5 @@ class Lake:
 
 
 def _shown(source: Source) -> tuple[str, str]:
-    """Return the key by which a manifest finds a file that has grown."""
+    """Return the key by which a manifest finds a file that has grown since."""
     return without_password(source.path), source.head

@@ -32,7 +32,8 @@ from .session import JobFailed
 
 FRAMES = "frames"
 DATE = "dt"
-# Where the file of a table without rows lies. The folders have values, for pyarrow infers no type where all are null.
+# The folder for the file of a table without rows. The folders have values, because pyarrow infers no type if all are
+# null.
 NO_ROWS = f"{DATE}=1970-01-01/cluster=none"
 DONE = "nothing was written; --overwrite replaces the tables"
 PLOTS = "plots"
@@ -80,7 +81,7 @@ class Counts(NamedTuple):
         bytes: size of all frames.
         rows: row count of each table of the history.
         plots: the files of plots.
-        notices: what the history cannot contain, one sentence per cluster and reason.
+        notices: sentences about what the history cannot contain, one per cluster and reason.
     """
 
     frames: int
@@ -105,17 +106,17 @@ def run(
 ) -> Counts:
     """Write captures as Parquet: `OUT/frames` and a folder per table of the history, by `run`, `dt` and `cluster`.
 
-    Files that are there already are left out; the others appear at once.
+    Files that the output already contains are skipped; the others appear atomically.
 
     Args:
         spark: a session in which the data source `kwire` is registered.
         paths, out: files, folders and globs; the output folder, or any URI that Spark can write to.
-        options: of `read_captures`; the captures of a cluster are one unless `capture` names them.
-        clusters: a regular expression for paths, whose first group names the cluster; else the folder does.
+        options: options of `read_captures`; all files of a cluster are one capture unless `capture` names captures.
+        clusters: a regular expression for paths, whose first group names the cluster; by default, the folder does.
         overwrite, plots: replace the tables; draw the history of each cluster to `OUT/plots`.
 
     Raises:
-        BadOption, UnnamedFiles, MixedClusters, OutputExists, GrownFiles, JobFailed: nothing is written then.
+        BadOption, UnnamedFiles, MixedClusters, OutputExists, GrownFiles, JobFailed: nothing was written.
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
     drawings = _drawings(local_folder(out), out) if plots else None
@@ -209,17 +210,17 @@ def _history(history: cluster.History, out: str) -> dict[str, int]:
 def _write_table(table: DataFrame, when: str | None, out: str, *, is_empty: bool = False) -> None:
     """Write a table by the date of a column, and by cluster."""
     table = table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
-    if is_empty:  # a file without rows: else readers find no columns
+    if is_empty:  # a file without rows, so that readers find the columns
         table.drop(DATE, "cluster").write.parquet(f"{out}/{NO_ROWS}")
     else:
         table.write.partitionBy(DATE, "cluster").parquet(out)
 
 
 def _notices(history: cluster.History, clusters: str | None) -> list[str]:
-    """Return what the histories of clusters cannot contain, each sentence once per cluster.
+    """Return sentences about what the histories of clusters cannot contain, each once per cluster.
 
     Raises:
-        UnnamedFiles, MixedClusters: as `run`.
+        UnnamedFiles, MixedClusters: see `run`.
     """
     rows = history.sources.select("cluster", "file", "cluster_ids", "note").distinct().collect()
     if clusters is not None:

@@ -32,7 +32,7 @@ from kwire.cli import main
 
 sys.exit(main(["pipeline", *sys.argv[1:]]))
 '''
-_DETAILS = "details = "  # gRPC puts the reason after this
+_DETAILS = "details = "  # gRPC's error message has the reason after this text
 _PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # the last line of a traceback
 _BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time of zip entries: equal files give an equal zip
 
@@ -53,7 +53,7 @@ class MissingJava(KwireError):
 
 
 class JobFailed(KwireError):
-    """A Spark job failed: `problem` is Spark's message, of which the first line is shown."""
+    """A Spark job failed: `problem` is Spark's message, whose first line is shown."""
 
     def __init__(self, problem: str = "") -> None:
         super().__init__(problem)
@@ -107,7 +107,7 @@ def _package(name: str = "kwire/") -> Iterator[tuple[str, Path]]:
 
 
 def _libraries() -> Iterator[tuple[str, Path]]:
-    """Yield the files of the libraries `PURE`, as `_package`."""
+    """Yield the files of the libraries `PURE`, as `_package` does."""
     for library in PURE:
         found = find_spec(library)
         if found is not None and found.origin is not None:
@@ -135,14 +135,14 @@ LOCAL = {
 }
 SESSION = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no zone for other readers
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no time zone for other readers
 }  # settings that a Spark Connect server accepts
 ALWAYS = {
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",
 }
 SHIPPED = "kwire_shipped"  # the folder of a worker in which the archive is unpacked
-# What Java and Spark print in every run, and Python's workers where Spark stopped to listen before their last bytes.
+# Lines that Java and Spark print in every run, and Python workers when Spark stops reading before their last bytes.
 USUAL = re.compile(
     rb"WARNING: (Using incubator modules|A restricted method|.*sun\.misc|java\.lang\.System::)"
     rb"|Using Spark's default log4j|Setting (default|Spark) log level|To adjust logging level"
@@ -153,8 +153,8 @@ _TRACEBACK = re.compile(rb"PySpark daemon failed to flush|Traceback |  ")
 _LINE_END = re.compile(rb"(?<=[\r\n])")
 STDERR = 2
 APPLICATION = "kwire pipeline"
-PROBES = 4  # tasks for each core of a cluster that are asked for their engine
-SERVER_PROBES = 32  # such tasks on a server of Spark Connect, whose number of cores is not known here
+PROBES = 4  # tasks per core of a cluster that report their engine
+SERVER_PROBES = 32  # the number of such tasks on a Spark Connect server, whose number of cores is unknown here
 _PACKAGE = Path(__file__).parent.parent
 
 
@@ -163,8 +163,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     """Create a session that reads `kwire`, and stop it at the end.
 
     Args:
-        master: the Spark master, `local[2]`, `spark://host:7077` or `sc://host:15002`; None for that of spark-submit,
-            or all cores of this machine.
+        master: the Spark master, `local[2]`, `spark://host:7077` or `sc://host:15002`; None for the master of
+            spark-submit, or else all cores of this machine.
         settings: Spark settings by name; they override those of kwire.
 
     Raises:
@@ -173,7 +173,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         JobFailed: the server does not respond, or refuses the session.
     """
     start = _remote if (master or "").startswith(REMOTE) else _classic
-    with TemporaryDirectory() as folder:  # until the end: executors download the file from here
+    with TemporaryDirectory() as folder:  # kept until the end: executors download the file from here
         spark = start(master, settings or {}, Path(folder))
         try:
             register(spark)
@@ -202,7 +202,7 @@ def _classic(master: str | None, settings: Mapping[str, str], folder: Path) -> A
 
 
 def _start_java(settings: Mapping[str, str]) -> None:
-    """Start Java, unless it runs, with its standard error passed on without what is printed in every run."""
+    """Start Java unless it is running, and pass on its standard error without the lines printed in every run."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -219,11 +219,11 @@ def _start_java(settings: Mapping[str, str]) -> None:
 
 
 def pass_on(stream: BinaryIO, target: BinaryIO) -> None:
-    """Copy what Spark prints, but for `USUAL` lines and tracebacks of workers whose last bytes nobody read.
+    """Copy the output of Spark, except `USUAL` lines and tracebacks of workers whose last bytes were not read.
 
-    Each line is passed on at once; a bar of Spark's progress ends with a carriage return.
+    Each line is passed on immediately; Spark's progress bar ends with a carriage return.
     """
-    rest, held = b"", list[bytes]()  # the lines of a traceback until its last one
+    rest, held = b"", list[bytes]()  # the lines of a traceback before its last one
     while data := stream.read(1 << 16):
         *lines, rest = _LINE_END.split(rest + data)
         for line in lines:
@@ -239,7 +239,7 @@ def pass_on(stream: BinaryIO, target: BinaryIO) -> None:
 
 
 def _shipping(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return settings with which executors unpack kwire and find it: a native engine cannot be loaded from a zip."""
+    """Return the settings that make executors unpack kwire and find it: a native engine cannot be loaded from a zip."""
     file = folder / "kwire.zip"
     write_zip(file)
     archives = [*filter(None, [settings.get("spark.archives")]), f"{file}#{SHIPPED}"]
@@ -249,10 +249,11 @@ def _shipping(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 def engine_notices(spark: Any) -> list[str]:
-    """Return which machines of a cluster decode without the native engine, as one sentence; none where all have it.
+    """Return a sentence about the machines of a cluster that decode without the native engine; an empty list if all
+    have it.
 
     Args:
-        spark: a session of `session`, after a job: executors are there then.
+        spark: a session of `session`, after a job, so that executors are running.
     """
     from pyspark.sql import is_remote
 
@@ -269,7 +270,7 @@ def engine_notices(spark: Any) -> list[str]:
 
 
 def workers_engines(spark: Any, tasks: int) -> set[tuple[str, str]]:
-    """Return the names of machines that carry out tasks, and the engine of kwire there."""
+    """Return the names of machines that run tasks, and kwire's engine on each."""
     rows = spark.range(0, tasks, 1, tasks).mapInArrow(_engines, "host string, engine string")
     return {(row["host"], row["engine"]) for row in rows.distinct().collect()}
 
@@ -298,8 +299,8 @@ def _remote(url: str | None, settings: Mapping[str, str], folder: Path) -> Any:
         spark.client.set_retry_policies(patience)
     except PySparkException as error:
         raise JobFailed(str(error)) from None
-    # A worker has the folder of a session's files on its path, and archives are unpacked there: into a folder that is
-    # called kwire, whose native engine can be loaded, as it cannot from a zip.
+    # A worker has the folder of a session's files on its path, and archives are unpacked there. The folder is named
+    # kwire, so that its native engine can be loaded, which is impossible from a zip.
     _pack(folder / "package.zip", _package(""))
     _pack(folder / "libraries.zip", _libraries())
     spark.addArtifacts(f"{folder / 'package.zip'}#kwire", archive=True)
