@@ -1,4 +1,4 @@
-"""The annotated hexdump: every byte on one line with its field; golden fixtures are written so too."""
+"""Writes annotated hexdumps, in which every byte is on a line with its field; golden fixtures have the same format."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def annotate(
 
     Args:
         data: all its bytes.
-        spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
+        spans: the spans of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
         style: colours, and the width in columns.
-        codec: of the message, for names of numbers such as error codes.
-        types: whether to name the wire types, right-aligned where the line is long enough.
+        codec: the codec of the message, for names of numbers such as error codes.
+        types: whether to name the wire types, right-aligned if the line is long enough.
 
     Returns:
         Lines, each with its newline. `kwire.hex_text.parse_hex_text` parses them again.
@@ -78,13 +78,13 @@ def _is_element(array: Span, span: Span) -> bool:
 
 
 def _headings(shown: list[str], segments: list[str], style: Style) -> Iterator[str]:
-    """Name the structs that this line is in and the line before it is not."""
+    """Yield headings for the structs that contain this line but not the previous one."""
     common = 0
     while common < min(len(shown), len(segments)) and shown[common] == segments[common]:
         common += 1
     for depth in range(common, len(segments) - 1):
         if segments[depth + 1].startswith("["):
-            continue  # the element's own heading has the name too
+            continue  # the element's own heading contains the name as well
         name = segments[depth]
         if name.startswith("["):
             name = segments[depth - 1] + name
@@ -109,7 +109,7 @@ def _note(span: Span, segments: list[str], style: Style, types: bool, meaning: s
 
 
 def span_text(span: Span, room: int) -> str:
-    """Write the value of a span in so many columns; that of an array is its count, or its numbers."""
+    """Format the value of a span in `room` columns; for an array, its count or its numbers."""
     value: Any = span.value
     if isinstance(value, list):
         return list_text([value_text(item, "", room) for item in value], room)
@@ -133,12 +133,12 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
     """Write a fixture of a traced result.
 
     Args:
-        result: of a `FrameDecoder` with `trace`.
+        result: a result of a `FrameDecoder` with `trace`.
         writer: the software that wrote the bytes.
         profile: the KIP whose drafts they follow.
 
     Raises:
-        DumpError: their writer is missing, or kwire.
+        DumpError: the writer is missing, or is kwire.
     """
     check_writer(writer)
     framing = "body" if result.frame.bare else "frame"
@@ -149,10 +149,10 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
 
 
 def rewrite_fixture(text: str, file: str = "") -> str:
-    """Rewrite the annotations of a fixture; its head and its bytes stay the same.
+    """Rewrite the annotations of a fixture; its header and its bytes stay the same.
 
     Raises:
-        DumpError: it is not a fixture, or its bytes do not decode as its message.
+        DumpError: the text is not a fixture, or its bytes do not decode as its message.
     """
     fixture = parse_fixture(text, file)
     if fixture is None:

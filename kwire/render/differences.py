@@ -1,4 +1,4 @@
-"""Differences between two messages, by the values of their fields, and between two frames, by their spans and bytes."""
+"""Finds differences between two messages, by the values of their fields, and between two frames, by spans and bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .value_text import Meaning, count_text, hex_text, hidden_from, value_text, 
 
 LISTED_VALUES = 10  # fields that differ
 VALUE_WIDTH = 60  # of a value
-FIRST = ("message", "header")  # of a decoded frame: the parts of interest; its bytes follow
+FIRST = ("message", "header")  # parts of a decoded frame that are compared; its bytes follow
 _RAW = frozenset(("data", "rest"))  # raw bytes, in which the position of secrets is unknown
 _DERIVED = frozenset(("spans",))
 _NONE: Any = object()  # an array ends before it
@@ -54,7 +54,9 @@ def value_differences(left: Any, right: Any, path: Segments = ()) -> Iterator[Va
 
 
 def value_lines(left: Any, right: Any) -> list[str]:
-    """Write differences as lines, such as `topics[0].name: 'a' != 'b'`; secrets are not shown. None: they are equal."""
+    """Return differences as lines such as `topics[0].name: 'a' != 'b'`, without secrets; an empty list for equal
+    values.
+    """
     found = list(islice(value_differences(left, right), LISTED_VALUES + 1))
     lines = [_value_line(*one) for one in found[:LISTED_VALUES]]
     return [*lines, "and more"] if len(found) > LISTED_VALUES else lines
@@ -83,7 +85,7 @@ def _value_line(path: Segments, left: Any, right: Any) -> str:
 
 
 def _value_texts(left: Any, right: Any) -> tuple[str, str]:
-    """Write two values; of long ones the part from shortly before they differ."""
+    """Format two values; if they are long, only the part from shortly before their first difference."""
     start = 0
     if isinstance(left, str | bytes) and type(left) is type(right) and max(len(left), len(right)) > VALUE_WIDTH // 2:
         pairs = enumerate(zip(left, right, strict=False))
@@ -118,7 +120,7 @@ def field_differences(left: Sequence[Span], right: Sequence[Span], one: bytes, o
 
     Args:
         left, right: the spans of two messages.
-        one, other: the bytes that they belong to.
+        one, other: the bytes of the messages.
 
     >>> import kwire
     >>> codec = kwire.codec("MetadataRequest", 4)
@@ -135,11 +137,11 @@ def field_differences(left: Sequence[Span], right: Sequence[Span], one: bytes, o
 
 
 def difference_lines(left: bytes, right: bytes, codec: Codec | None = None) -> list[str]:
-    """Say which fields of two dumps of frames differ; nothing where they are equal, or are not frames.
+    """Return lines about the fields in which two dumps of frames differ; an empty list if they are equal or not frames.
 
     Args:
         left, right: whole frames, one or many, sizes and headers included.
-        codec: of the message that answers no request before it, where there is one.
+        codec: the codec for a response that answers no earlier request.
 
     >>> import kwire
     >>> frames = [kwire.encode_request(kwire.messages.MetadataRequest(), 4, correlation_id=id) for id in (1, 2)]
@@ -200,7 +202,7 @@ def _title(result: Result) -> str:
 
 
 def _results(data: bytes, codec: Codec | None) -> Iterator[Result]:
-    """Decode the frames of a dump one by one; the first that is no frame, or is cut, is undecodable."""
+    """Decode the frames of a dump one by one; the first invalid or truncated frame is undecodable."""
     decoder = FrameDecoder(answers=codec)
     return (decoder.decode(frame) for frame in cut_frames(data))
 
@@ -217,7 +219,7 @@ def _numbered(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:
 
 
 def _merged(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Merge two orders of keys: those of the left, and those of the right alone at their positions there."""
+    """Merge two orders of keys: the keys of `left`, with keys found only in `right` at their positions there."""
     known, place = set(left), {key: index for index, key in enumerate(right)}
     at = 0
     for key in left:
@@ -232,7 +234,7 @@ def _merged(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterat
 
 
 def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the differences between two frames as lines; none if their bytes are equal.
+    """Yield the differences between two frames as lines; yield nothing if their bytes are equal.
 
     Args:
         one, other: results of a tracing `FrameDecoder`.
@@ -262,7 +264,7 @@ def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Itera
 
 
 def _run(result: Result, start: int) -> str:
-    """Write eight bytes as hex, those of secrets as `**`."""
+    """Format eight bytes as hex, bytes of secrets as `**`."""
     words = []
     for at in range(start, min(start + 8, len(result.frame.data))):
         span = next((span for span in result.spans if span.start <= at < span.stop), None)

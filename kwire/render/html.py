@@ -1,4 +1,6 @@
-"""HTML: the page of `kwire explain --html` (fields beside bytes), and messages in notebooks. No network."""
+"""Renders HTML: the page of `kwire explain --html` (fields beside bytes), and messages in notebooks. Pages load nothing
+from the network.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterat
 
     Args:
         title: plain text.
-        style: CSS, ours.
-        script: JavaScript, ours, which runs after the body; empty for none.
+        style: trusted CSS.
+        script: trusted JavaScript, which runs after the body; empty for none.
         body: HTML.
     """
     allowed = f"'{digest(script)}'" if script else "'none'"
@@ -50,7 +52,7 @@ def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterat
 
 
 def text(value: object) -> str:
-    """Write a value as text inside HTML, or inside an attribute in quotes: no markup, nothing invisible.
+    """Escape a value for HTML text or a quoted attribute: without markup and invisible characters.
 
     >>> text("<b>" + chr(0x202E))
     '&lt;b&gt;\\\\u202e'
@@ -59,7 +61,7 @@ def text(value: object) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Write plain values as JSON that is safe inside a script element of a data type.
+    """Format plain values as JSON that is safe inside a script element with a data type.
 
     >>> embedded("</script><!--")
     '"\\\\u003c/script>\\\\u003c!--"'
@@ -74,15 +76,15 @@ def asset(name: str) -> str:
 
 
 def digest(source: str) -> str:
-    """Return the digest of a style or script as a Content-Security-Policy writes it."""
+    """Return the digest of a style or script in the format of a Content-Security-Policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
-LONGEST = 400  # characters of a value; of the list of an array of numbers too
+LONGEST = 400  # most characters of a value, and of the list of an array of numbers
 
 
 class Node(NamedTuple):
-    """A field, or a struct that holds fields.
+    """A field, or a struct with its own fields.
 
     `name` is one segment of a path: `topics`, `[0]`; `start` and `stop` delimit its own bytes, which are empty for a
     struct without a marker; `faults` are the faults of these bytes.
@@ -134,7 +136,7 @@ def _common(shown: list[str], segments: list[str]) -> int:
     return count
 
 
-MOST = 1 << 22  # bytes of one frame that are on the page
+MOST = 1 << 22  # bytes of one frame that the page shows
 WIDEST = 240  # characters of a line of the list
 
 _TOP = """<header><h1>{heading}</h1>
@@ -214,7 +216,7 @@ def _frame(result: Result, *, is_open: bool, summary: MessageSummary | None = No
 
 
 def _place(result: Result) -> str:
-    """Return the attributes that name a frame, and the request that it answers."""
+    """Return the HTML attributes that identify a frame and its request."""
     source, asked = result.frame.source, result.request_frame if isinstance(result, Response) else None
     found = {"frame": source.frame, "request": asked}
     named = {key: f"{number} {source.file or ''}" for key, number in found.items() if number is not None}
@@ -237,7 +239,7 @@ def _members(data: bytes, spans: Sequence[Span], codec: Codec | None) -> dict[st
 
 
 LOWEST, HIGHEST = 240, 620  # pixels
-_ROW, _REST = 20, 190  # pixels of a field, and of all that is around the fields
+_ROW, _REST = 20, 190  # pixels of a field, and of everything around the fields
 
 
 class Shown:
@@ -252,7 +254,7 @@ class Shown:
         return f"<kwire shows {self.words}>"
 
     def _repr_html_(self) -> str:
-        """Return the page for a notebook, in a frame that can run nothing but the page's own script."""
+        """Return the page for a notebook, in an iframe that can only run the page's own script."""
         height = max(LOWEST, min(self.height, HIGHEST))
         return (
             f'<iframe sandbox="allow-scripts" width="100%" height="{height}" style="border: 0" '
@@ -273,7 +275,7 @@ def show(thing: Any, version: int | None = None, *, secrets: bool = False, catal
         A value that a notebook displays; its `html` is a page that can be written to a file.
 
     Raises:
-        TypeError: the thing is none of these, or the version of a message is missing.
+        TypeError: the thing has another type, or the version of a message is missing.
         EncodeError, UnsupportedVersion: the message cannot be encoded in that version.
 
     >>> import kwire

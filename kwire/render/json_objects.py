@@ -1,6 +1,7 @@
-"""The JSON objects of frames and of records of logs, shape version 1; `kwire.input.request_log` reads those of frames.
+"""Builds the JSON objects of frames and of log records, format version 1; `kwire.input.request_log` reads those of
+frames.
 
-A record is complete in itself, so that `jq` needs no state:
+Each record is self-contained, so that `jq` needs no state:
 
     {"kwire": 1, "type": "record", "source": {...}, "topic": "__consumer_offsets", "batch": {...},
      "offset": 7, "timestamp": 1700000000000, "key": ..., "value": ..., "headers": [...]}
@@ -43,7 +44,7 @@ def token_text(content: SaslMessage, *, short: bool = False) -> str:
 
     Args:
         content: the token.
-        short: only the user, for a line.
+        short: whether to show only the user, for a line.
 
     >>> token_text(SaslMessage("PLAIN", "credentials", 15, {"user": "alice"}))
     'SASL PLAIN credentials, 15 bytes, user "alice"'
@@ -58,19 +59,19 @@ def token_text(content: SaslMessage, *, short: bool = False) -> str:
 
 
 def token_json(content: SaslMessage) -> dict[str, Any]:
-    """Return a token as JSON: mechanism, phase, size in bytes, parts; a hidden part is an object with its size."""
+    """Return a token as JSON: mechanism, phase, size in bytes, parts; a hidden part becomes an object with its size."""
     parts = {name: _part(value) for name, value in content.fields.items()}
     return {"mechanism": content.mechanism, "phase": content.phase, "size": content.size, "parts": parts}
 
 
 def sender_of(envelope: Any) -> tuple[str | None, str]:
-    """Return the principal and the address of the client whose request is in an envelope.
+    """Return the principal and the address of the client whose request an envelope contains.
 
     Args:
         envelope: an `EnvelopeRequest`.
 
     Returns:
-        The principal, such as `User:alice`, None if there is none or it is a custom one; the address.
+        The principal, such as `User:alice` (None if it is missing or has a custom format), and the address.
     """
     principal = principal_of(envelope)
     message = None if principal is None else principal.message
@@ -86,7 +87,7 @@ def _part(value: object) -> object:
 
 
 def envelope(result: Result) -> dict[str, Any]:
-    """Return the JSON object of a frame, as plain values. Offsets count from the frame's size field."""
+    """Return the JSON object of a frame, as plain values. Offsets are relative to the frame's size field."""
     members: dict[str, Any] = {"kwire": 1, "type": _type(result), "source": _source(result)}
     header = _header(result)
     if header:
@@ -128,7 +129,7 @@ def json_line(result: Result) -> str:
 
 
 def error_json(error: DecodeError) -> dict[str, Any]:
-    """Return an error as JSON: code, class, message, offset, path, need, have; of bytes in no frame their count."""
+    """Return an error as JSON: code, class, message, offset, path, need, have; for bytes outside frames, the count."""
     members = {
         "code": error.code,
         "class": type(error).__name__,

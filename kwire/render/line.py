@@ -29,7 +29,7 @@ from .value_text import count_text, duration_text, shorten
 ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
 
 
-REASON = 160  # least columns of a line with the reason why a frame was not decoded
+REASON = 160  # minimum columns for the reason why a frame was not decoded
 
 
 class FrameLines:
@@ -52,7 +52,7 @@ class FrameLines:
         return f"{date}{frame_line(result, self.summary, self.style)}\n"
 
     def date(self, moment: datetime) -> str:
-        """Return the line of a date with its newline, where it is another than before."""
+        """Return the line of a date with its newline if the date has changed; else an empty string."""
         day = moment.toordinal()
         if day == self._day:
             return ""
@@ -82,14 +82,14 @@ def frame_line(result: Result, summary: MessageSummary, style: Style = PLAIN) ->
 
 
 def fitted(text: str, width: int) -> str:
-    """Return text as one line that is safe to show, cut where it is too wide."""
+    """Return text as one line that is safe to show, truncated to the width."""
     if not text.isprintable():
         text = escape(text).replace("\n", " ").replace("\t", " ")
     return shorten(text, width)
 
 
 def name_text(codec: Codec) -> str:
-    """Return how a line names what a frame holds.
+    """Return the name of a frame's message for a line.
 
     >>> import kwire
     >>> name_text(kwire.codec("MetadataResponse", 4))
@@ -107,7 +107,7 @@ def _place(frame: Frame) -> str:
 
 
 def time_text(moment: datetime) -> str:
-    """Return the time of a day, in milliseconds that are over."""
+    """Format the time of day, rounded down to milliseconds."""
     return f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}.{moment.microsecond // 1000:03}"
 
 
@@ -119,7 +119,7 @@ def _moment(frame: Frame) -> datetime | None:
 
 
 def link_text(latency: float | None, request_frame: int | None) -> str:
-    """Write how long a response took, and which frame its request is.
+    """Format the latency of a response and the frame number of its request.
 
     >>> link_text(0.2582, 21), link_text(None, 21), link_text(None, None)
     ('258ms @21', '@21', '')
@@ -139,7 +139,7 @@ def response_words(errors: str, link: str, carried: str, topics: str, client: st
 
 
 def errors_text(facts: Facts) -> str:
-    """Write the errors of a message, each with its count if there are several.
+    """Format the errors of a message, each with its count if it is repeated.
 
     >>> from kwire.values import ErrorCode
     >>> errors_text(Facts(errors=(ErrorCode(3), ErrorCode(3), ErrorCode(29))))
@@ -218,7 +218,7 @@ OTHERS = "frame that did not decode", "frames that did not decode"
 
 
 def unread_text(counts: Mapping[str, int]) -> str:
-    """Return the numbers of undecodable frames and of gaps; empty if there are none.
+    """Return the numbers of undecodable frames and of gaps as text; an empty string if there are none.
 
     Args:
         counts: the number of frames by code of `DecodeError`.
@@ -232,7 +232,7 @@ def unread_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {words[count != 1]}" for words, count in named + known)
 
 
-MOST_TEXT = 1 << 20  # approximate number of characters that are written together
+MOST_TEXT = 1 << 20  # approximate number of characters per write
 Carefully = Callable[[Result], str]
 
 
@@ -261,9 +261,9 @@ class _Writer:
     """The common part of both writers; batches write most frames themselves (`FrameBatch.lines`).
 
     Args:
-        decoder: decodes what is left to it; the connections are its own.
+        decoder: decodes frames that the native engine does not; must not be shared.
         file: the name of the capture.
-        sealed: leave secrets out.
+        sealed: omit secrets.
     """
 
     is_text = False
@@ -294,8 +294,9 @@ class _Writer:
     def rest(
         self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
     ) -> str:
-        """Return the line of a frame that batches do not write; its connection and header are there if these were asked
-        for."""
+        """Return the line of a frame that batches do not write; `connection` and `header` are set if they were
+        requested.
+        """
         if connection is None or header is None:
             return self._carefully(self.result(captured, number))
         frame = frame_of(captured, self.file, number)
@@ -334,7 +335,7 @@ class CapturedLines(_Writer):
         self._lines = lines
 
     def date(self, time: float) -> str:
-        """Return the line of the date of a time, in seconds, where it is another than before."""
+        """Return the line of the date of a time in seconds if the date has changed; else an empty string."""
         return self._lines.date(datetime.fromtimestamp(time, UTC))
 
     def fit(self, line: str) -> str:
@@ -346,7 +347,7 @@ class CapturedLines(_Writer):
         return ", ".join(self._lines.summary.names(found))
 
     def read(self, kind: _Kind, body: bytes) -> tuple[str, str] | None:
-        """Return the parts of a line about a body: errors, and topics."""
+        """Return the parts of a line about a body: errors and topics; None if the body must be decoded in full."""
         codec = kind.codec
         message = decode_clean(codec, body)
         if message is None or (self.sealed and may_hold_secrets(codec, message)):
@@ -367,7 +368,7 @@ def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
 
     Args:
         header: the header of the response, from `Connection.pair`.
-        now: the time at which it was captured, in nanoseconds.
+        now: the capture time of the response, in nanoseconds.
     """
     request = header if header.is_request else header.request
     if request is None:
@@ -394,7 +395,7 @@ Tails = tuple[bytes, bytes, str, str]
 
 
 class JsonLines(_Writer):
-    """Writes the JSON lines of one capture; arguments as of a `_Writer`."""
+    """Writes the JSON lines of one capture; for the arguments see `_Writer`."""
 
     def __init__(self, decoder: FrameDecoder, file: str, *, sealed: bool = True) -> None:
         self._kinds = Kinds(self._kind)
@@ -404,14 +405,14 @@ class JsonLines(_Writer):
         self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)  # for batches
 
     def begin(self, ends: Endpoints) -> DecodedConnection:
-        """Return the connection that frames came on."""
+        """Return the connection with the given endpoints."""
         connection = self.decoder.connections.of(ends)
         if connection.note is None:
             _json_tails(connection, ends)
         return connection
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
-        """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
+        """Return the line of a frame, given its number in the capture; or its result, if it had to be decoded."""
         ends, asked, offset, now, _, _, first, second = captured
         connection = self.decoder.connections.of(ends)
         header, kind, body = self._kinds.take(connection, captured, number)
@@ -455,7 +456,7 @@ class _JsonKind(Kind):
         self.head: str = (
             f'{api.key},"apiName":{_json_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
         )
-        client_id = call.client_id if call.client else ""  # headers of version 0 have none: the default of the field
+        client_id = call.client_id if call.client else ""  # a header of version 0 has none: the field's default
         version = f',"payloadVersion":{codec.version}' if codec.version != api.version and not is_request else ""
         self.tail: str = f',"clientId":{_json_text(client_id)}}}{version},"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()

@@ -1,6 +1,4 @@
-"""Logs as lines: one for each day, one for each record, and one for each batch with more information than its
-records.
-"""
+"""Renders logs as lines: one for each day, one for each record, and one for each batch that adds information."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ _LAST_TIME = 253402300799999  # the year 9999
 
 
 def time_text(timestamp: int) -> str:
-    """Write a record's time (UTC); `-` if there is none, the number if it is outside of the calendar.
+    """Format a record's time (UTC); `-` if there is none, the number if it is outside the range of the calendar.
 
     >>> time_text(1700000000123), time_text(-1), time_text(2**60)
     ('2023-11-14 22:13:20.123', '-', '1152921504606846976')
@@ -42,7 +40,7 @@ def time_text(timestamp: int) -> str:
 
 
 def bytes_text(value: bytes | None, width: int = 60) -> str:
-    """Write a key or value: text in quotes where it is printable, else hex.
+    """Format a key or value: quoted text if it is printable, else hex.
 
     >>> bytes_text(b"k1"), bytes_text(b'{"n":1}'), bytes_text(b"\\0\\1"), bytes_text(None)
     ('"k1"', '\\'{"n":1}\\'', '0001 (2 bytes)', 'null')
@@ -62,7 +60,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def message_text(message: Message) -> str:
-    """Write the decoded content of a record: `OffsetCommit g t 0: offset=5 leader_epoch=0`."""
+    """Format the decoded content of a record: `OffsetCommit g t 0: offset=5 leader_epoch=0`."""
     if isinstance(message, ControlRecord):
         return f"{control_name(message)} {embedded_text(message.value)}".rstrip()
     if isinstance(message, FramedRecord):
@@ -74,7 +72,7 @@ def message_text(message: Message) -> str:
 
 
 def _key_text(key: Embedded) -> str:
-    """Write the values in a key, without their names; text without quotes where it is one word."""
+    """Format the values in a key, without their names; text that is one word has no quotes."""
     codec = codec_of(key)
     if codec is None:
         return embedded_text(key)
@@ -133,7 +131,7 @@ def bytes_json(value: bytes | None) -> dict[str, Any] | None:
 
 
 def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:
-    """Return a message as JSON: name, version and payload; an unknown one has its bytes in `base64`."""
+    """Return a message as JSON: name, version and payload; an unknown message has its bytes in `base64`."""
     if embedded is None:
         return None
     codec = codec_of(embedded)
@@ -146,7 +144,7 @@ def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:
 
 
 def parts_of(message: Message) -> tuple[Embedded | None, Embedded | None]:
-    """Return the messages in key and value."""
+    """Return the messages in key and value; None for each that has no message."""
     if isinstance(message, FramedRecord):
         return None, message.value
     assert isinstance(message, ControlRecord | CoordinatorRecord)
@@ -154,7 +152,7 @@ def parts_of(message: Message) -> tuple[Embedded | None, Embedded | None]:
 
 
 def safe(text: str) -> str:
-    """Write text on one line, whatever is in it."""
+    """Escape text so that it fits on one line."""
     return escape(text).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
 
 
@@ -244,7 +242,7 @@ class RecordLines:
 
 
 def batch_text(batch: RecordBatch) -> str:
-    """Say in one line what a batch is: place, size, offsets, compression, producer, and the bits that are set."""
+    """Describe a batch in one line: position, size, offsets, compression, producer, and the bits that are set."""
     first = batch.last_offset if batch.base_offset is None else batch.base_offset
     offsets = f"offset {first}" if first == batch.last_offset else f"offsets {first}-{batch.last_offset}"
     notes = [offsets if batch.base_offset is not None else f"up to {offsets}"]
@@ -259,7 +257,7 @@ def batch_text(batch: RecordBatch) -> str:
 
 
 def _origin(batch: RecordBatch) -> Iterator[str]:
-    """Return the producer of a batch, and the origin of its timestamps."""
+    """Yield the producer of a batch, and the origin of its timestamps."""
     if batch.producer_id != -1:
         sequence = "" if batch.base_sequence == -1 else f" sequence {batch.base_sequence}"
         yield (f"producer {batch.producer_id} epoch {batch.producer_epoch}{sequence}")

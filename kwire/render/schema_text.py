@@ -1,4 +1,4 @@
-"""Schemas as text: tables, BNF, Markdown, JSON templates, and what differs between two versions."""
+"""Renders schemas as text: tables, BNF, Markdown, JSON templates, and the differences between two versions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def layout_table(codec: Codec, style: Style = PLAIN) -> Iterator[str]:
 
 
 def layout_bnf(codec: Codec) -> Iterator[str]:
-    """Yield the layout as a grammar, in the manner of Kafka's protocol guide, tagged fields included."""
+    """Yield the layout as a grammar, in the style of Kafka's protocol guide, including tagged fields."""
     yield f"{codec.spec.api_name} {codec.spec.type} (Version: {codec.version}) => {_sequence(codec.schema)}"
     yield from _bnf(codec.schema, 1)
 
@@ -159,7 +159,7 @@ def _json_field(field: Field, tag: int | None) -> dict[str, Any]:
 
 
 def template(codec: Codec) -> dict[str, Any]:
-    """Return the JSON of a message to be filled in: for a request or response the whole frame's.
+    """Return a JSON template of a message to fill in; for a request or response, of the whole frame.
 
     >>> import kwire
     >>> template(kwire.codec("ControlledShutdownRequest", 1))["payload"]
@@ -225,7 +225,7 @@ def difference_lines(one: Codec | None, other: Codec | None, style: Style = PLAI
 
 
 def _text(row: Row) -> str:
-    # What turns compact in a flexible version is one change of the version, not one of each field.
+    # Fields that become compact in a flexible version are one change of the version, not a change of each field.
     kind = row.type.replace("compact ", "")
     return f"{row.path}: {kind}" + ("" if row.tag is None else f", tag {row.tag}")
 

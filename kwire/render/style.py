@@ -41,7 +41,7 @@ def _escaped(character: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Whether to use colours, and how many columns there are."""
+    """Whether to use colours, and the width in columns."""
 
     colour: bool = False
     width: int = 80

@@ -27,7 +27,7 @@ from .value_text import count_text, duration_text, error_lines, name_of, value_t
 MOST = 1000  # lines of one field
 CONSUMER = "consumer"  # the protocol type of groups whose bytes are known here
 
-# (message, field) -> how its bytes are read
+# (message, field) -> how to parse its bytes
 _MEMBERS: dict[tuple[str, str], Callable[[bytes], Embedded]] = {
     ("JoinGroupRequest", "metadata"): decode_subscription,
     ("JoinGroupResponse", "metadata"): decode_subscription,
@@ -50,7 +50,7 @@ def member_data(message: str, field: str, value: Any, protocol: str | None) -> E
     """Return the subscription or assignment in a field; None if there is none.
 
     Args:
-        message: the message the field is in.
+        message: the message that contains the field.
         field: its attribute.
         value: its bytes.
         protocol: the protocol type of the group; None if the message does not contain it.
@@ -71,11 +71,11 @@ def member_data(message: str, field: str, value: Any, protocol: str | None) -> E
 
 
 def record_lines(message: str, field: str, value: Any, topic: str | None, style: Style) -> Iterator[str]:
-    """Yield the lines of the records in a field; none if it holds no records.
+    """Yield the lines of the records in a field; yield nothing if the field contains no records.
 
     Args:
         message, field, value: as for `member_data`.
-        topic: whose records they are, where that is known.
+        topic: the topic of the records, if known.
         style: colours and width.
     """
     if (message, field) not in _RECORDS or not isinstance(value, bytes) or not value:
@@ -106,7 +106,7 @@ SHOWN = 4 * ROW  # bytes of an undecodable frame
 
 
 def title(result: Result) -> str:
-    """Say in one line what a frame is: `Metadata v12 request, correlation 3, client "me", 49 bytes, frame 0 at 0`."""
+    """Describe a frame in one line: `Metadata v12 request, correlation 3, client "me", 49 bytes, frame 0 at 0`."""
     parts = [_what(result)]
     if not isinstance(result, Request | Response):
         correlation = getattr(result.header, "correlation_id", None)
@@ -160,7 +160,7 @@ def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
 
 
 def _inside(result: Request | Response, style: Style) -> Iterator[str]:
-    """Yield what a message carries, under it."""
+    """Yield the lines of the message inside a message, below it."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
         yield f"  {escape(token_text(inside))}"
@@ -174,7 +174,7 @@ def _inside(result: Request | Response, style: Style) -> Iterator[str]:
 
 
 def fields(codec: Codec, message: Any, depth: int, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines of a message's fields, so deep in a tree."""
+    """Yield the lines of a message's fields, at a depth of a tree."""
     yield from _struct(codec.schema, message, depth, _Look(codec.name, style))
 
 

@@ -1,4 +1,4 @@
-"""Single values as short text, with the names of enum values."""
+"""Formats single values as short text, with the names of enum values."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _bytes_text(value: bytes, width: int) -> str:
 
 
 def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> str:
-    """Write some bytes of a frame as hex; those from `hidden` on as `**`.
+    """Format bytes of a frame as hex; bytes from `hidden` on are `**`.
 
     >>> hex_text(bytes(4), 1, 4, hidden=3)
     '00 00 **'
@@ -122,7 +122,7 @@ def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> s
 
 
 def hidden_from(span: Span) -> int | None:
-    """Return where the hidden bytes of a span begin, which are its last ones; None if it shows all."""
+    """Return the position of a span's hidden bytes, which are its last ones; None if it has none."""
     return span.stop - span.value.size if isinstance(span.value, Hidden) else None
 
 
@@ -133,7 +133,7 @@ class Meaning:
     """Names for the numbers of one message, by the paths of its spans; each field is looked up once.
 
     Args:
-        codec: of the message; None means no names.
+        codec: the codec of the message; None means no names.
 
     >>> import kwire
     >>> Meaning(kwire.codec("MetadataResponse", 1)).name("topics[3].error_code", 3)
@@ -145,7 +145,7 @@ class Meaning:
         self._kinds: dict[str, type[Value] | None] = {}
 
     def name(self, path: str, value: Any) -> str:
-        """Return the name of a number, or an empty text if it has none."""
+        """Return the name of a number; an empty string if it has none."""
         if self.codec is None or not isinstance(value, int) or isinstance(value, bool):
             return ""
         if path == "header.request_api_key":
@@ -158,7 +158,7 @@ class Meaning:
 
 
 def name_of(kind: type[Value] | None, value: Any) -> str:
-    """Return the name of a number in an enum, or an empty text."""
+    """Return the name of a number in an enum; an empty string if it has none."""
     return (kind(value).name or "") if kind is not None else ""
 
 
