@@ -1,7 +1,8 @@
 """Formats inside messages that carry their own version: consumer protocol, internal topics, KRaft records, Envelope.
 
-This package decides which message a field or record contains and what precedes it; batches and files are read
-elsewhere. An unknown type or version keeps its bytes, and every decoded value encodes to the same bytes.
+This package determines which message a field or record contains and what precedes it; `kwire.records` parses batches
+and `kwire.logs` reads logs. An unknown type or version keeps its bytes, and every decoded value encodes to the same
+bytes.
 """
 
 from .consumer_protocol import (

@@ -1,5 +1,5 @@
-"""ConsumerProtocolSubscription and ConsumerProtocolAssignment, and the user data of Kafka's sticky assignors in
-them.
+"""Decodes and encodes ConsumerProtocolSubscription, ConsumerProtocolAssignment, and the user data of Kafka's sticky
+assignors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def decode_subscription(data: bytes) -> Embedded:
         after the message are in `rest`, as in Kafka's own reader.
 
     Raises:
-        DecodeError: the version is negative, or the bytes are no subscription.
+        DecodeError: the version is negative, or the bytes are not a subscription.
 
     >>> found = decode_subscription(bytes.fromhex("0001 00000001 000161 ffffffff 00000000"))
     >>> found.version, found.message.topics, found.message.user_data
@@ -39,7 +39,7 @@ def decode_subscription(data: bytes) -> Embedded:
 
 
 def decode_assignment(data: bytes) -> Embedded:
-    """Decode a member's assignment; arguments, returns and errors as `decode_subscription`.
+    """Decode a member's assignment; for arguments, result and errors see `decode_subscription`.
 
     >>> found = decode_assignment(bytes.fromhex("0000 00000001 000161 00000001 00000002 ffffffff"))
     >>> [(topic.topic, topic.partitions) for topic in found.message.assigned_partitions]
@@ -53,7 +53,7 @@ def encode_subscription(subscription: Any, version: int | None = None) -> bytes:
 
     Args:
         subscription: a `ConsumerProtocolSubscription`, or a decoded `Embedded`, which is encoded to the same bytes.
-        version: of a message; None for the highest. One above 3 is written as 3, as Kafka does.
+        version: the version of the message; None for the highest. A version above 3 is written as 3, as Kafka does.
 
     Raises:
         EncodeError: the version is negative, or the message does not fit.
@@ -65,7 +65,7 @@ def encode_subscription(subscription: Any, version: int | None = None) -> bytes:
 
 
 def encode_assignment(assignment: Any, version: int | None = None) -> bytes:
-    """Encode an assignment; arguments and errors as `encode_subscription`.
+    """Encode an assignment; for arguments and errors see `encode_subscription`.
 
     >>> encode_assignment(assignment_of([("a", 2)]), 0).hex(" ", -4)
     '00000000 00010001 61000000 01000000 02ffffff ff'
@@ -124,7 +124,7 @@ def _encode(value: Any, name: str, version: int | None) -> bytes:
 
 
 def _java_order(text: str) -> bytes:
-    """Java sorts strings by UTF-16 units, which is another order than Python's for characters beyond 0xFFFF."""
+    """Return the sort key of a string in Java: UTF-16 units, whose order differs from Python's above U+FFFF."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
@@ -146,13 +146,14 @@ class CooperativeUserData:
 
 
 def decode_sticky_user_data(data: bytes) -> StickyUserData:
-    """Decode what the sticky assignor sent.
+    """Decode the user data of the sticky assignor.
 
     Args:
         data: `user_data` of a subscription.
 
     Raises:
-        DecodeError: neither version 1 nor 0. Kafka's leader reads such bytes as no owned partitions and generation -1.
+        DecodeError: the bytes are neither version 1 nor 0. Kafka's leader then assumes no owned partitions and
+            generation -1.
 
     >>> found = decode_sticky_user_data(bytes.fromhex("00000001 000161 00000001 00000002 00000009"))
     >>> found.owned[0].topic, found.owned[0].partitions, found.generation
@@ -165,7 +166,7 @@ def decode_sticky_user_data(data: bytes) -> StickyUserData:
 
 
 def encode_sticky_user_data(value: StickyUserData) -> bytes:
-    """Encode what the sticky assignor sends: version 0 if there is no generation. Raises EncodeError.
+    """Encode the user data of the sticky assignor: version 0 if there is no generation. Raises EncodeError.
 
     >>> encode_sticky_user_data(StickyUserData((), 5)).hex()
     '0000000000000005'
@@ -178,7 +179,7 @@ def encode_sticky_user_data(value: StickyUserData) -> bytes:
 
 
 def decode_cooperative_user_data(data: bytes) -> CooperativeUserData:
-    """Decode what the cooperative sticky assignor sent. Raises DecodeError if there are fewer than four bytes.
+    """Decode the user data of the cooperative sticky assignor. Raises DecodeError for fewer than four bytes.
 
     >>> decode_cooperative_user_data(bytes.fromhex("00000007"))
     CooperativeUserData(generation=7, rest=b'')
@@ -189,7 +190,7 @@ def decode_cooperative_user_data(data: bytes) -> CooperativeUserData:
 
 
 def encode_cooperative_user_data(value: CooperativeUserData) -> bytes:
-    """Encode what the cooperative sticky assignor sends. Raises EncodeError.
+    """Encode the user data of the cooperative sticky assignor. Raises EncodeError.
 
     >>> encode_cooperative_user_data(CooperativeUserData(7)).hex()
     '00000007'
@@ -207,6 +208,6 @@ def _read_sticky(data: bytes, *, with_generation: bool) -> StickyUserData:
 
 
 def _owned() -> Node:
-    """Return the array that an assignment begins with: partitions by topic have the same bytes here."""
+    """Return the first array of an assignment: owned partitions by topic have the same layout."""
     node: Node = codec_for(messages.ConsumerProtocolAssignment.__name__, 0).schema.fields[0].subcon
     return node

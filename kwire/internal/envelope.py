@@ -1,4 +1,5 @@
-"""Envelopes (KIP-590): requests that a broker forwards to the controller, with the principal and address of the client.
+"""Opens and builds envelopes (KIP-590): requests that a broker forwards to the controller, with the client's principal
+and address.
 
 An envelope contains a complete request, header and body, without the size that precedes it on a connection; the
 response contains a complete response. The principal is an int16 version and DefaultPrincipal, unless the cluster has a
@@ -37,7 +38,7 @@ class Enveloped:
 
     @property
     def client_host(self) -> str:
-        """The client's address as text, or as hex if it is none."""
+        """The client's address as text, or as hex if it is invalid."""
         if len(self.client_address) in (4, 16):
             return str(ipaddress.ip_address(self.client_address))
         return self.client_address.hex()
@@ -50,7 +51,8 @@ def decode_enveloped_request(envelope: Any) -> Enveloped:
         envelope: a decoded `EnvelopeRequest`.
 
     Raises:
-        DecodeError: the content is not a request, or an unknown one; offsets count as if its size preceded it.
+        DecodeError: the content is not a request, or an unknown one; offsets are counted as if a size field preceded
+            it.
 
     >>> inner = bytes.fromhex("0003 0001 00000007 ffff ffffffff")
     >>> envelope = messages.EnvelopeRequest(request_data=inner, client_host_address=bytes([127, 0, 0, 1]))
@@ -71,7 +73,7 @@ def decode_enveloped_response(envelope: Any, request: Request) -> Response | Non
         request: the request that was inside the envelope.
 
     Returns:
-        The response; None where the envelope itself failed (`error_code` says why).
+        The response; None if the envelope itself failed (`error_code` is the reason).
 
     Raises:
         DecodeError: the content is not a response to that request.

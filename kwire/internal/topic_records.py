@@ -1,8 +1,8 @@
-"""Records of Kafka's internal topics and control records: which record type is which message.
+"""Decodes and encodes records of Kafka's internal topics, and control records: maps record types to messages.
 
 `__consumer_offsets`, `__transaction_state` and `__share_group_state` have a type in the key and a version in the value;
-the KRaft metadata log (`__cluster_metadata`) and `__remote_log_metadata` have type and version as varints. `Embedded`
-is a message that follows its version, as they all are.
+the KRaft metadata log (`__cluster_metadata`) and `__remote_log_metadata` have type and version as varints. All of them
+are an `Embedded`: a message after its version.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..wire import INT16, UNSIGNED_VARINT, Reader
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A message that follows its version.
+    """A message, which its version precedes.
 
     Attributes:
-        name: of the message; None for an unknown type.
+        name: the name of the message; None for an unknown type.
         version: the version in the bytes; None if there is none.
         message: the decoded message; None if type or version is unknown.
         rest: the bytes after the message; all bytes if there is no message.
@@ -41,7 +41,7 @@ def codec_for(name: str, version: int) -> Codec:
 
 
 def codec_of(embedded: Embedded) -> Codec | None:
-    """Return the codec that a message was read with; None where there is no message."""
+    """Return the codec with which a message was read; None if there is no message."""
     if embedded.message is None or embedded.name is None or embedded.version is None:
         return None
     return codec_for(embedded.name, min(embedded.version, versions_of(embedded.name).last))
@@ -53,7 +53,7 @@ def versions_of(name: str) -> Versions:
 
 
 def read_embedded(reader: Reader, name: str | None, version: int) -> Embedded:
-    """Read a message whose version has been read; keep the bytes of an unknown type or version.
+    """Read a message after its version; keep the bytes of an unknown type or version.
 
     Raises DecodeError, also for bytes left over after a known message.
     """
@@ -65,7 +65,8 @@ def read_embedded(reader: Reader, name: str | None, version: int) -> Embedded:
 
 
 def read_newest(data: bytes, name: str) -> Embedded:
-    """Read an int16 version and the message; a version above ours is read as ours, and a tail is kept.
+    """Read an int16 version and the message; a version above the newest known one is read as that one, and bytes left
+    over are kept.
 
     Kafka does the same: a newer version only adds fields at the end, which old readers skip.
     """
@@ -79,7 +80,7 @@ def read_newest(data: bytes, name: str) -> Embedded:
 
 
 def write_newest(embedded: Embedded) -> bytes:
-    """Write what `read_newest` read. Raises EncodeError, UnsupportedVersion."""
+    """Encode the result of `read_newest`. Raises EncodeError, UnsupportedVersion."""
     if embedded.name is None or embedded.version is None:
         return embedded.rest
     codec = codec_for(embedded.name, min(embedded.version, versions_of(embedded.name).last))
@@ -87,7 +88,7 @@ def write_newest(embedded: Embedded) -> bytes:
 
 
 def body_of(embedded: Embedded) -> bytes:
-    """Write what `read_embedded` read. Raises EncodeError, UnsupportedVersion."""
+    """Encode the result of `read_embedded`. Raises EncodeError, UnsupportedVersion."""
     if embedded.message is None or embedded.name is None or embedded.version is None:
         return embedded.rest
     return codec_for(embedded.name, embedded.version).encode(embedded.message) + embedded.rest
@@ -102,7 +103,7 @@ def int16(value: int) -> bytes:
 GROUPS, TRANSACTIONS, SHARES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 METADATA, REMOTE = "__cluster_metadata", "__remote_log_metadata"
 
-# (kind of spec, beginning of the name) -> log; the first that fits counts
+# (kind of spec, start of the name) -> log; the first match applies
 LOGS: dict[tuple[str, str], str] = {
     ("metadata", "RemoteLog"): REMOTE,
     ("metadata", "RemotePartition"): REMOTE,
@@ -112,9 +113,9 @@ LOGS: dict[tuple[str, str], str] = {
     ("coordinator", "ShareUpdate"): SHARES,
     ("coordinator", ""): GROUPS,
 }
-# message -> the one that has its type now.
+# message -> the message that has its type now.
 SUPERSEDED: dict[str, str] = {
-    # Kafka 2.8, an early access, called type 14 so; from 3.0 on it has another name and another layout.
+    # The name of type 14 in Kafka 2.8, an early-access release; since 3.0 it has another name and another layout.
     "QuotaRecord": "ClientQuotaRecord",
 }
 
@@ -128,7 +129,7 @@ class RecordType(NamedTuple):
 
 @cache
 def record_types(catalog: Catalog) -> dict[tuple[str, int], RecordType]:
-    """Return for each (log, type) its messages.
+    """Return the messages of each (log, type).
 
     Args:
         catalog: the specs.
@@ -155,7 +156,7 @@ def record_types(catalog: Catalog) -> dict[tuple[str, int], RecordType]:
 
 
 def log_of(name: str, kind: str) -> str:
-    """Return the log that a record's message belongs to."""
+    """Return the log to which a record's message belongs."""
     return next(log for (group, start), log in LOGS.items() if kind.startswith(group) and name.startswith(start))
 
 
@@ -164,7 +165,7 @@ OFFSET_COMMIT = RecordType("OffsetCommitKey", "OffsetCommitValue")
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorRecord:
-    """A record of a coordinator's log: `type` is that of the key; `value` is None for a tombstone."""
+    """A record of a coordinator's log: `type` is the type of the key; `value` is None for a tombstone."""
 
     log: str
     type: int
@@ -176,8 +177,8 @@ def decode_group_record(key: bytes, value: bytes | None, *, legacy_keys: bool = 
     """Decode a record of `__consumer_offsets`.
 
     Args:
-        key, value: of the record; no value is a tombstone.
-        legacy_keys: number key messages as Kafka up to 4.0 does: the version is the type.
+        key, value: the bytes of the record; None as value means a tombstone.
+        legacy_keys: number key messages like Kafka up to 4.0: the version is the type.
 
     Returns:
         Key and value, each with its message; an unknown type or version keeps its bytes.
@@ -193,7 +194,7 @@ def decode_group_record(key: bytes, value: bytes | None, *, legacy_keys: bool = 
 
 
 def decode_transaction_record(key: bytes, value: bytes | None) -> CoordinatorRecord:
-    """Decode a record of `__transaction_state`; as `decode_group_record`, which also takes `legacy_keys`.
+    """Decode a record of `__transaction_state`; for arguments, result and errors see `decode_group_record`.
 
     >>> decode_transaction_record(bytes.fromhex("0000 000174"), None).key.message.transactional_id
     't'
@@ -202,7 +203,7 @@ def decode_transaction_record(key: bytes, value: bytes | None) -> CoordinatorRec
 
 
 def decode_share_record(key: bytes, value: bytes | None, *, legacy_keys: bool = False) -> CoordinatorRecord:
-    """Decode a record of `__share_group_state`; arguments, returns and errors as `decode_group_record`.
+    """Decode a record of `__share_group_state`; for arguments, result and errors see `decode_group_record`.
 
     >>> decode_share_record(bytes.fromhex("0001 000167" + 16 * "00" + "00000003"), None).key.message.partition
     3
@@ -216,10 +217,10 @@ def coordinator_record(key: Any, value: Any = None, version: int = 0) -> Coordin
     Args:
         key: a message such as `kwire.messages.GroupMetadataKey(...)`.
         value: its value; None for a tombstone.
-        version: of the value.
+        version: the version of the value.
 
     Raises:
-        EncodeError: the key is no key of a coordinator's log.
+        EncodeError: the message is not a key of a coordinator's log.
 
     >>> from kwire import messages
     >>> record = coordinator_record(messages.GroupMetadataKey(group="g"))
@@ -268,15 +269,15 @@ def _value(name: str | None, value: bytes | None) -> Embedded | None:
     return read_embedded(reader, name, reader.child("version", INT16))
 
 
-FRAME_VERSION = 1  # 0 was that of 2.8, whose records had other layouts
+FRAME_VERSION = 1  # 0 was the version of 2.8, whose records had other layouts
 
 
 @dataclass(frozen=True, slots=True)
 class FramedRecord:
     """A record of a log without keys.
 
-    `type` is the record's type; `value` has name, version and message. Where type, version or the frame's own
-    version is not known, the bytes are in `value.rest`.
+    `type` is the record's type; `value` has name, version and message. If type, version or the frame's own version is
+    unknown, the bytes are in `value.rest`.
     """
 
     log: str
@@ -302,7 +303,7 @@ def decode_metadata_frame(data: bytes) -> FramedRecord:
 
 
 def decode_remote_log_frame(data: bytes) -> FramedRecord:
-    """Decode the value of a record of `__remote_log_metadata`; errors as `decode_metadata_frame`.
+    """Decode the value of a record of `__remote_log_metadata`; for errors see `decode_metadata_frame`.
 
     >>> decode_remote_log_frame(bytes.fromhex("01 63 00 0102")).value
     Embedded(name=None, version=0, message=None, rest=b'\\x01\\x02')
@@ -314,11 +315,11 @@ def framed_record(message: Any, version: int = 0) -> FramedRecord:
     """Create a record of the metadata log or of the remote log metadata from a message.
 
     Args:
-        message: such as `kwire.messages.RemoveTopicRecord(...)`.
+        message: a message such as `kwire.messages.RemoveTopicRecord(...)`.
         version: of the message.
 
     Raises:
-        EncodeError: it is no record of these logs.
+        EncodeError: the message is not a record of these logs.
 
     >>> from kwire import messages
     >>> encode_frame(framed_record(messages.NoOpRecord())).hex()
