@@ -69,7 +69,7 @@ def _batch(out: bytearray, start: int, stop: int, whole: bool) -> None:
 
 
 def _records(out: bytearray, start: int, stop: int) -> None:
-    """Blank keys, values and headers of the records; all from where they cannot be understood."""
+    """Blank keys, values and headers of the records; from the first byte that does not parse, blank everything."""
     position = start
     try:
         while position < stop:
@@ -166,7 +166,7 @@ class Redactor:
         self._kinds: dict[tuple[Codec, str, bool], str | None] = {}
 
     def redact(self, frame: Frame) -> bytes:
-        """Return the bytes of a frame, as many as before, without sensitive data."""
+        """Return the bytes of a frame without sensitive data; the size stays the same."""
         result = self._decoder.decode(frame)
         out = bytearray(frame.data)
         if isinstance(result, Token):
@@ -179,8 +179,8 @@ class Redactor:
         return bytes(out)
 
     def _header_alone(self, out: bytearray, result: Request | Response | Undecodable) -> None:
-        """Blank all but the header: if the bytes of a body do not match the decoded fields, secrets may be in numbers
-        and in names. With its header the frame still decodes as the same message, as far as it did before.
+        """Blank everything but the header: if the bytes of a body do not match the decoded fields, numbers and names
+        may contain secrets. With its header the frame still decodes as the same message, as far as it did before.
         """
         known, codec = _known(result), result.codec
         for span in result.spans:
@@ -208,9 +208,7 @@ class Redactor:
             self._blank(out, kind, start, span.stop)
 
     def _name(self, out: bytearray, kind: str, start: int, stop: int) -> None:
-        """Replace a name by a pseudonym of the same length, always the same for the same name; Kafka's own names
-        stay.
-        """
+        """Replace a name by a pseudonym of the same length, always the same one for a name; Kafka's own names stay."""
         name = bytes(out[start:stop])
         if not name or name == b"*" or name.startswith(b"__"):
             return
@@ -222,7 +220,7 @@ class Redactor:
         out[start:stop] = prefix + (separator or b"").join(map(self._stand_in, parts))
 
     def _stand_in(self, name: bytes) -> bytes:
-        """Return the pseudonym of a name; different names of one length have different ones, as long as there are
+        """Return the pseudonym of a name; pseudonyms of names with one length are distinct, as long as there are
         enough.
         """
         if name in (b"", b"*") or name in self._names:
@@ -250,8 +248,9 @@ class Redactor:
 
 
 def _known(result: Request | Response | Undecodable) -> int:
-    """Return how many bytes of a frame are its size, api and correlation id, and no secret: with these it is decoded
-    again as the same."""
+    """Return how many first bytes of a frame are size, api and correlation id without a secret, so that it still
+    decodes as the same message.
+    """
     frame = result.frame
     if frame.bare or isinstance(frame.fault, NoFrame):
         return 0
@@ -263,7 +262,7 @@ def _known(result: Request | Response | Undecodable) -> int:
 
 
 def _prefix(span: Span, data: bytearray) -> int:
-    """Return how many bytes of a span are its length."""
+    """Return the size of a span's length field in bytes."""
     if "compact" not in span.type:
         return 2 if isinstance(span.value, str) else 4
     return next(index for index in range(1, 11) if data[span.start + index - 1] < 0x80)

@@ -1,8 +1,8 @@
-"""Masks the secrets of a decoded frame for display; `Redactor` rewrites frames that are passed on.
+"""Masks the secrets of a decoded frame for display; `Redactor` rewrites frames for others.
 
 Sizes and positions stay, so that everything rendered from a masked result is safe: fields, spans, bytes, faults.
 Undecodable bytes are hidden whole unless their message is known to hold no secret: they are searched for SASL tokens,
-names of sensitive configurations, and messages that hold secrets, complete or truncated.
+names of sensitive configurations, and complete or truncated messages with secrets.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _PARTS = lazy_pattern(
     rb"|\x00[^\x00-\x1f]+\x00[^\x00-\x1f]+\Z"
 )
 _SECRETS = ENVELOPED | SECRET_FIELDS.keys()
-FEW = 4  # bytes that are no secret
+FEW = 4  # bytes that are not a secret
 NEWER = 16  # versions above the newest known one that a request may have
-_LONGEST = 1 << 16  # bytes of a message that are searched; of a secret whose end is missing
+_LONGEST = 1 << 16  # bytes of a message that are searched; bytes of a secret whose end is missing
 
 
 def may_hold_secret(result: Undecodable) -> bool:
-    """Return whether bytes of a frame must be hidden: unless their message is known and nothing indicates a secret."""
+    """Whether bytes of a frame must be hidden: always, unless the message is known and nothing indicates a secret."""
     data = result.frame.data
     if _is_nothing(data[4:]):
         return False
@@ -73,8 +73,8 @@ def is_doubtful(result: Request | Response) -> bool:
 def may_leave_secret(result: Request | Response | Undecodable) -> bool:
     """Whether to hide the bytes left over after a message that itself holds no secret: their meaning is unknown.
 
-    In a frame that did not decode, they are those that salvage leaves: strict decoding fails at them, or at an earlier
-    fault.
+    In a frame that did not decode, these are the bytes left over by salvage: strict decoding fails at them, or at an
+    earlier fault.
     """
     return not _is_nothing(_salvaged_rest(result) if isinstance(result, Undecodable) else result.rest)
 
@@ -85,7 +85,7 @@ def _salvaged_rest(result: Undecodable) -> bytes:
 
 
 def looks_secret(data: bytes) -> bool:
-    """Whether there is a sign of a secret in bytes: part of a SASL token, a sensitive configuration, a request.
+    """Whether bytes show signs of a secret: part of a SASL token, a sensitive configuration, a request.
 
     >>> looks_secret(bytes.fromhex("00000009 0024 0001")), looks_secret(bytes.fromhex("00000009 0003 0001"))
     (True, False)
@@ -111,7 +111,7 @@ def _is_nothing(data: bytes) -> bool:
 
 
 def _names_other(result: Undecodable) -> bool:
-    """Whether it is known which message was meant, and that it is none with secrets."""
+    """Whether the intended message is known, and is not one with secrets."""
     codec = result.codec
     if isinstance(result.error, UnknownVersion):
         name, version = result.error.found[:2]
@@ -125,7 +125,7 @@ def _names_other(result: Undecodable) -> bool:
 
 
 def is_recognised(result: Request | Response | Undecodable) -> bool:
-    """Return whether a message is identified by its name, its request, or a header that random bytes hardly form.
+    """Whether a message is identified by its name, its request, or a header that random bytes are unlikely to form.
 
     Args:
         result: a result with a codec.
@@ -141,7 +141,7 @@ def is_recognised(result: Request | Response | Undecodable) -> bool:
 
 
 def is_request_header(header: Any) -> bool:
-    """Whether a header is one that no other bytes are likely to give."""
+    """Whether a header is one that other bytes are unlikely to form."""
     client = getattr(header, "client_id", None)
     return bool(client and client.isprintable())
 
@@ -168,13 +168,13 @@ def _reads_as(carrier: Carrier, data: bytes) -> bool:
 
 
 def _ends_behind_secret(error: Truncated) -> bool:
-    """Return whether a message is truncated within or after its secret, and the names before that are text."""
+    """Whether a message is truncated within or after its secret, and the names before it are text."""
     inside = error.segments[-1:] and error.segments[-1] in _SECRETS and (error.have or 0) > FEW
     return bool(inside or _holds_secret(error.partial)) and _is_named(error.partial)
 
 
 def _is_named(value: Any) -> bool:
-    """Return whether text was decoded, and all of it is printable."""
+    """Whether a value is decoded text that is entirely printable."""
     texts = list(_texts(value))
     return any(texts) and all(text.isprintable() for text in texts)
 
@@ -197,7 +197,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _holds_secret(value: Any) -> bool:
-    """Return whether a message, which may be decoded in part, contains a secret."""
+    """Whether a message, which may be partially decoded, contains a secret."""
     return any(
         _holds_secret(held) or (name in _SECRETS and bool(held) and not _is_nothing(held))
         for name, held in _members(value)
@@ -209,14 +209,14 @@ _UNCLEAR = ("unknown tag", "left over", "not understood")
 
 
 def mask(result: Result) -> Result:
-    """Return a result without secrets; the same one if it holds none.
+    """Return a result without secrets; the same result if it contains none.
 
     Args:
-        result: from a `FrameDecoder`.
+        result: a result of a `FrameDecoder`.
 
     Returns:
-        Secrets are `Hidden` values, and zeros in the bytes of the frame; of an `Undecodable` that may hold one,
-        `hidden` counts the bytes that are not to be shown, and the error keeps its numbers only.
+        The result, in which secrets are `Hidden` values, and zeros in the bytes of the frame. In an `Undecodable` that
+        may contain a secret, `hidden` counts the bytes that must not be shown, and the error keeps only its numbers.
 
     >>> import kwire
     >>> message = kwire.messages.SaslAuthenticateRequest(auth_bytes=b"\\\\0alice\\\\0wonder")
@@ -266,14 +266,14 @@ def _decoded(result: Request | Response) -> Request | Response:
 
 
 class _Masking:
-    """One message being walked through; `found` are the secrets by their paths."""
+    """A walk over one message; `found` holds the secrets by their paths."""
 
     def __init__(self, inside: Any = None) -> None:
         self.found: dict[str, Hidden] = {}
         self.inside = mask_nested(inside)
-        # What an envelope carries is shown opened; its bytes only if there is no secret in them.
+        # The contents of an envelope are shown decoded; its bytes only if they contain no secret.
         self.hides_inside = inside is None or self.inside is not inside
-        self._sensitive = False  # whether a configuration around is, so that its synonyms are too
+        self._sensitive = False  # whether the enclosing configuration is sensitive: then its synonyms are sensitive too
 
     def message(self, codec: Codec, value: Any) -> Any:
         """Return a message without its secrets."""
@@ -320,7 +320,7 @@ class _Masking:
 
 
 def _is_sensitive(config: Any) -> bool:
-    """Whether a struct is a configuration that the broker calls sensitive, or that is by its name."""
+    """Whether a struct is a configuration that is sensitive, according to the broker or to its name."""
     if not hasattr(config, "value"):
         return False
     return bool(getattr(config, "is_sensitive", False)) or is_sensitive(str(getattr(config, "name", "")))
@@ -332,12 +332,12 @@ def _may_be_secret(place: Place) -> bool | None:
 
 
 def mask_message(codec: Codec, message: Any, *, keep_tags: bool = True) -> Any:
-    """Return a message without its secrets, as `mask` does of a result without faults; not of an Envelope.
+    """Return a message without its secrets, as `mask` does for a result without faults; not for an Envelope.
 
     Args:
         codec: the codec of the message.
         message: the decoded message.
-        keep_tags: keep unknown tags, which may be secrets, of a message in which no secret is known.
+        keep_tags: keep unknown tags, which may be secrets, in a message without known secrets.
     """
     sealing = _Masking()
     sealed = sealing.message(codec, message)
@@ -345,7 +345,7 @@ def mask_message(codec: Codec, message: Any, *, keep_tags: bool = True) -> Any:
 
 
 def mask_nested(inside: Any) -> Any:
-    """Seal what a message carries."""
+    """Mask the nested payload of a message."""
     if isinstance(inside, SaslMessage):
         return _content(inside)
     if isinstance(inside, Undecodable):
@@ -381,9 +381,9 @@ def _undecodable(result: Undecodable) -> Undecodable:
 
 
 def _veiled(result: Undecodable) -> Undecodable:
-    """Hide all of a frame."""
+    """Return a result that hides the whole frame."""
     frame, size = result.frame, len(result.frame.data)
-    # The client id, too, may be read out of the secret, if it is the header that is broken.
+    # If the header is broken, the client id may consist of bytes of the secret as well.
     return replace(
         result,
         frame=replace(frame, data=bytes(size)),
@@ -400,7 +400,7 @@ def _anonymous(header: Any) -> Any:
 
 
 def mask_error(error: DecodeError) -> DecodeError:
-    """Return an error without bytes of the message: its place stays, with sizes, offsets and counts.
+    """Return an error without bytes of the message: its position stays, with sizes, offsets and counts.
 
     >>> from kwire.errors import BadLength
     >>> str(mask_error(BadLength(found=1, need=6, have=0, raw=b"wonder")))
@@ -415,7 +415,7 @@ def mask_error(error: DecodeError) -> DecodeError:
 
 
 def _is_count(value: Any) -> bool:
-    """Whether a value is a size, an offset or a count. A greater number is four bytes of something else."""
+    """Whether a value is a size, an offset or a count. A larger number is four bytes of other data."""
     if isinstance(value, tuple):
         return all(map(_is_count, value))
     return value is None or (isinstance(value, int) and abs(value) <= LIMIT)
@@ -430,7 +430,7 @@ def _span(span: Span, found: dict[str, Hidden], unclear: bool) -> Span:
 
 
 def masked(data: bytes, spans: tuple[Span, ...]) -> bytes:
-    """Return bytes with zeros where spans hide something."""
+    """Return bytes with zeros in place of hidden spans."""
     out = bytearray(data)
     for span in spans:
         if isinstance(span.value, Hidden):

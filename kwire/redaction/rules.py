@@ -23,7 +23,7 @@ _CREDENTIALS, _CONFIG_RECORD = "UserScramCredentialRecord", "ConfigRecord"
 
 
 def is_of_metadata_log(message: Any) -> bool:
-    """Whether an answer to Fetch or FetchSnapshot is about the metadata log."""
+    """Whether a response to Fetch or FetchSnapshot is about the metadata log."""
     topics = getattr(message, "responses", None) or getattr(message, "topics", None) or ()
     return any(_name(topic) == TOPIC or getattr(topic, "topic_id", None) == TOPIC_ID for topic in topics)
 
@@ -34,7 +34,7 @@ def _name(topic: Any) -> str | None:
 
 
 def holds_secrets(records: bytes) -> bool:
-    """Whether a part of the metadata log holds a secret, or cannot be read.
+    """Whether a part of the metadata log contains a secret or cannot be read.
 
     >>> holds_secrets(b""), holds_secrets(b"a piece of a batch")
     (False, True)
@@ -51,7 +51,7 @@ def holds_secrets(records: bytes) -> bool:
 
 
 def is_secret_record(value: bytes) -> bool:
-    """Return whether a record of the metadata log holds a secret, or cannot be decoded far enough to know.
+    """Whether a record of the metadata log contains a secret, or cannot be decoded far enough to tell.
 
     Args:
         value: the value of the record: a frame of KIP-631.
@@ -93,7 +93,8 @@ REASONS: dict[str, str] = {
 }
 # The same name gets the same pseudonym.
 NAMES = frozenset(("client", "topic", "groupid", "host", "rack", "path", "user"))
-# Names composed of others: racks of several levels (KIP-879), paths, and addresses that Java prints as /10.0.0.1.
+# Names that consist of other names: racks of several levels (KIP-879), paths, and addresses that Java prints as
+# /10.0.0.1.
 SEPARATORS = {"rack": b"/", "path": b"/", "host": b"/"}
 
 _BYTES = {
@@ -161,7 +162,7 @@ _TEXTS = {
     "reason": "text",
     "status_detail": "text",
 }
-# Structs whose `name` is one -> its kind.
+# Structs whose field `name` is redacted -> the kind.
 _NAMED = {
     "ScramCredentialDeletion": "user",
     "ScramCredentialUpsertion": "user",
@@ -172,7 +173,7 @@ _NAMED = {
 
 
 def kind_for(struct: str, attribute: str, is_text: bool) -> str | None:
-    """Return what kind of thing a field of text or bytes holds; None if it may stay.
+    """Return the kind of data in a field of text or bytes; None if the field may stay.
 
     >>> kind_for("PartitionProduceData", "records", False), kind_for("MetadataResponseTopic", "name", True)
     ('records', 'topic')
@@ -200,7 +201,7 @@ def may_hold_secrets(codec: Codec, message: Any) -> bool:
 
     Args:
         codec: the codec of the message.
-        message: anything that has its attributes.
+        message: the message, or an object with its attributes.
     """
     return may_carry(codec) or (codec.name in MESSAGES and is_of_metadata_log(message))
 
@@ -220,14 +221,14 @@ def always_carries(codec: Codec) -> bool:
 
 @cache
 def may_carry_in_some_version(name: str) -> bool:
-    """Whether a message of Kafka's has a field that may hold a secret, in any of its versions."""
+    """Whether a message of Kafka has a field that may hold a secret, in any of its versions."""
     versions = catalog_for().spec(name).versions
     return any(may_carry(codec_in(catalog_for(), name, version)) for version in versions)
 
 
 @cache
 def carriers() -> tuple[Carrier, ...]:
-    """Return all requests and responses of Kafka that hold a secret in every version."""
+    """Return all requests and responses of Kafka that contain a secret in every version."""
     found = []
     for spec in map(catalog_for().spec, catalog_for().names_with(_ALWAYS)):
         for version in spec.versions if spec.type in WIRE_TYPES else ():
