@@ -5,8 +5,8 @@ packet that contains a capture. Therefore each range also determines where the n
 own records equal those of the next range: it yields wrong records of the next range as VOID, and the records that the
 next range lacks. All ranges together then give exactly the result of a reader that starts at the beginning of the file.
 
-Captures that were split by bytes, for example with `split -b`, are read with the piece that has the header: pieces are
-in one folder, and their names differ in a number, or in two letters at the end.
+Captures that `split -b` has split are read with the piece that has the header: pieces are in one folder, and their
+names differ in a number, or in two letters at the end.
 """
 
 from __future__ import annotations
@@ -138,8 +138,7 @@ def family_of(path: str) -> str:
 
 
 def neighbours(paths: Sequence[str]) -> dict[str, str]:
-    """Return for each file the next file of the same family, for the last file the first one, and an empty string for a
-    single file.
+    """Return for each file the next one of its family (for the last file the first), or an empty string.
 
     >>> neighbours(["/in/1.pcap", "/in/2.pcap", "/in/dump"])
     {'/in/1.pcap': '/in/2.pcap', '/in/2.pcap': '/in/1.pcap', '/in/dump': ''}
@@ -528,9 +527,7 @@ def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> It
 
 
 def pieces_around(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
-    """Return the pieces of the capture to which a file belongs, and the range in all of them; None if it is not a
-    piece.
-    """
+    """Return the pieces of the capture to which a file belongs, and the range in them; None if it is whole."""
     if not split.neighbour:
         return None
     if capture_kind(head_of(split.path, 4)) and capture_kind(head_of(split.neighbour, 4)):
