@@ -1,10 +1,10 @@
-"""Who a client is and what it may do: SASL and SCRAM with users and passwords, both sides of it; ACLs.
+"""Authentication and authorization of clients: both sides of SASL and SCRAM with users and passwords; ACLs.
 
 Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (its requests), KIP-368 (sessions that expire); KIP-11 and KIP-290
 (ACLs, by the rules of Kafka's StandardAuthorizer). `NEEDS` lists what each api needs, as Kafka's documentation does
 under "Operations and Resources on Protocols".
 
-This module handles tokens, principals and names of resources, no messages and no sockets. No `repr` here contains a
+This module handles tokens, principals and resource names, but no messages and no sockets. No `repr` in it contains a
 secret.
 """
 
@@ -72,7 +72,7 @@ OPERATIONS: dict[int, tuple[Op, ...]] = {
 class Acl(NamedTuple):
     """One entry: whether a principal may do an operation from a host, on resources of a name or prefix.
 
-    All but names are numbers of Kafka's enums: `kwire.values.ResourceType`, `PatternType`, `AclOperation` and
+    All fields except names are numbers of Kafka's enums: `kwire.values.ResourceType`, `PatternType`, `AclOperation` and
     `AclPermissionType`.
     """
 
@@ -98,7 +98,7 @@ class Acl(NamedTuple):
         return self.resource_name in (name, ANY_NAME)
 
     def concerns(self, principal: str, host: str, operation: int) -> bool:
-        """Whether this ACL applies to a principal and an operation; an allowed operation may imply others."""
+        """Return whether this ACL applies to a principal and an operation; an allowed operation may imply others."""
         if self.principal not in (principal, ANYBODY) or self.host not in (host, ANY_HOST):
             return False
         if self.operation in (operation, Op.ALL):
@@ -115,7 +115,8 @@ def acl_of(row: Any) -> Acl:
 
 
 class Filter(NamedTuple):
-    """Selects ACLs; `ANY` and None match everything, and the pattern type `MATCH` all that covers the name."""
+    """Selects ACLs; `ANY` and None match everything, and the pattern type `MATCH` matches all patterns that cover the
+    name."""
 
     resource_type: int = ANY
     resource_name: str | None = None
@@ -149,7 +150,7 @@ class Authorizer:
 
     Attributes:
         super_users: principals that may do everything, such as `User:admin`.
-        is_open: whether everybody may use a resource that no ACL is about (allow.everyone.if.no.acl.found).
+        is_open: whether all principals may use a resource without ACLs (allow.everyone.if.no.acl.found).
         acls: the ACLs, with their ids in the metadata log.
 
     >>> acl = Acl(Kind.TOPIC, "t", LITERAL, "User:a", "*", Op.READ, ALLOW)
@@ -163,7 +164,8 @@ class Authorizer:
     acls: dict[Acl, bytes] = field(default_factory=dict)
 
     def allows(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
-        """Whether a principal may do an operation: a denial takes precedence, and without any ACL all are denied."""
+        """Return whether a principal may do an operation. A denial takes precedence; without any ACL the operation is
+        denied."""
         if principal in self.super_users:
             return True
         covering = [acl for acl in self.acls if acl.covers(resource_type, name)]
@@ -276,7 +278,7 @@ def denial(
     Args:
         allows: what the principal may do.
         api: the name of the api.
-        topic, group, transactional_id: what a part of it is about.
+        topic, group, transactional_id: the resource in a part of the request.
     """
     needs = NEEDS.get(api, NOTHING)
     for operation, kind, name in (
@@ -352,7 +354,7 @@ def _escaped(value: str) -> str:
 
 
 class AuthenticationFailed(Exception):
-    """A client could not be authenticated; the text is what Kafka answers, and contains no secret."""
+    """A client could not be authenticated; the text is Kafka's error message, and contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +368,7 @@ class Credential:
 
     @classmethod
     def of(cls, mechanism: str, salted: bytes, salt: bytes, iterations: int) -> Credential:
-        """Make it from a salted password, which AlterUserScramCredentials carries."""
+        """Return the credential for a salted password, which AlterUserScramCredentials carries."""
         name = _HASHES[mechanism]
         client_key = hmac.digest(salted, b"Client Key", name)
         return cls(salt, hashlib.new(name, client_key).digest(), hmac.digest(salted, b"Server Key", name), iterations)
@@ -374,11 +376,11 @@ class Credential:
 
 @dataclass(slots=True)
 class Users:
-    """Who may authenticate.
+    """The users who may authenticate.
 
     Attributes:
-        passwords: of users, for all mechanisms.
-        scram: credentials that administrators made, by user and mechanism; they go before passwords.
+        passwords: the passwords of users, for all mechanisms.
+        scram: credentials set by administrators, by user and mechanism; they take precedence over passwords.
 
     >>> Users({"alice": "wonder"})
     Users(names=['alice'])
@@ -392,12 +394,12 @@ class Users:
         return f"Users(names={sorted({*self.passwords, *(name for name, _ in self.scram)})})"
 
     def check(self, name: str, password: str) -> bool:
-        """Whether this is the password of a user."""
+        """Return whether this is the password of a user."""
         known = self.passwords.get(name)
         return known is not None and hmac.compare_digest(known.encode(), password.encode())
 
     def credential(self, name: str, mechanism: str, rng: Random) -> Credential | None:
-        """Return the credential of a user for a mechanism of SCRAM; None if there is none."""
+        """Return the credential of a user for a SCRAM mechanism; None if the user has none."""
         key = name, mechanism
         if key in self.scram:
             return self.scram[key]
@@ -420,7 +422,7 @@ class Exchange:
         self._credential: Credential | None = None
 
     def answer(self, token: bytes) -> bytes:
-        """Return the answer to a client's token; raises AuthenticationFailed."""
+        """Return the server's token in response to a client's token; raises AuthenticationFailed."""
         if self.mechanism == PLAIN:
             return self._plain(token)
         try:
@@ -490,8 +492,8 @@ class ClientExchange:
 
     Args:
         mechanism: one of MECHANISMS.
-        name, password: of the user.
-        nonce: random and printable, without a comma.
+        name, password: the user's name and password.
+        nonce: random printable text without a comma.
 
     >>> ClientExchange("PLAIN", "alice", "wonder", "").begin()
     b'\\x00alice\\x00wonder'
@@ -509,10 +511,11 @@ class ClientExchange:
         return f"{_HEADER}{self._bare}".encode()
 
     def proceed(self, answer: bytes) -> bytes | None:
-        """Return the token that follows an answer; None if authentication is complete.
+        """Return the token that follows a token of the server; None if authentication is complete.
 
         Raises:
-            AuthenticationFailed: the answer is not one of this mechanism, or the server does not have the credential.
+            AuthenticationFailed: the server's token does not fit the mechanism, or the server does not have the
+                credential.
         """
         if self.mechanism == PLAIN:
             return None
@@ -549,14 +552,14 @@ class Session:
     """The state of authentication of one connection.
 
     Args:
-        users: who may authenticate.
-        mechanisms: that the listener has; without any, clients need not authenticate.
-        rng: for salts and nonces.
-        most_seconds: after which clients must authenticate again (KIP-368); 0 means never.
+        users: the users who may authenticate.
+        mechanisms: the mechanisms of the listener; if empty, clients need not authenticate.
+        rng: random numbers for salts and nonces.
+        most_seconds: seconds after which clients must authenticate again (KIP-368); 0 means never.
         who: the principal without SASL: anonymous, or the subject of the client's certificate.
 
     Attributes:
-        has_failed: whether the connection is to be closed once its client has the answer.
+        has_failed: whether the connection must be closed once the response is sent.
         takes_tokens: whether the next frame is a bare token, as after SaslHandshake v0.
 
     >>> session = Session(Users({"alice": "wonder"}), ["PLAIN"], Random(1))
@@ -596,7 +599,7 @@ class Session:
         self._ends: float | None = None
 
     def problem(self, api: str, now: float) -> str:
-        """Return why a request is refused and its connection closed; empty if it is handled."""
+        """Return why a request must be refused and its connection closed; empty if the request may be handled."""
         if api in ("SaslHandshake", "SaslAuthenticate"):
             return ""
         if self._exchange is not None:
@@ -609,7 +612,7 @@ class Session:
 
     @property
     def may_begin(self) -> bool:
-        """Whether a SaslHandshake is expected: at first, and again where sessions end."""
+        """Whether a SaslHandshake is expected: at the start, and again if sessions expire."""
         return bool(self.mechanisms) and (not self.is_authenticated or self._ends is not None)
 
     @property
@@ -618,7 +621,7 @@ class Session:
         return self._exchange is not None
 
     def handshake(self, mechanism: str, version: int) -> bool:
-        """Begin to authenticate; returns False for a mechanism that the listener does not have."""
+        """Begin authentication; returns False for a mechanism that the listener does not have."""
         self.has_failed = mechanism not in self.mechanisms
         if not self.has_failed:
             self._exchange = Exchange(mechanism, self.users, self._rng)
@@ -626,7 +629,7 @@ class Session:
         return not self.has_failed
 
     def authenticate(self, token: bytes, now: float) -> bytes:
-        """Return the answer to a token; raises AuthenticationFailed."""
+        """Return the server's token in response to a client's token; raises AuthenticationFailed."""
         assert self._exchange is not None
         try:
             answer = self._exchange.answer(token)
@@ -648,5 +651,5 @@ class Session:
         self._ends = now + self._most_seconds if self._most_seconds else None
 
     def lifetime_ms(self, now: float) -> int:
-        """Return how long the session lasts; 0 is for ever."""
+        """Return the lifetime of the session in milliseconds; 0 for no limit."""
         return 0 if self._ends is None else int((self._ends - now) * 1000)

@@ -1,4 +1,4 @@
-"""The state of a served cluster, and the request context that is passed to handlers. Knows no handlers and no bytes."""
+"""The state of a served cluster, and the request context for handlers. This module has no handlers and no bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Api(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature of the cluster (KIP-584): its levels, that of a new cluster, and an api that comes with it."""
+    """A feature of the cluster (KIP-584): its levels, the level in a new cluster, and an api that depends on it."""
 
     first: int
     last: int
@@ -83,8 +83,8 @@ class RequestContext:
         version: its version.
         now: when it was received, in seconds of any clock.
         client_id, client_host: the client.
-        principal: who the client is, such as `User:alice`.
-        session: the authentication of its connection.
+        principal: the authenticated client, such as `User:alice`.
+        session: the authentication state of its connection.
     """
 
     cluster: Cluster
@@ -104,8 +104,8 @@ class RequestContext:
         group: str | None = None,
         transactional_id: str | None = None,
     ) -> int:
-        """Return the error code of a part of this request that the principal has no right to, or that would write where
-        log directories are read only, or that a rule of a test is for; 0 if there is none."""
+        """Return the error code for a part of this request: if the principal is not authorized, if it would write to
+        read-only log directories, or if a test's rule applies; 0 if it may be handled."""
         authorizer, rules = self.cluster.authorizer, self.cluster.rules
         if authorizer is not None and (
             code := denial(self.allows, api_of(self.message), topic, group, transactional_id)
@@ -125,12 +125,12 @@ class RequestContext:
         return {"error_code": code, "error_message": READ_ONLY if is_read_only else ErrorCode(code).about}
 
     def allows(self, operation: int, resource_type: int, name: str) -> bool:
-        """Whether the principal may do an operation of ACLs."""
+        """Return whether the ACLs allow the principal an operation."""
         authorizer = self.cluster.authorizer
         return authorizer is None or authorizer.allows(self.principal, self.client_host, operation, resource_type, name)
 
     def may_create(self, topic: str) -> bool:
-        """Whether the principal may create a topic: any topic of the cluster, or this one (KIP-277)."""
+        """Return whether the principal may create a topic: any topic of the cluster, or this topic (KIP-277)."""
         may = self.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
         return may or self.allows(AclOperation.CREATE, ResourceType.TOPIC, topic)
 
@@ -177,7 +177,7 @@ class Cluster:
         self._restore_coordinators()
 
     def _set_up(self, rng: Random) -> None:
-        """Make what lives as long as the process; a new cluster gets an id."""
+        """Create the state that lives as long as the process; a new cluster gets an id."""
         settings = self.settings
         self.authorizer: Authorizer | None = None
         if settings.authorizer:
@@ -218,7 +218,7 @@ class Cluster:
 
     @property
     def cluster_id(self) -> str:
-        """The cluster id; log directories keep it over restarts."""
+        """The cluster id; log directories keep it across restarts."""
         return self.controller.cluster_id
 
     @property
@@ -248,14 +248,14 @@ class Cluster:
         return ErrorCode.NONE, offset
 
     def fail(self, *log_dirs: LogDir) -> None:
-        """Take log directories offline, and answer requests that wait for their partitions."""
+        """Take log directories offline, and complete requests that wait for their partitions."""
         if not log_dirs:
             return
         self.controller.fail(*log_dirs)
         self._changed()
 
     def _changed(self) -> None:
-        """Answer requests that wait for partitions whose leader or ISR may have changed."""
+        """Complete requests that wait for partitions whose leader or ISR may have changed."""
         for partition in self.controller.partitions():
             self.waiting.changed((partition.topic, partition.index))
 
@@ -289,7 +289,7 @@ class Cluster:
         self._changed()
 
     def lead(self, partition: Partition, node_id: int) -> None:
-        """Make a replica the leader; raises ValueError if it is not in sync, or not reachable."""
+        """Make a replica the leader; raises ValueError if the replica is not in sync or not reachable."""
         if node_id not in partition.isr or not partition.replicas[node_id].is_online:
             raise ValueError(f"broker {node_id} is not in sync for {partition.topic}-{partition.index}")
 
@@ -313,7 +313,7 @@ class Cluster:
         self._changed()
 
     def expand(self, partition: Partition) -> None:
-        """Let all reachable replicas catch up and join the ISR."""
+        """Make all reachable replicas catch up and join the ISR."""
 
         def act(one: Partition) -> None:
             for node_id, replica in one.replicas.items():
@@ -324,7 +324,7 @@ class Cluster:
         self._changed()
 
     def lead_unclean(self, partition: Partition, node_id: int) -> None:
-        """Let a replica lead that is not in sync: the records that it lacks are lost."""
+        """Make an out-of-sync replica the leader; the records that it lacks are lost."""
 
         def act(one: Partition) -> None:
             one.isr = [node_id]
@@ -334,7 +334,7 @@ class Cluster:
         self.expand(partition)
 
     def reassign(self, partition: Partition, node_ids: Sequence[int]) -> None:
-        """Move a partition to other brokers: new replicas copy what is there, then the others are deleted."""
+        """Move a partition to other brokers: new replicas copy the records, then the old replicas are deleted."""
         partition.target = list(node_ids)
         topic = self.controller.topics[partition.topic]
         for node_id in node_ids:
@@ -352,7 +352,7 @@ class Cluster:
         return True
 
     def finish_reassignment(self, partition: Partition) -> None:
-        """Let new replicas catch up; when all are in sync, delete those that the partition moves away from."""
+        """Make new replicas catch up; when all are in sync, delete the replicas that the reassignment removes."""
         if partition.target is None:
             return
         self.expand(partition)
@@ -381,7 +381,7 @@ class Cluster:
         partition.replicas[node_id] = new
 
     def check(self) -> None:
-        """Take directories offline that do not work any more, write markers that are still due, and expire commits."""
+        """Take broken directories offline, write pending transaction markers, and expire commits."""
         self.transactions.retry()
         self.groups.expire_commits()
         for topic in list(self.controller.topics.values()):
@@ -416,7 +416,7 @@ class Cluster:
             self.fail(*partition.of_all(act))
 
     def delete(self, topic: Topic) -> None:
-        """Delete a topic, and answer requests that wait for its records."""
+        """Delete a topic, and complete requests that wait for its records."""
         self.controller.delete(topic)
         for partition in topic.partitions:
             self.waiting.changed((partition.topic, partition.index))

@@ -1,4 +1,4 @@
-"""A served cluster, sans-IO: frames become requests, requests responses, some of them later, and these frames.
+"""A served cluster, sans-IO: decodes requests, handles them at once or later, and encodes the responses.
 
 The caller passes time and a random generator. After an invalid request the connection must be closed, as in Kafka; but
 ApiVersions is always answered (KIP-511).
@@ -30,7 +30,7 @@ API_VERSIONS = 18
 
 
 class ServedCluster(Cluster):
-    """Brokers that answer requests.
+    """Brokers that handle requests.
 
     Args:
         nodes: the brokers, at least one.
@@ -67,7 +67,7 @@ class ServedCluster(Cluster):
             version: its version.
             now: the time, in seconds.
             client_id, client_host: the client.
-            principal: who the client is.
+            principal: the authenticated client.
 
         Returns:
             The response; a `Parked` that will have it; or None without response (Produce with acks=0).
@@ -86,7 +86,7 @@ class ServedCluster(Cluster):
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """A request to be served: its message, and what its response needs."""
+    """A request to serve: its message, and the fields that its response needs."""
 
     message: Any
     version: int
@@ -96,7 +96,7 @@ class ServedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
-    """A frame that is not served: `answer` are the bytes to send; without, the connection is closed because of
+    """A frame that is not served: `answer` has the bytes to send; if it is empty, the connection is closed because of
     `problem`."""
 
     answer: bytes = b""

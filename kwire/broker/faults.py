@@ -1,7 +1,7 @@
-"""Rules of a test: how matching requests are treated, and how many there were.
+"""Rules of a test: how matching requests are handled, and how many matched.
 
-Knows requests; knows no sockets. The handler of the api applies an error where the broker would find it, so that the
-rest of the request is answered as usual. The server applies delays and disconnects.
+This module handles requests, not sockets. The handler of the api applies an error where a broker would detect it, so
+the rest of the request is handled as usual. The server applies delays and disconnects.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Place = tuple[str | None, int | None]  # topic and partition
 
 
 class Request(Protocol):
-    """A request, as far as rules look at it."""
+    """The fields of a request that rules examine."""
 
     @property
     def message(self) -> Any:
@@ -42,7 +42,7 @@ class Request(Protocol):
 
 
 class Served(Protocol):
-    """A served api, as far as rules are checked against it."""
+    """The properties of a served api against which rules are checked."""
 
     @property
     def finds_errors(self) -> bool:
@@ -113,7 +113,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Treatment:
-    """How to treat a request besides answering it; see `Rule`."""
+    """How to handle a request other than normally; see `Rule`."""
 
     delay: float = 0.0
     drop: Rule | None = None
@@ -174,7 +174,7 @@ class Rules:
         Args:
             request: the request.
             topic, partition: the part of it; None if the request is not about topics.
-            group: the group or transactional id of this part; None if there is none.
+            group: the group or transactional id of this part; None if it has none.
         """
         for rule in self._rules:
             is_meant = rule.action == ERROR and rule.topic in (None, topic) and rule.partition in (None, partition)
@@ -250,7 +250,7 @@ def check_rule(rule: Rule, apis: Mapping[str, Served]) -> None:
         apis: the served apis by name.
 
     Raises:
-        ValueError: there is no such api, or its response cannot contain the error.
+        ValueError: the api is unknown, or its response cannot contain the error.
     """
     if rule.api is not None and rule.api not in apis:
         raise ValueError(f"no api {rule.api!r} is served; apis are {', '.join(sorted(apis))}")

@@ -1,6 +1,6 @@
-"""Fetch sessions (KIP-227): a client names its partitions once, and then only what changes; responses likewise.
+"""Fetch sessions (KIP-227): a client lists all its partitions once, and then only changes; so do responses.
 
-Knows the rows of Fetch requests and responses; reads no log.
+This module handles the rows of Fetch requests and responses; it reads no log.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Session:
     """A session of a client with a broker.
 
     Attributes:
-        session_id: what the client calls it.
-        epoch: what the next request has.
-        parts: what is fetched of each partition, in the order of reading.
-        sent: offsets that the client knows of each partition: high watermark and log start.
-        is_new: whether the next response has all partitions.
+        session_id: the id of the session.
+        epoch: the epoch of the next request.
+        parts: the fetch position and limits of each partition, in the order of reading.
+        sent: the high watermark and log start offset of each partition that the client has received.
+        is_new: whether the next response lists all partitions.
     """
 
     session_id: int
@@ -41,7 +41,7 @@ class Session:
     is_new: bool = True
 
     def update(self, asked: Any) -> None:
-        """Take in the rows of a request."""
+        """Update the session with the rows of a request."""
         for row in asked.topics:
             for part in row.partitions:
                 self.parts[row.topic, row.topic_id, part.partition] = part
@@ -51,7 +51,7 @@ class Session:
                 self.sent.pop((row.topic, row.topic_id, index), None)
 
     def topics(self) -> tuple[Any, ...]:
-        """Return the rows of a request that names all partitions."""
+        """Return the session's partitions as the rows of a full request."""
         rows: list[tuple[tuple[str, bytes], list[Any]]] = []
         for (name, topic_id, _), part in self.parts.items():
             if not rows or rows[-1][0] != (name, topic_id):
@@ -61,7 +61,8 @@ class Session:
         return tuple(row(topic=name, topic_id=topic_id, partitions=tuple(parts)) for (name, topic_id), parts in rows)
 
     def only_news(self, response: Any) -> Any:
-        """Return a response without the partitions of which the client knows all; those with records are read last."""
+        """Return a response without unchanged partitions; partitions with records move to the end of the reading
+        order."""
         rows = []
         for row in response.responses:
             parts = tuple(part for part in row.partitions if self._is_news(row, part))
@@ -84,17 +85,17 @@ class Session:
 
 
 class FetchSessions:
-    """The sessions of one cluster, by broker and id; the least recent one makes room for a new one."""
+    """The sessions of one cluster, by broker and id; a new session may evict the least recently used one."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._sessions: OrderedDict[tuple[int, int], Session] = OrderedDict()
 
     def found(self, node_id: int, asked: Any) -> Session | int | None:
-        """Return the session of a request, which has taken it in.
+        """Return the session of a request, updated with the request.
 
         Args:
-            node_id: the broker that was asked.
+            node_id: the broker that received the request.
             asked: the request message.
 
         Returns:

@@ -1,7 +1,7 @@
-"""Internal topics: the records from which coordinators restore their state, and which broker coordinates what.
+"""Internal topics: the records from which coordinators restore their state, and the choice of coordinators.
 
 A key's partition is chosen by the hash of its group or transactional id, as in Kafka; the leader of that partition is
-the coordinator. Knows no content of the records.
+the coordinator. This module does not interpret the records.
 """
 
 from __future__ import annotations

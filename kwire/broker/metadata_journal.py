@@ -1,8 +1,8 @@
-"""The state that a cluster stores over restarts: its id, topics with ids, replicas, leaders, ISRs and configs.
+"""The state that a cluster keeps across restarts: its id, topics with ids, replicas, leaders, ISRs and configs.
 
 It consists of records of KRaft's metadata log, in every working log directory and written at the same moment, so that a
-restarted cluster also knows the contents of failed directories. As KRaft's log they are forced to the disk before
-anything is acknowledged, whatever the flush policy of topics. Knows records and stores; knows no brokers.
+restarted cluster also knows the contents of failed directories. As in KRaft, records are flushed to the disk before
+a request is acknowledged, whatever the flush policy of topics.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class Journal(Generic[L]):
 
     Attributes:
         known: the learner with all records.
-        end: the offset of the next record; 0 if there is none yet.
-        cut: a description of what was truncated; empty if nothing was.
+        end: the offset of the next record; 0 for an empty journal.
+        cut: a description of the truncated data; empty if nothing was truncated.
     """
 
     def __init__(self, store: Store, make: Callable[[], L]) -> None:
@@ -136,7 +136,7 @@ class Journal(Generic[L]):
         self._begins = offset
 
     def flush(self) -> None:
-        """Force what was written to the disk."""
+        """Flush written data to the disk."""
         self.store.flush()
         if self._begins:
             self.store.drop_before(self._begins)
@@ -148,7 +148,7 @@ class Journals(Generic[L]):
 
     Args:
         name: their content, such as `metadata`.
-        guard: uses the disk of a directory, and takes it offline if that fails.
+        guard: performs an operation on the disk of a directory, and takes the directory offline if it fails.
 
     Attributes:
         end: the offset of the next record.
@@ -166,11 +166,11 @@ class Journals(Generic[L]):
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a directory to write to."""
+        """Whether a directory is available for writing."""
         return bool(self._journals)
 
     def open(self, log_dirs: Iterable[LogDir], make: Callable[[], L], note: Notes) -> list[tuple[LogDir, L]]:
-        """Read the journals; return their learners, that of the longest and therefore newest first."""
+        """Read the journals; return their learners, the learner of the longest and therefore newest journal first."""
         for log_dir in log_dirs:
             self._guard(log_dir, partial(self._open, log_dir, make, note))
         self._journals.sort(key=lambda row: -row[1].end)
@@ -215,14 +215,14 @@ class Journals(Generic[L]):
                 self.flush()
 
     def flush(self) -> None:
-        """Force what was written to the disks."""
+        """Flush written data to the disks."""
         while self._is_unflushed:  # again if a disk fails, for then new leaders are written
             self._is_unflushed = False
             for log_dir, journal in self._journals:
                 self._guard(log_dir, partial(_flush, journal))
 
     def rewrite(self, rows: list[Row]) -> None:
-        """Write the complete state after the existing records, and drop those."""
+        """Write the complete state after the existing records, and drop the older records."""
         self.size = 0
         self._put(rows, is_anew=True)
         self._written()
@@ -275,7 +275,7 @@ def acl_removal_record(acl_id: bytes) -> bytes:
 
 
 def credential_record(name: str, mechanism: str, credential: Credential | None) -> bytes:
-    """Return the record of a user's SCRAM credential; None is a removed one."""
+    """Return the record of a user's SCRAM credential, or of its removal for None."""
     number = next(number for number, known in SCRAM.items() if known == mechanism)
     if credential is None:
         return _written(messages.RemoveUserScramCredentialRecord(name=name, mechanism=number))
@@ -292,7 +292,7 @@ def credential_record(name: str, mechanism: str, credential: Credential | None) 
 
 
 def quota_record(entity: Entity, key: str, value: float | None) -> bytes:
-    """Return the record of a client quota; no value removes it."""
+    """Return the record of a client quota, or of its removal without a value."""
     part = messages.ClientQuotaRecord.EntityData
     names = tuple(part(entity_type=kind, entity_name=name) for kind, name in sorted(entity, key=str))
     is_removed = value is None

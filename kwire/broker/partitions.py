@@ -26,7 +26,7 @@ class Replica:
 
     @property
     def is_online(self) -> bool:
-        """Whether it can be read and written."""
+        """Whether the replica can be read and written."""
         return self.log is not None and self.log_dir.works
 
 
@@ -34,8 +34,8 @@ class Replica:
 class Partition:
     """A partition.
 
-    `replicas` are by broker, the preferred leader first; `isr` are the brokers in sync; `target` is what the replicas
-    are to be, while they move.
+    `replicas` maps broker ids to replicas, the preferred leader first; `isr` lists the brokers in sync; `target` lists
+    the brokers of the target replicas during a reassignment.
     """
 
     topic: str
@@ -70,7 +70,7 @@ class Partition:
         Args:
             node_id: the broker that received the request.
             leader_epoch: the leader epoch of the client; -1 for any.
-            may_follow: whether a follower will do (KIP-392).
+            may_follow: whether a follower may serve the client (KIP-392).
         """
         replica = self.replicas.get(node_id)
         if replica is not None and not replica.is_online:
@@ -86,7 +86,7 @@ class Partition:
         """Write a batch to all in-sync replicas, the leader's `log` first.
 
         Returns:
-            The offset of the first record, None if the leader could not write it; and the failed directories.
+            The offset of the first record (None if the leader could not write the batch), and the failed directories.
         """
         whole = stamped(batch, log.end, self.leader_epoch)
         failed: list[LogDir] = []
@@ -120,7 +120,7 @@ class Partition:
         return self.of_all(lambda log: log.delete_before(offset))
 
     def of_all(self, act: Callable[[Log], None]) -> list[LogDir]:
-        """Do something to the logs of all replicas that can be reached; returns the directories that failed."""
+        """Apply a function to the logs of all reachable replicas; returns the directories that failed."""
         failed = []
         for replica in self.replicas.values():
             try:
@@ -172,7 +172,7 @@ class Topic:
 
 
 def check_name(name: str, topics: Collection[str]) -> None:
-    """Raise for an invalid or duplicate name of a new topic.
+    """Raise an error for an invalid or duplicate name of a new topic.
 
     Args:
         name: the name.
@@ -197,13 +197,13 @@ def check_assignment(
     first: int = 0,
     replication_factor: int | None = None,
 ) -> None:
-    """Raise for a client's assignment that does not continue the partitions, or has unknown brokers.
+    """Raise an error for a client's assignment that does not continue the partitions, or has unknown brokers.
 
     Args:
         assignment: for each partition the ids of its brokers.
         nodes: all brokers by id.
         first: number of the first partition.
-        replication_factor: how many replicas each must have; None: as many as the first one.
+        replication_factor: how many replicas each partition must have; None for as many as the first partition has.
     """
     if sorted(assignment) != list(range(first, first + len(assignment))):
         raise InvalidReplicaAssignment("partitions_not_consecutive", first=first, found=sorted(assignment))
@@ -232,6 +232,6 @@ def _check_replicas(index: int, ids: Sequence[int], nodes: Mapping[int, Node]) -
 
 
 def unique_rows(rows: Sequence[Any]) -> list[tuple[Any, bool]]:
-    """Return one row per name, and whether the request has duplicates."""
+    """Return one row for each name, and whether the request has duplicates."""
     counts = Counter(row.name for row in rows)
     return [(row, counts[row.name] > 1) for row in {row.name: row for row in rows}.values()]

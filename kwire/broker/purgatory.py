@@ -10,7 +10,7 @@ _FEW = 64  # forgotten requests that may be kept in any case
 
 
 class Later(NamedTuple):
-    """A response that is created when it is taken, because many large ones may be due at once."""
+    """A response that is created only when it is sent, because many large responses may be due at once."""
 
     make: Callable[[], Any]
 
@@ -19,8 +19,8 @@ class Parked:
     """A parked request.
 
     Args:
-        attempt: called for the response after each change; its argument is true when the time is over.
-        keys: the changes it waits for.
+        attempt: called after each change, and returns the response or None; its argument is true at the deadline.
+        keys: the changes that the request waits for.
     """
 
     __slots__ = ("_attempt", "_response", "is_timed", "keys")
@@ -38,7 +38,7 @@ class Parked:
 
     @property
     def response(self) -> Any:
-        """The response; None until it is answered."""
+        """The response; None until the request is answered."""
         if isinstance(self._response, Later):
             self._response = self._response.make()
         return self._response
@@ -72,7 +72,7 @@ class Purgatory:
         self._count = self._forgotten = 0
 
     def park(self, parked: Parked, deadline: float) -> None:
-        """Park a request until a change allows a response, or the deadline is over."""
+        """Park a request until a change allows a response, or until its deadline."""
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
         self._count += 1
@@ -94,7 +94,7 @@ class Purgatory:
             self.answered.append(parked)
 
     def forget(self, parked: Parked) -> None:
-        """Remove a request: it is answered, or the client is gone."""
+        """Remove a request, because it is answered or its client has disconnected."""
         for key in parked.keys:
             waiting = self._by_key.get(key, {})
             waiting.pop(parked, None)
@@ -117,7 +117,7 @@ class Purgatory:
             self._forgotten = 0
 
     def tick(self, now: float) -> None:
-        """Answer requests whose deadline is over."""
+        """Answer requests whose deadline has passed."""
         self.now = now
         while self._deadlines and self._deadlines[0][0] <= now:
             parked = heapq.heappop(self._deadlines)[2]

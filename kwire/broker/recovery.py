@@ -29,7 +29,7 @@ def source_of(partition: Partition) -> int | None:
     """Return the broker whose log the others must copy; None if no replica of the ISR is online.
 
     Every replica of the ISR has all acknowledged records, so the longest of their logs is chosen. A replica outside the
-    ISR is chosen only if all of the ISR are damaged. Gaps inside a segment may be damaged base offsets.
+    ISR is chosen only if all replicas of the ISR are damaged. Gaps inside a segment may be damaged base offsets.
     """
     logs = partition.online_logs()
     in_sync = [node_id for node_id in partition.isr if node_id in logs]
@@ -51,7 +51,7 @@ def _outline(log: Log) -> int:
 
 
 def mark_in_sync(partition: Partition) -> bool:
-    """Put replicas that equal the source into the ISR; return whether others are left.
+    """Add replicas that equal the source to the ISR; return whether others remain.
 
     This must be journaled before `heal` truncates anything, so that after an interruption the source is known.
     """
@@ -66,10 +66,10 @@ def mark_in_sync(partition: Partition) -> bool:
 def heal(partition: Partition, note: Notes) -> list[LogDir]:
     """Truncate logs where they are damaged or differ from the source, and copy the missing batches from it.
 
-    If no replica of the ISR is online, there is no leader, because the others may lack records.
+    If no replica of the ISR is online, the partition has no leader, because the other replicas may lack records.
 
     Args:
-        partition: its replicas with logs that were just opened.
+        partition: the partition, with newly opened logs.
         note: called with a line for each truncation and for missing data.
 
     Returns:
@@ -118,8 +118,8 @@ def _copy_all(partition: Partition, source_id: int, note: Notes) -> list[LogDir]
 
 
 def catch_up(controller: Controller, partition: Partition, node_id: int) -> None:
-    """Make the replica of a broker a copy of the leader's log, and in sync; or the leader, if there is none and it
-    may."""
+    """Make the replica of a broker a copy of the leader's log, and in sync; or make it the leader, if the partition has
+    none and the replica is eligible."""
     replica = partition.replicas[node_id]
     if replica.log is None:
         controller.open_log(replica, partition.topic, partition.index)
@@ -145,12 +145,12 @@ def _is_copy(log: Log, source: Log) -> bool:
 
 
 def _kept(log: Log, source: Log) -> int:
-    """Return how many batches can be kept: none if records would be missing before or after them."""
+    """Return how many batches can be kept; 0 if records would be missing before or after them."""
     return log.like(source) if log.start <= source.start <= log.end else 0
 
 
 def _cut(partition: Partition, node_id: int, count: int, note: Notes, source_id: int | None = None) -> None:
-    """Keep only so many batches, and no damage; the note describes the lost records."""
+    """Truncate a log to `count` batches and remove damaged bytes; the note describes the lost records."""
     log = partition.online_logs()[node_id]
     if count == len(log.entries) and not log.damage:
         return
@@ -182,7 +182,7 @@ def _copy(partition: Partition, node_id: int, source_id: int, note: Notes) -> No
 
 
 def copy_log(source: Log, log: Log) -> None:
-    """Append to an empty log what another one has."""
+    """Append the batches of another log to an empty log."""
     at = source.start
     while at < source.end:
         data = source.read(at, source.measure(at, _PORTION))
@@ -201,7 +201,7 @@ Folders = dict[str, dict[int, dict[int, LogDir]]]  # by topic, partition and bro
 
 
 def recover(controller: Controller) -> None:
-    """Restore the topics in the directories, and make their replicas equal."""
+    """Restore the topics in the directories, and make the replicas of each partition equal."""
     journals = controller.journals.open(controller.log_dirs(), Known, controller.notes.append)
     known = journals[0][1] if journals else Known()
     brought = (log_dir.disk.cluster_id() for log_dir in controller.log_dirs() if log_dir.works)
@@ -239,7 +239,7 @@ def _heal(controller: Controller) -> None:
 
 
 def _folders(controller: Controller, own_ids: dict[int, dict[str, bytes]], ids: dict[str, bytes]) -> Folders:
-    """Return the contents of directories; set aside those of deleted topics.
+    """Return the contents of directories; set aside the folders of deleted topics.
 
     Args:
         controller: has the directories.
@@ -265,7 +265,7 @@ def _brought_id(name: str, held: dict[int, dict[int, LogDir]]) -> bytes | None:
 
 
 def _brought(held: dict[int, dict[int, LogDir]], most: int) -> Iterable[Recorded]:
-    """Derive from folders what a journal would contain."""
+    """Derive the contents of a journal from folders."""
     for index in range(min(max(held) + 1, most)):
         ids = tuple(sorted(held.get(index, {})))
         yield Recorded("", index, replicas=ids, isr=ids)

@@ -31,8 +31,9 @@ class Settings:
     """Settings of all brokers; times are in seconds, sizes in bytes.
 
     `most_partitions`, `most_group_members`, `most_groups` and `most_group_bytes` limit the state that clients can
-    create; Kafka has no such limits, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB, because so
-    much may be buffered per slow client. `replica_assignor` is a name or `MODULE:FUNCTION`, as for `assignor_for`.
+    create; Kafka has no such limits, or far higher limits. `fetch_max_bytes` is smaller than Kafka's 55 MiB, because
+    each slow client may have this many bytes buffered. `replica_assignor` is a name or `MODULE:FUNCTION`, as for
+    `assignor_for`.
     `profile` enables a draft: TopicMetadata v1 (KIP-36) or CreateReplicaAssignment (KIP-879).
     """
 
@@ -72,7 +73,7 @@ class Settings:
 
     @property
     def protocol(self) -> str:
-        """Kafka's name of the security protocol that clients are to use."""
+        """Kafka's name of the security protocol that clients must use."""
         if self.sasl_mechanisms:
             return "SASL_SSL" if self.tls else "SASL_PLAINTEXT"
         return "SSL" if self.tls else "PLAINTEXT"
@@ -100,12 +101,12 @@ class LogDir:
 
     @property
     def works(self) -> bool:
-        """Whether it can be read and written."""
+        """Whether the directory can be read and written."""
         return not (self.is_offline or self.is_stopped)
 
     @property
     def path(self) -> str:
-        """Its path, as in the broker's settings."""
+        """The path of the directory, as in the broker's settings."""
         return self.disk.path
 
 
@@ -131,11 +132,11 @@ class Node:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has a working directory: a broker without one stops (KIP-112)."""
+        """Whether the broker has a working directory: a broker without one stops (KIP-112)."""
         return any(log_dir.works for log_dir in self.log_dirs)
 
     def set_stopped(self, is_stopped: bool) -> None:
-        """Mark it as stopped or running."""
+        """Mark the broker as stopped or running."""
         for log_dir in self.log_dirs:
             log_dir.is_stopped = is_stopped
 
@@ -144,7 +145,7 @@ class Node:
         return next((log_dir for log_dir in self.log_dirs if log_dir.is_offline), None)
 
     def broker(self) -> Broker:
-        """Return it as a `Broker` for placement."""
+        """Return the node as a `Broker` for placement."""
         return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)
 
 
@@ -157,14 +158,14 @@ class Config(NamedTuple):
 
     @property
     def range(self) -> tuple[int, int]:
-        """The lowest and the highest number that it takes."""
+        """The lowest and the highest valid number."""
         if isinstance(self.takes, tuple):
             return self.takes
         return int(self.takes), _HIGHEST if self.type == _LONG else 2**31 - 1
 
     @property
     def about(self) -> str:
-        """What it takes, in words."""
+        """The description of valid values."""
         if isinstance(self.takes, str):
             return self.takes
         low, high = self.range
@@ -234,10 +235,10 @@ GROUP_CONFIGS: Mapping[str, Config] = {
 
 
 def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Config] = TOPIC_CONFIGS) -> dict[str, str]:
-    """Check and return the configs of a topic, or of what has these configs.
+    """Check and return the configs of a topic, or of another resource with these configs.
 
     Raises:
-        InvalidConfig: there is no such config, or its value is invalid.
+        InvalidConfig: a config is unknown, or its value is invalid.
 
     >>> checked([("retention.ms", "1000")])
     {'retention.ms': '1000'}
@@ -307,7 +308,7 @@ BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]]
 
 @dataclass(slots=True)
 class Bucket:
-    """Bytes that a client is ahead of its rate, at a time."""
+    """By how many bytes a client exceeds its rate, at a time."""
 
     level: float = 0.0
     at: float = 0.0
@@ -326,7 +327,7 @@ class Quotas:
     _buckets: dict[tuple[str, str], Bucket] = field(default_factory=dict)
 
     def rate(self, key: str, client_id: str) -> float | None:
-        """Return the rate of a client; None if it has none. The most special entity counts, as in Kafka."""
+        """Return the rate limit of a client; None if it has none. The most specific entity applies, as in Kafka."""
         for user in (ANONYMOUS, None, ""):
             for client in (client_id, None, ""):
                 names = ((USER, user), (CLIENT, client))
@@ -336,7 +337,7 @@ class Quotas:
         return None
 
     def throttle(self, key: str, client_id: str, size: int, now: float) -> int:
-        """Count bytes of a client; returns the milliseconds that it is to wait, with a second's bytes for nothing."""
+        """Count bytes of a client; returns the milliseconds that it must wait. The bytes of one second are free."""
         if not self.values:
             return 0
         rate = self.rate(key, client_id)

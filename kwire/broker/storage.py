@@ -44,7 +44,7 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
         Complete batches of magic 2, and a final `Damage` if there are bytes after them.
 
     Raises:
-        OldFormat: there is a message of an older format with a valid checksum.
+        OldFormat: a message has an older format and a valid checksum.
 
     >>> from io import BytesIO
     >>> from kwire import Record, build_batch
@@ -143,7 +143,7 @@ class Store(Protocol):
         """Replace the batches of the segment with an offset, which is not the last one; returns their positions."""
 
     def flush(self) -> None:
-        """Force what was written to the disk."""
+        """Flush written data to the disk."""
 
     def close(self) -> None:
         """Close files."""
@@ -180,7 +180,7 @@ class Disk(Protocol):
         """Delete a partition."""
 
     def set_aside(self, topic: str, index: int) -> None:
-        """Rename a partition's folder, so that it is no partition any more."""
+        """Rename a partition's folder, so that it is no longer recognised as a partition."""
 
     def partitions(self) -> Iterable[tuple[str, int]]:
         """Return the existing partitions."""

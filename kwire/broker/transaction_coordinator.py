@@ -1,8 +1,8 @@
 """The transaction coordinator of a served cluster: transactional ids, transactions, markers and timeouts (KIP-98).
 
-Transactions of both protocols are served: with the second one (KIP-890) the epoch of a producer changes at the end of
-each transaction. The caller passes the time. After a restart open transactions go on, and those that were decided are
-ended.
+Both transaction protocols are supported: with version 2 (KIP-890) the epoch of a producer changes at the end of
+each transaction. The caller passes the time. After a restart, open transactions continue, and decided transactions
+are completed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Place = tuple[str, int]  # topic and partition
 
 
 class TransactionState(StrEnum):
-    """What a transaction is doing, in Kafka's words."""
+    """The state of a transaction, by Kafka's names."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -61,14 +61,14 @@ class Transaction:
     """A transactional id and its transaction.
 
     Attributes:
-        producer_id, producer_epoch: what its producer goes by now.
-        last_epoch: what it went by before that changed last; a retry may still have it.
-        timeout_ms: so long it may be open.
-        partitions: what it has written to, or still needs a marker.
-        marker: the producer id and epoch that its markers have.
-        started_ms: when it began, in milliseconds since 1970; -1 if none is open.
+        producer_id, producer_epoch: the producer's current id and epoch.
+        last_epoch: the producer's epoch before the last change; a retry may still use it.
+        timeout_ms: how long the transaction may be open, in milliseconds.
+        partitions: the partitions that it has written to, or that still need a marker.
+        marker: the producer id and epoch in its markers.
+        started_ms: when it began, in milliseconds since 1970; -1 if no transaction is open.
         protocol: 1, or 2 (KIP-890).
-        timer: ends it when its time is over.
+        timer: ends the transaction at its timeout.
     """
 
     transactional_id: str
@@ -84,7 +84,7 @@ class Transaction:
     timer: Parked | None = None
 
     def row(self, time_ms: int) -> Row:
-        """Write it as a record of Kafka's `__transaction_state`, at a time in milliseconds since 1970."""
+        """Return the transaction as a record of Kafka's `__transaction_state`, at a time in milliseconds since 1970."""
         part = messages.TransactionLogValue.PartitionsSchema
         indexes: dict[str, list[int]] = {}
         for topic, index in self.partitions:
@@ -147,12 +147,12 @@ class Transactions:
 
     Args:
         controller: has the partitions.
-        groups: keep the offsets that transactions commit.
-        purgatory: wakes those whose time is over.
+        groups: the groups, which keep the offsets that transactions commit.
+        purgatory: runs the timers of transactions.
         log: `__transaction_state`.
         append: writes a batch to a partition; returns an error code.
-        new_id: gives a producer id.
-        time_ms: gives the time of day, in milliseconds since 1970.
+        new_id: returns a new producer id.
+        time_ms: returns the time of day, in milliseconds since 1970.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Transactions:
         self._restore()
 
     def _restore(self) -> None:
-        """Restore the transactions: those that were decided are ended, and open ones go on until their time is over."""
+        """Restore the transactions: decided transactions are completed, and open ones continue until their timeout."""
         for _, latest in self._log.latest():
             for key, value in latest.values.items():
                 try:
@@ -198,16 +198,16 @@ class Transactions:
         return list(self._known.values())
 
     def find(self, transactional_id: str) -> Transaction | None:
-        """Return a transactional id; None if there is none."""
+        """Return the state of a transactional id; None if it does not exist."""
         return self._known.get(transactional_id)
 
     def begin_producer(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> Transaction | int:
-        """Give a producer its id and its next epoch, and abort what an earlier one has open.
+        """Give a producer its id and its next epoch, and abort the open transaction of its predecessor.
 
         Args:
-            transactional_id: whose producer.
-            timeout_ms: so long its transactions may be open.
-            producer_id, epoch: what it went by before (KIP-360); -1 for one that begins.
+            transactional_id: the transactional id of the producer.
+            timeout_ms: how long its transactions may be open, in milliseconds.
+            producer_id, epoch: the previous id and epoch of the producer (KIP-360); -1 for a new producer.
 
         Returns:
             The transaction, or an error code.
@@ -233,7 +233,7 @@ class Transactions:
         return one
 
     def _bump(self, one: Transaction) -> None:
-        """Give a producer its next epoch, behind the highest one a new id."""
+        """Give a producer its next epoch, or a new id after the highest epoch."""
         one.last_epoch = one.producer_epoch
         if one.producer_id == NO_ID or one.producer_epoch >= HIGHEST_EPOCH:
             one.producer_id, one.producer_epoch, one.last_epoch = self._new_id(), 0, NO_EPOCH
@@ -241,7 +241,7 @@ class Transactions:
             one.producer_epoch += 1
 
     def checked(self, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
-        """Return the transaction of a producer, or the error code that says why there is none for it now."""
+        """Return the transaction of a producer, or an error code if the producer may not use it now."""
         one = self._known.get(transactional_id)
         if one is None or one.producer_id != producer_id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -250,7 +250,7 @@ class Transactions:
         return ErrorCode.CONCURRENT_TRANSACTIONS if one.state in PREPARED else one
 
     def add(self, one: Transaction, now: float, places: Iterable[Place], protocol: int = 1) -> None:
-        """Add partitions to a transaction, which begins with the first one.
+        """Add partitions to a transaction; the first partition begins the transaction.
 
         For offsets of a group, this is the group's partition of `__consumer_offsets`.
         """
@@ -273,21 +273,21 @@ class Transactions:
             self.fence(one)
 
     def fence(self, one: Transaction) -> None:
-        """Abort a transaction that its producer does not end; the producer is fenced by a new epoch."""
+        """Abort a transaction that its producer has not ended, and fence the producer with a new epoch."""
         self._end(one, is_commit=False, bumps_epoch=True)
 
     def has_ended(self, one: Transaction, epoch: int, *, is_commit: bool) -> bool:
-        """Return whether a producer of the second protocol has ended its transaction so, and has lost the answer."""
+        """Return whether this is a retry: a producer with protocol 2 has already ended its transaction this way."""
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
         return one.protocol == 2 and one.state is done and epoch == one.last_epoch != NO_EPOCH
 
     def end(self, one: Transaction, *, is_commit: bool, protocol: int) -> int:
-        """End a transaction as its producer wants it; returns an error code.
+        """End a transaction as its producer requests; returns an error code.
 
         Args:
-            one: the transaction, as `checked`.
-            is_commit: whether it is committed.
-            protocol: with 2 its producer has another epoch from now on (KIP-890).
+            one: the transaction, as returned by `checked`.
+            is_commit: whether to commit it.
+            protocol: 2 gives its producer a new epoch (KIP-890).
         """
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
         is_open = one.state is TransactionState.ONGOING
@@ -315,7 +315,7 @@ class Transactions:
         self._mark(one)
 
     def _mark(self, one: Transaction) -> None:
-        """Write the markers that are due; those of partitions without a leader are left for later."""
+        """Write the pending markers, except in partitions without a leader, which get theirs later."""
         is_commit = one.state is TransactionState.PREPARE_COMMIT
         for topic, index in list(one.partitions):
             found = self._controller.topics.get(topic)
@@ -344,7 +344,7 @@ class Transactions:
         return code
 
     def retry(self) -> None:
-        """Write the markers that could not be written before."""
+        """Write the markers that could not be written earlier."""
         for one in self._known.values():
             if one.state in PREPARED:
                 self._mark(one)
