@@ -63,7 +63,7 @@ def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> 
 
 
 def group_rows(group: Group, find: Find, time_ms: int) -> Written:
-    """Return all records of a group but its commits, by key.
+    """Return all records of a group except its commits, by key.
 
     Args:
         group: the group.
@@ -200,7 +200,7 @@ def _share_rows(group_id: str, share: ShareGroup, find: Find) -> Iterator[Row]:
 
 
 def _state_partitions_row(group_id: str, share: ShareGroup, find: Find) -> Row:
-    """Return the record of the partitions whose state is kept in `__share_group_state`."""
+    """Return the record of the partitions that have state in `__share_group_state`."""
     schema = messages.ShareGroupStatePartitionMetadataValue
     indexes: dict[bytes, list[int]] = {}
     for topic_id, index in sorted(share.partitions):
@@ -240,7 +240,7 @@ class Restorer:
         """Restore the groups of one partition.
 
         Args:
-            values: of the records, by key; those of unknown types and versions are left out.
+            values: the values of the records, by key; records of unknown types and versions are skipped.
             pending: commits of open transactions, by producer id.
         """
         found = list(_decoded(values.items()))
@@ -347,7 +347,7 @@ class Restorer:
             group.held.take(member.size)
 
     def _restore_state_partitions(self, key: Any, value: Any) -> None:
-        """Restore which partitions have a state; the states themselves are in `__share_group_state`."""
+        """Restore the list of partitions with state; the states themselves are in `__share_group_state`."""
         group = self._make(key.group_id)
         if isinstance(group.consumer, ShareGroup):
             for row in value.initialized_topics:
@@ -376,7 +376,7 @@ class Restorer:
 
 
 def _decoded(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[CoordinatorRecord, Any]]:
-    """Decode records; those of unknown types and versions, and damaged ones, are left out, as they are in Kafka."""
+    """Decode records; as in Kafka, records of unknown types and versions, and damaged records, are skipped."""
     for key, value in rows:
         try:
             found = decode_group_record(key, value)
@@ -391,8 +391,8 @@ class Groups:
 
     Attributes:
         held: the memory of all groups, in bytes.
-        on_empty: called with each group that the broker assigns to, when its last member has left.
-        rebalancing: their state machine.
+        on_empty: called with each group whose partitions the broker assigns, when its last member has left.
+        rebalancing: the state machine of classic groups.
 
     Args:
         controller: has the topics.
@@ -443,7 +443,7 @@ class Groups:
         return {topic.name: len(topic.partitions) for topic in self._controller.topics.values()}
 
     def plan(self, group: Group, consumer: ConsumerGroup, *, changed: bool = True) -> None:
-        """Make a new target assignment, if members have changed, or the topics that they read."""
+        """Compute a new target assignment, if members or their topics have changed."""
         ids = {topic.name: topic.topic_id for topic in self._controller.topics.values()}
         consumer.plan(self.partition_counts(), ids=ids, changed=changed)
         group.generation = consumer.epoch
@@ -467,7 +467,7 @@ class Groups:
         return {place: commit._replace(time_ms=now, expires_ms=expires) for place, commit in commits.items()}
 
     def commit(self, group: Group, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> int:
-        """Store commits of a group, for a time of their own unless that is -1; returns an error code."""
+        """Store commits of a group, with their own retention time unless it is -1; returns an error code."""
         commits = self._timed(commits, retention_ms)
         code = self._log.write(group.group_id, self._commit_rows(group, commits))
         for place, commit in commits.items() if code == ErrorCode.NONE else ():
@@ -488,8 +488,9 @@ class Groups:
         return code
 
     def expire_commits(self) -> None:
-        """Delete commits whose time is over (KIP-211) and groups with nothing left, every
-        `offsets.retention.check.interval.ms`; not where nothing is written."""
+        """Delete expired commits (KIP-211) and groups without any state, every `offsets.retention.check.interval.ms`;
+        not on
+        read-only brokers."""
         now = self._time_ms()
         if now < self._next_expiry_ms or self.settings.read_only:
             return
@@ -507,7 +508,7 @@ class Groups:
         return self._log.name, self._log.index_of(group_id)
 
     def end_transaction(self, producer_id: int, index: int, *, is_commit: bool) -> None:
-        """Store the pending commits of a transaction, or forget them, when its marker is in a partition of the log."""
+        """Store or discard the pending commits of a transaction, when its marker is in a partition of the log."""
         for group in self._groups.values():
             if producer_id in group.pending_commits and self._log.index_of(group.group_id) == index:
                 for place, commit in group.end_pending(producer_id).items():
@@ -523,7 +524,7 @@ class Groups:
         return list(self._groups.values())
 
     def found_or_made(self, group_id: str) -> Group | None:
-        """Return a group, creating it if necessary; None if the limit is reached."""
+        """Return a group, creating it if necessary; None if the limit of groups is reached."""
         group = self._groups.get(group_id)
         if group is None and self._has_room_for_group(group_id):
             group = self._groups[group_id] = Group(group_id, self.held)
@@ -550,7 +551,7 @@ class Groups:
                     consumer.prolong(seconds)
 
     def keep_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
-        """Note that a member of a group whose broker assigns is alive."""
+        """Record that a member of a KIP-848 group is alive."""
         assert group.consumer is not None
         member.deadline = now + self._session_timeout(group, member)
         group.state = group.consumer.state
@@ -562,7 +563,7 @@ class Groups:
         return self.settings.consumer_session_timeout if member.classic is None else member.classic.session_timeout
 
     def _wake_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
-        """Look after members when the first one's time is over, if not before."""
+        """Set the timer for the first member whose time ends."""
         deadline = consumer.next_deadline()
         if deadline >= consumer.wakes:
             return
@@ -583,12 +584,12 @@ class Groups:
     def add_consumer(
         self, consumer: ConsumerGroup, member: ConsumerMember, before: ConsumerMember | None
     ) -> ConsumerMember | int:
-        """Add a member to a group whose broker assigns; returns it, or an error code.
+        """Add a member to a KIP-848 group; returns the member, or an error code.
 
         Args:
-            consumer: the members.
-            member: the new one.
-            before: the static member that it replaces, and whose partitions it gets; None if there is none.
+            consumer: the group's members.
+            member: the new member.
+            before: the static member that it replaces, and whose partitions it gets; None if it replaces no member.
         """
         is_full = before is None and len(consumer.members) >= self.settings.most_group_members
         if is_full or not self.held.has_room(LEAST_MEMBER + member.size):
@@ -603,9 +604,9 @@ class Groups:
         return member
 
     def remove_consumers(self, group: Group, members: Collection[ConsumerMember], now: float) -> None:
-        """Remove members of a group whose broker assigns; the others get what they had with the next heartbeat.
+        """Remove members of a KIP-848 group; the others get their partitions with the next heartbeat.
 
-        If no member of the new protocol is left, but classic ones, the group is classic from then on.
+        If only classic members remain, the group becomes classic.
         """
         assert group.consumer is not None
         consumer = group.consumer
@@ -625,13 +626,14 @@ class Groups:
             act(group)
 
     def ends_migration(self, consumer: ConsumerGroup, members: Collection[ConsumerMember]) -> bool:
-        """Whether a group is classic without these members: all others are, and the policy allows it."""
+        """Return whether a group becomes classic without these members: all others are classic, and the policy allows
+        it."""
         return consumer.is_classic_without(members) and self.settings.migration_policy in (BOTH, DOWNGRADE)
 
     def upgrade(self, group: Group, now: float) -> bool:
-        """Make a classic group with members one whose broker assigns; returns whether it can be one.
+        """Convert a classic group with members to a KIP-848 group; returns whether that was possible.
 
-        Members that wait for others are to join again.
+        Members that wait for others must join again.
         """
         is_allowed = self.settings.migration_policy in (BOTH, UPGRADE)
         if not is_allowed or group.protocol_type != CONSUMER_TYPE:
@@ -651,12 +653,12 @@ class Groups:
         return True
 
     def begin_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
-        """Make a group without classic members, but perhaps with ids that nobody has joined with, the new kind."""
+        """Convert a group without classic members to a KIP-848 group; it may have pending member ids."""
         self.rebalancing.rest(group)
         group.begin_consumers(consumer)
 
     def end_consumers(self, group: Group) -> None:
-        """Make a group whose broker assigns, and that has no members, a classic one that begins anew."""
+        """Convert a KIP-848 group without members to a new classic group."""
         self._forget_timer(group)
         group.consumer, group.generation, group.state = None, 0, GroupState.EMPTY
 
@@ -665,7 +667,7 @@ class Groups:
             self._purgatory.forget(group.consumer.timer)
 
     def downgrade(self, group: Group, now: float) -> None:
-        """Make a group classic whose members all use the classic protocol."""
+        """Convert a group whose members all use the classic protocol to a classic group."""
         assert group.consumer is not None
         consumer = group.consumer
         self._forget_timer(group)

@@ -1,10 +1,10 @@
-"""One replica's log: batches by offset and time, up to its last stable offset where only what is committed is read;
-its producers, with sequence numbers (KIP-98) and transactions, which follow from its batches; and its compaction.
+"""One replica's log: batches by offset and time, up to the last stable offset for readers of committed records; its
+producers with sequence numbers (KIP-98) and transactions, which are derived from its batches; and its compaction.
 
-Its batches are in segments; whole segments expire, and only those before the last one are compacted
-(`cleanup.policy=compact`), as Kafka's log cleaner works: of each key the last record stays, deletions go after some
-time, offsets stay, batches keep their range, and the last batch of each producer stays, if need be without records, so
-that its sequence numbers are known.
+Batches are in segments; whole segments expire, and only segments before the last one are compacted
+(`cleanup.policy=compact`), as by Kafka's log cleaner: the last record of each key stays, deletions are removed after
+some time, offsets stay, batches keep their range, and the last batch of each producer stays, if necessary without
+records, so that its sequence numbers are known.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NUMBERS = 1 << 31  # sequence numbers wrap to 0 after the highest
 class Producer:
     """A producer: its epoch, its last batches as first and last sequence number and offset, and its last timestamp.
 
-    `coordinator_epoch` is of the last marker, -1 for none.
+    `coordinator_epoch` is the epoch in the last marker; -1 without a marker.
     """
 
     epoch: int
@@ -46,7 +46,7 @@ class Producer:
 
 
 class Aborted(NamedTuple):
-    """A transaction that was aborted: its first offset, and that of its marker."""
+    """An aborted transaction: its first offset, and the offset of its marker."""
 
     producer_id: int
     first_offset: int
@@ -54,11 +54,11 @@ class Aborted(NamedTuple):
 
 
 class Producers:
-    """The producers that have written to a partition, the least recent forgotten first.
+    """The producers that have written to a partition; the least recent producers are removed first.
 
     Attributes:
         open: the first offset of each open transaction, by producer id.
-        aborted: the transactions that were aborted, in the order of their markers.
+        aborted: the aborted transactions, in the order of their markers.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Producers:
         """Check whether a batch may be written.
 
         Returns:
-            An error code; and for a duplicate, the offset that it already has.
+            An error code, and for a duplicate the offset that it already has.
         """
         producer = self._known.get(batch.producer_id)
         if batch.producer_id < 0 or producer is None:
@@ -143,7 +143,7 @@ class Producers:
         return [one for one in self.aborted if one.last_offset >= first and one.first_offset < end]
 
     def drop_before(self, offset: int) -> None:
-        """Forget aborted transactions of which no record is left."""
+        """Remove aborted transactions that have no records left."""
         self.aborted = [one for one in self.aborted if one.last_offset >= offset]
 
 
@@ -153,14 +153,14 @@ def _last(batch: RecordBatch) -> int:
 
 @dataclass(slots=True)
 class Cleaner:
-    """Compacts the batches of one log, which are given in their order.
+    """Compacts the batches of one log, which must be passed in order.
 
     Args:
         latest: the last offset of each key.
-        aborted: the aborted transactions; their records go.
+        aborted: the aborted transactions, whose records are removed.
         last_of: the base offset of the last batch of each producer.
         now_ms: the time, in milliseconds since 1970.
-        delete_retention_ms: how long deletions and ends of transactions stay.
+        delete_retention_ms: how long deletions and transaction markers stay.
     """
 
     latest: Mapping[bytes, int]
@@ -274,12 +274,12 @@ class Entry:
 
 
 class Limits(NamedTuple):
-    """When a segment ends and is flushed, as the configs of the topic say.
+    """When a segment ends and is flushed, from the configs of the topic.
 
     Attributes:
-        segment_bytes: the largest size of a segment.
-        segment_ms: the largest difference of its timestamps.
-        flush_messages: after how many records it is flushed to the disk.
+        segment_bytes: the maximum size of a segment.
+        segment_ms: the maximum difference between its timestamps.
+        flush_messages: the number of records after which it is flushed to the disk.
     """
 
     segment_bytes: int = SEGMENT
@@ -295,17 +295,17 @@ class Log:
 
     Args:
         store: stores its bytes.
-        limits: of its segments; the caller replaces them if the topic is configured.
+        limits: the limits of its segments; the caller replaces them when the topic's configs change.
 
     Attributes:
         segments: the first offset of each segment.
         cleaned_to: the offset up to which the log is compacted.
         unflushed: how many records were written since the last flush.
-        flush_due_ms: when they are to be flushed; set by the caller.
+        flush_due_ms: when these records must be flushed; set by the caller.
         start, end: the first available offset, and the next offset to be written.
         size: bytes of all batches.
-        producers: what producers wrote last, and their transactions.
-        damage: why bytes of the store are not part of the log, until it is truncated; empty if all are.
+        producers: the last batches of producers, and their transactions.
+        damage: why some bytes of the store are not part of the log, until it is truncated; empty if all bytes are.
         has_gaps: whether offsets are missing inside a segment, as after compaction.
         holes: ranges of missing offsets between segments, as first and last.
         epochs_ascend: whether leader epochs never decrease; checksums do not cover them.
@@ -381,7 +381,7 @@ class Log:
         return base
 
     def flush(self) -> None:
-        """Force what was written to the disk. Raises OSError if it fails."""
+        """Flush written data to the disk. Raises OSError if the disk fails."""
         self.store.flush()
         self.unflushed, self.flush_due_ms = 0, None
 
@@ -406,10 +406,10 @@ class Log:
         """Return how many bytes `read` returns.
 
         Args:
-            offset: of the first record to read.
-            most: the largest number of bytes.
+            offset: the offset of the first record to read.
+            most: the maximum number of bytes.
             at_least_one: include the first batch even if it is larger, so that the reader makes progress.
-            end: give only batches below this offset; None gives all.
+            end: return only batches below this offset; None for all batches.
         """
         size = 0
         for place in range(self._place(offset), len(self.entries)):
@@ -430,12 +430,12 @@ class Log:
         return self.entries[first:last]
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return at most so many bytes of whole batches, from the one that contains an offset."""
+        """Return at most `size` bytes of whole batches, from the batch that contains an offset."""
         entries = self.entries_from(offset, size)
         return self.store.read([entry.place for entry in entries]) if entries else b""
 
     def end_of(self, offset: int, size: int) -> int:
-        """Return the offset behind what `read` gives of so many bytes from an offset on."""
+        """Return the offset after the batches that `read` returns."""
         place = self._place(offset)
         end = offset
         while place < len(self.entries) and self.entries[place].size <= size:
@@ -483,18 +483,18 @@ class Log:
         return count
 
     def truncate(self, count: int) -> None:
-        """Keep only so many of the first batches, and no damaged bytes. Raises OSError if the disk fails."""
+        """Keep only the first `count` batches, and no damaged bytes. Raises OSError if the disk fails."""
         self.store.truncate(self.entries[count - 1].place if count else None)
         self._read()
 
     def epoch_at(self, offset: int) -> int:
-        """Return the leader epoch at an offset; at the end, that of the last batch; -1 if the log is empty."""
+        """Return the leader epoch at an offset; at the end, the epoch of the last batch; -1 if the log is empty."""
         if not self.entries:
             return -1
         return self.entries[min(self._place(offset), len(self.entries) - 1)].leader_epoch
 
     def delete_before(self, offset: int) -> None:
-        """Forget batches that end before an offset, and begin with it; the end stays."""
+        """Delete batches that end before an offset, which becomes the start of the log; the end stays."""
         if offset <= self.start:
             return
         count = self._place(offset)
@@ -512,7 +512,7 @@ class Log:
     def expire(self, before_ms: int) -> None:
         """Delete the oldest segments whose records are all older than a time, in milliseconds since 1970.
 
-        If the last one is so too, an empty one follows, as in Kafka.
+        If the last segment is that old too, a new empty segment follows, as in Kafka.
         """
         offset = self.start
         for base, end in pairwise([*self.segments, self.end]):
@@ -528,19 +528,20 @@ class Log:
         return self.entries[self._place(base) : self._place(end)]
 
     def flush_by(self, now_ms: int, flush_ms: int) -> None:
-        """Flush what was written so long ago, both in milliseconds. Raises OSError if the disk fails."""
+        """Flush records that are due by the time policy; times are in milliseconds. Raises OSError if the disk
+        fails."""
         if self.unflushed and self.flush_due_ms is None:
             self.flush_due_ms = now_ms + flush_ms
         if self.flush_due_ms is not None and self.flush_due_ms <= now_ms:
             self.flush()
 
     def is_dirty(self, ratio: float, before_ms: int) -> bool:
-        """Whether the closed segments are to be compacted.
+        """Return whether the closed segments should be compacted.
 
         Args:
-            ratio: of the bytes that are not compacted, from which on they are.
-            before_ms: records that are older, in milliseconds since 1970, are compacted in any case; for this the last
-                segment is closed.
+            ratio: the share of bytes not yet compacted from which the log is compacted.
+            before_ms: records older than this time, in milliseconds since 1970, are compacted in any case; for this the
+                last segment is closed.
         """
         dirty = self.entries[self._place(self.cleaned_to) :]
         is_old = bool(dirty) and 0 <= dirty[0].max_timestamp < before_ms
@@ -555,7 +556,7 @@ class Log:
         return new > 0 and (is_old or new >= ratio * size)
 
     def compact(self, now_ms: int, delete_retention_ms: int, least_lag_ms: int = 0) -> None:
-        """Keep the last record of each key in segments that are closed. Raises OSError if the disk fails.
+        """Keep only the last record of each key in closed segments. Raises OSError if the disk fails.
 
         Args:
             now_ms: the time, in milliseconds since 1970.
@@ -603,7 +604,7 @@ class Log:
         return found
 
     def _compact(self, cleaner: Cleaner, base: int, entries: list[Entry]) -> list[Entry]:
-        """Rewrite a segment, if some of its records are removed."""
+        """Rewrite a segment, if any of its records are removed."""
         batches = self._batches(entries)
         cleaned = [cleaner.clean(batch) for batch in batches]
         if all(data == batch.data for data, batch in zip(cleaned, batches, strict=True)):
@@ -613,7 +614,8 @@ class Log:
         return [_entry(one, place) for one, place in zip(left, places, strict=True)]
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the highest leader epoch up to one that has batches, and the offset behind them; -1 for none."""
+        """Return the highest leader epoch, up to a given epoch, that has batches, and the offset after them; -1 for
+        none."""
         place = bisect_right(self.entries, epoch, key=lambda entry: entry.leader_epoch)
         if not place:
             return epoch, self.start
@@ -621,7 +623,7 @@ class Log:
         return self.entries[place - 1].leader_epoch, end
 
     def drop(self, retention_bytes: int) -> None:
-        """Drop the oldest batches, except the last one, until at most so many bytes are left."""
+        """Drop the oldest batches, except the last one, until at most `retention_bytes` bytes remain."""
         count, size = 0, self.size
         while size > retention_bytes and count < len(self.entries) - 1:
             size -= self.entries[count].size

@@ -1,7 +1,7 @@
-"""The state of one share group (KIP-932): who is assigned what, and which records of a partition are in flight.
+"""The state of one share group (KIP-932): the assignments of members, and the records in flight of each partition.
 
 Several members read the same partition. Records are acquired for some time, and then accepted, rejected, or available
-once more. Knows no messages; reads no log. The caller passes the time, in seconds.
+again. This module handles no messages and reads no log. The caller passes the time, in seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Span = tuple[int, int]  # first and last offset
 
 
 class RecordState(IntEnum):
-    """What may happen to a record, by the numbers that records of `__share_group_state` have."""
+    """The delivery state of a record, with the numbers used in records of `__share_group_state`."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -36,7 +36,7 @@ class RecordState(IntEnum):
 
 
 class AcknowledgeType(IntEnum):
-    """What a consumer says of a record; a gap is an offset without one. Those of KIP-932 and KIP-1222."""
+    """A consumer's acknowledgement of a record (KIP-932, KIP-1222); a gap is an offset without a record."""
 
     GAP = 0
     ACCEPT = 1
@@ -49,12 +49,12 @@ ENDED = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class Limits(NamedTuple):
-    """The configs of a group that its partitions need.
+    """The group configs that apply to its partitions.
 
     Attributes:
         lock: seconds for which a record is acquired.
-        deliveries: how often a record is delivered at most.
-        most_locks: how many records of a partition are in flight at most.
+        deliveries: the maximum number of deliveries of a record.
+        most_locks: the maximum number of records in flight per partition.
     """
 
     lock: float = 30.0
@@ -63,7 +63,8 @@ class Limits(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What a fetch acquires: at most so many records, or whole batches until there are so many; in ranges of about
+    """The limits of a fetch: at most a number of records, or whole batches until this number is reached; in ranges of
+    about
     `batch_size` records."""
 
     most: int
@@ -80,7 +81,7 @@ class Acquired(NamedTuple):
 
 
 class StateBatch(NamedTuple):
-    """Offsets of the same state, as they are stored."""
+    """A range of offsets in the same state, as stored."""
 
     first: int
     last: int
@@ -89,7 +90,7 @@ class StateBatch(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The stored state of a partition: where it starts, how many records from there on have ended, and their states."""
+    """The stored state of a partition: its start offset, how many records after it are done, and their states."""
 
     start: int = -1
     ended: int = 0
@@ -104,11 +105,11 @@ class InFlight:
     """A record that was delivered at least once.
 
     Attributes:
-        state: what may happen to it.
+        state: the delivery state.
         count: how often it was delivered.
-        together: with how many records it was delivered first.
-        member: who has acquired it.
-        until: when it is available again.
+        together: with how many records it was first delivered.
+        member: the id of the member that has acquired it.
+        until: when it becomes available again.
     """
 
     state: RecordState
@@ -126,13 +127,13 @@ class SharePartition:
     """A partition of a share group.
 
     Attributes:
-        start: the first offset that has not ended (SPSO); -1 before the first fetch.
-        end: the first offset that nobody has acquired yet.
-        records: those in flight, by offset.
-        stored: the state as it is stored.
+        start: the first offset that is not done (SPSO); -1 before the first fetch.
+        end: the first offset that no member has acquired yet.
+        records: the records in flight, by offset.
+        stored: the stored state.
         state_epoch: how often its offsets were altered.
-        timer_at: when the first lock ends that a timer waits for.
-        is_dirty: whether there are changes to be stored.
+        timer_at: when the timer for the first lock fires.
+        is_dirty: whether changes must be stored.
 
     >>> part = SharePartition()
     >>> part.begin(0)
@@ -157,7 +158,7 @@ class SharePartition:
 
     @property
     def size(self) -> int:
-        """How many bytes it takes."""
+        """The size of the state in bytes."""
         return RECORD_SIZE * (2 + len(self.records))
 
     @property
@@ -167,12 +168,12 @@ class SharePartition:
         return min(free, default=self.end)
 
     def begin(self, start: int) -> None:
-        """Start at an offset, with nothing in flight."""
+        """Start at an offset, without records in flight."""
         self.start = self.end = start
         self.records = {}
 
     def restore(self, stored: Snapshot) -> None:
-        """Return to a stored state: what was acquired is available again."""
+        """Return to a stored state: acquired records become available again."""
         self.stored = stored
         self.begin(stored.start)
         if any(not batch.first <= batch.last < stored.start + MOST_RECORDS for batch in stored.batches):
@@ -188,7 +189,7 @@ class SharePartition:
         self.advance()
 
     def store(self) -> Snapshot:
-        """Return the state to be stored. As in Kafka, records that have ended at its start are still in it."""
+        """Return the state to store. As in Kafka, it still includes done records at its start."""
         rows: list[StateBatch] = []
         for offset, one in sorted(self.records.items()):
             is_acquired = one.state is RecordState.ACQUIRED
@@ -204,7 +205,7 @@ class SharePartition:
         return self.stored
 
     def trim(self, log_start: int, log_end: int) -> bool:
-        """Adapt to what the log has; returns whether the start is another one."""
+        """Adapt to the offsets in the log; returns whether the start has changed."""
         before = self.start
         if not log_start <= self.start <= log_end:
             kept = {offset: one for offset, one in self.records.items() if log_start <= offset < log_end}
@@ -215,15 +216,15 @@ class SharePartition:
         return self.start != before
 
     def acquirable(self, batches: Iterable[Span], wanted: Wanted, limits: Limits) -> list[Span]:
-        """Return what a fetch may acquire, as ranges of offsets; nothing is changed.
+        """Return the offsets that a fetch may acquire, as ranges; changes nothing.
 
-        Records that were delivered often come alone, or with few others, so that a bad one does not take good ones
-        with it (KAFKA-19865).
+        Records that were delivered often are delivered alone or with few others, so that a bad record does not affect
+        good ones (KAFKA-19865).
 
         Args:
             batches: first and last offsets of the batches that would be read, in order.
-            wanted: how many.
-            limits: of the group.
+            wanted: the limits of the fetch.
+            limits: the limits of the group.
         """
         found: list[Span] = []
         count, base = 0, self.start if self.records else -1
@@ -246,7 +247,7 @@ class SharePartition:
         return found
 
     def _few(self, offset: int, last: int, one: InFlight, wanted: Wanted, limits: Limits) -> int:
-        """Return the last of the records, from an offset on, that come together: the fewer, the more often before."""
+        """Return the last offset of the records to deliver together; often delivered records come with fewer others."""
         most = max(1, one.together >> (one.count - _throttled_from(limits) + 1))
         if one.count >= limits.deliveries - 1:
             most = 1
@@ -261,13 +262,13 @@ class SharePartition:
         return end
 
     def acquire(self, spans: Sequence[Span], member: str, until: float, limits: Limits) -> list[Acquired]:
-        """Acquire offsets for a member, as `acquirable` gives them; those that the log lacks before them have ended.
+        """Acquire offsets for a member, as returned by `acquirable`; preceding offsets missing in the log are done.
 
         Args:
             spans: ranges of offsets.
-            member: its id.
-            until: the time when they are available again.
-            limits: of the group.
+            member: the id of the member.
+            until: the time when they become available again.
+            limits: the limits of the group.
         """
         found: list[Acquired] = []
         for first, last in spans:
@@ -289,7 +290,7 @@ class SharePartition:
         return found
 
     def archive(self, first: int, last: int) -> None:
-        """End records that nobody is to get, such as those of aborted transactions."""
+        """Archive records that must not be delivered, such as records of aborted transactions."""
         self.is_dirty = True
         for offset in range(first, last + 1):
             if offset in self.records:
@@ -298,13 +299,13 @@ class SharePartition:
     def acknowledge(
         self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: Limits, until: float
     ) -> int:
-        """Take acknowledgements of a member: all of them, or none if one is wrong.
+        """Apply acknowledgements of a member: all of them, or none if one is invalid.
 
         Args:
-            member: its id.
-            batches: first and last offset, and a type for all or one for each; checked already.
-            limits: of the group.
-            until: the time when renewed ones are available again.
+            member: the id of the member.
+            batches: first and last offset, with one type for all offsets or one for each; already checked.
+            limits: the limits of the group.
+            until: the time when renewed records become available again.
 
         Returns:
             An error code.
@@ -341,11 +342,11 @@ class SharePartition:
             one.state = RecordState.ARCHIVED
 
     def release(self, member: str, limits: Limits) -> bool:
-        """Release what a member has acquired; returns whether there was anything."""
+        """Release the records that a member has acquired; returns whether it had any."""
         return self._release(lambda one: one.member == member, limits)
 
     def expire(self, now: float, limits: Limits) -> bool:
-        """Release what was acquired too long ago; returns whether there was anything."""
+        """Release records whose lock has expired; returns whether any was released."""
         return self._release(lambda one: one.until <= now, limits)
 
     def _release(self, is_meant: Callable[[InFlight], bool], limits: Limits) -> bool:
@@ -355,19 +356,19 @@ class SharePartition:
         return bool(found)
 
     def advance(self) -> None:
-        """Move the start behind records that have ended; what is stored then lacks them."""
+        """Move the start past records that are done; the stored state then no longer includes them."""
         while (one := self.records.get(self.start)) is not None and one.state in ENDED:
             del self.records[self.start]
             self.start += 1
 
     @property
     def next_unlock(self) -> float:
-        """When the first lock ends; infinite if nothing is acquired."""
+        """When the first lock expires; infinite if no records are acquired."""
         return min((one.until for one in self.records.values()), default=inf)
 
 
 def _append(spans: list[Span], offset: int, batch: int, size: int) -> None:
-    """Add an offset to ranges; where a batch begins, a new range does if the last one is large enough."""
+    """Add an offset to ranges; a new range begins at the start of a batch if the last range is large enough."""
     if spans and spans[-1][1] == offset - 1 and not (offset == batch and offset - spans[-1][0] >= size):
         spans[-1] = spans[-1][0], offset
     else:
@@ -375,7 +376,7 @@ def _append(spans: list[Span], offset: int, batch: int, size: int) -> None:
 
 
 def _throttled_from(limits: Limits) -> int:
-    """From how many deliveries on a record comes with few others: half of those allowed."""
+    """Return the number of deliveries after which a record is delivered with few others: half of the limit."""
     return max(LEAST_THROTTLED, (limits.deliveries + 1) // 2)
 
 
@@ -388,7 +389,8 @@ class ShareGroup(ConsumerGroup):
     """The members of one share group, and its partitions.
 
     Attributes:
-        partitions: by topic id and number; those that a member has subscribed to, or whose offsets were altered.
+        partitions: the partitions that a member has subscribed to, or whose offsets were altered, by topic id and
+            number.
 
     >>> group = ShareGroup()
     >>> for name in ("a", "b", "c"):
@@ -402,7 +404,7 @@ class ShareGroup(ConsumerGroup):
 
     @property
     def is_used(self) -> bool:
-        """Whether it has state worth keeping: also the offsets of partitions, until the group is deleted."""
+        """Whether the group has state to keep, including the offsets of partitions until the group is deleted."""
         return bool(self.members or self.partitions)
 
     @property
@@ -412,11 +414,11 @@ class ShareGroup(ConsumerGroup):
 
     @property
     def state(self) -> GroupState:
-        """What the group is doing: nothing is revoked, so it is never reconciling."""
+        """The state of the group; partitions are never revoked, so it is never reconciling."""
         return GroupState.STABLE if self.members else GroupState.EMPTY
 
     def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
-        """Give a member its target at once: several members may have a partition."""
+        """Give a member its target at once, because several members may have the same partition."""
         if member.epoch != self.epoch:
             member.previous_epoch, member.epoch = member.epoch, self.epoch
         member.assigned = set(self.target.get(member.member_id, set()))
@@ -442,8 +444,8 @@ def assign_shares(
 
     Args:
         places: the partitions.
-        members: their ids.
-        before: what each had, which it keeps as far as that is even.
+        members: the ids of the members.
+        before: the previous partitions of each member, which it keeps as far as the distribution stays even.
 
     >>> [sorted(one) for one in assign_shares([("t", 0), ("t", 1)], ["a"], {}).values()]
     [[('t', 0), ('t', 1)]]

@@ -172,10 +172,10 @@ DRAFTS: dict[str, dict[str, Api]] = {  # by profile
 
 
 def table_for(settings: Settings) -> dict[str, Api]:
-    """Return the served apis by name; those that a release had, as far as they are served at all.
+    """Return the served apis by name, limited to the apis of the release in the settings.
 
     Raises:
-        UnknownMessage: there is no such release.
+        UnknownMessage: the release is unknown.
     """
     drafts = DRAFTS.get(settings.profile or "", {})
     return (APIS if settings.release is None else _spoken(release(settings.release))) | drafts

@@ -1,7 +1,7 @@
 """DescribeConfigs, IncrementalAlterConfigs (KIP-339), AlterConfigs, ListConfigResources; client quotas (KIP-546);
-client metrics (KIP-714), which clients may push, and none are asked for.
+client metrics (KIP-714), which clients may push, but which are never requested.
 
-As with a Kafka that has no receiver of metrics, ApiVersions does not list its apis, and they are answered.
+As in Kafka without a metrics receiver, ApiVersions does not list the apis of KIP-714, but the broker handles them.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def _config_row(request: RequestContext, value: Value) -> Any:
 
 
 def list_config_resources(request: RequestContext) -> Any:
-    """Answer ListConfigResources (KIP-1142): topics, brokers and groups with configs; version 0 is about client
-    metrics: there are none."""
+    """Answer ListConfigResources (KIP-1142) with topics, brokers and groups with configs; version 0 lists only client
+    metrics, so the list is empty."""
     response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)
     if request.version < FIRST_WITH_TYPES:
         return response()
@@ -157,7 +157,7 @@ def incremental_alter_configs(request: RequestContext) -> Any:
 
 
 def alter_configs(request: RequestContext) -> Any:
-    """Answer AlterConfigs: a topic has these configs from now on, and no others of its own."""
+    """Answer AlterConfigs: replace all configs of a topic with the given ones."""
     return messages.AlterConfigsResponse(
         responses=tuple(_altered(request, row, anew=True) for row in request.message.resources)
     )
@@ -231,7 +231,7 @@ def _after(
     changes: Sequence[Any],
     configs: Mapping[str, Config] = TOPIC_CONFIGS,
 ) -> dict[str, str | None]:
-    """Return the configs of a topic, or of what has these configs, after some changes."""
+    """Return the configs of a topic or another resource after some changes."""
     names = Counter(change.name for change in changes)
     after: dict[str, str | None] = dict(own)
     for change in changes:
@@ -360,7 +360,7 @@ def _instance_id(request: RequestContext) -> bytes:
 
 
 def push_telemetry(request: RequestContext) -> Any:
-    """Answer PushTelemetry: the metrics are checked and discarded."""
+    """Answer PushTelemetry: check and discard the metrics."""
     asked, response = request.message, messages.PushTelemetryResponse
     if asked.client_instance_id == NO_ID:
         return response(error_code=ErrorCode.INVALID_REQUEST)

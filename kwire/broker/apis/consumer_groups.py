@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat and ConsumerGroupDescribe: groups whose broker assigns (KIP-848)."""
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe: groups whose partitions the broker assigns (KIP-848)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def consumer_group_heartbeat(request: RequestContext) -> Any:
 
 
 def _problem(request: RequestContext) -> int:
-    """Return the error code of a request that says what no client may say; 0 if it is right."""
+    """Return the error code of an invalid request; 0 if it is valid."""
     asked = request.message
     must_have_id = request.version >= FIRST_WITH_OWN_IDS or asked.member_epoch != JOINS
     is_right = asked.member_epoch >= LEAVES_FOR_A_WHILE and (asked.member_id or not must_have_id)
@@ -81,7 +81,7 @@ def _group_for(request: RequestContext) -> Group | int:
 
 
 def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> ConsumerMember | int:
-    """Return the member of a request, a new one where it joins, or the error code if it is none."""
+    """Return the member of a request, a new member if it joins, or the error code if it is not a member."""
     asked = request.message
     member = consumer.members.get(asked.member_id)
     if asked.member_epoch == JOINS:
@@ -118,7 +118,7 @@ def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, m
 
 
 def _update(member: ConsumerMember, asked: Any) -> bool:
-    """Note what a member says of itself; returns whether others may get another assignment by that."""
+    """Update a member from its heartbeat; returns whether this may change the assignments of others."""
     before = member.topics, member.pattern, member.assignor
     if asked.subscribed_topic_names is not None:
         member.topics = tuple(sorted(asked.subscribed_topic_names))
@@ -133,7 +133,7 @@ def _update(member: ConsumerMember, asked: Any) -> bool:
 
 
 def _owned(request: RequestContext) -> Assigned | None:
-    """Return what a member reads, where it says that."""
+    """Return the partitions that a member reports to own; None if it reports none."""
     rows = request.message.topic_partitions
     if rows is None:
         return None

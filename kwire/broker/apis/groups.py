@@ -1,6 +1,6 @@
 """Groups and their coordinators: FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ListGroups,
-DescribeGroups and DeleteGroups; what any request about a group is checked for. Of groups whose broker assigns
-(KIP-848) their classic members are here, and all else is in `consumer_groups`.
+DescribeGroups and DeleteGroups; the checks common to all requests about groups. This module also handles the classic
+members of KIP-848 groups; `consumer_groups` has everything else about these groups.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def membership(request: RequestContext, generation: int) -> tuple[Group, Member]
 
 
 def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
-    """Return the error code for offsets of a member of a group whose broker assigns; 0 if it may commit and fetch.
+    """Return the error code for a member of a KIP-848 group that commits or fetches offsets; 0 if it may.
 
     Args:
         group: the group.
-        member_id, epoch: of the member; commits without them are refused while there are members.
+        member_id, epoch: the member's id and epoch; commits without them are refused while the group has members.
     """
     assert group.consumer is not None
     member = group.consumer.members.get(member_id)
@@ -150,7 +150,7 @@ def join_group(request: RequestContext) -> Any:
 
 
 def _join_consumers(request: RequestContext, group: Group, consumer: ConsumerGroup) -> Any:
-    """Answer JoinGroup of a classic member in a group whose broker assigns: at once, as a heartbeat is."""
+    """Answer JoinGroup of a classic member in a KIP-848 group, at once, like a heartbeat."""
     asked = request.message
     protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in asked.protocols)
     if asked.protocol_type != CONSUMER or not consumer.supports(protocols):
@@ -182,12 +182,12 @@ def _join_consumers(request: RequestContext, group: Group, consumer: ConsumerGro
 def _classic_member(
     request: RequestContext, consumer: ConsumerGroup, before: ConsumerMember | None
 ) -> ConsumerMember | int:
-    """Return the member that JoinGroup is about, a new one if there is none, or the error code.
+    """Return the member of a JoinGroup request, a new member if none exists, or the error code.
 
     Args:
         request: the request.
         consumer: the members of the group.
-        before: the member with its instance id, which it replaces if it comes without a member id.
+        before: the member with its instance id, which it replaces if it joins without a member id.
     """
     asked, groups = request.message, request.cluster.groups
     if asked.group_instance_id is not None and asked.member_id:
@@ -206,7 +206,7 @@ def _named(member: ConsumerMember, member_id: str) -> ConsumerMember | int:
 def _plan_classic(
     request: RequestContext, group: Group, member: ConsumerMember, protocols: Protocols, *, changed: bool
 ) -> None:
-    """Note what JoinGroup says of a classic member, which is to sync in time, and make the target assignment."""
+    """Update a classic member from JoinGroup, set its deadline for SyncGroup, and compute the target assignment."""
     asked, groups, size = request.message, request.cluster.groups, member.size
     assert group.consumer is not None
     session_timeout = asked.session_timeout_ms / 1000
@@ -219,19 +219,19 @@ def _plan_classic(
 
 
 def new_member_id(request: RequestContext) -> str:
-    """Return an id for a member of a group whose broker assigns."""
+    """Return an id for a member of a KIP-848 group."""
     return str(UUID(bytes=request.cluster.rng.randbytes(16), version=4))
 
 
 def _consumer_of(
     group: Group, member_id: str, instance_id: str | None, generation: int | None = None
 ) -> ConsumerMember | int:
-    """Return a member of a group whose broker assigns, or the error code.
+    """Return a member of a KIP-848 group, or the error code.
 
     Args:
         group: the group.
-        member_id, instance_id: of the member.
-        generation: of a request that only classic members send; None if members of both protocols do.
+        member_id, instance_id: the member's ids.
+        generation: the generation in requests that only classic members send; None for requests of both protocols.
     """
     assert group.consumer is not None
     if instance_id is None:
@@ -246,14 +246,14 @@ def _consumer_of(
 
 
 def _consumer_group(request: RequestContext) -> Group | None:
-    """Return the group of a request if its broker assigns; None if not, or if the group is not served here."""
+    """Return the group of a request if it is a KIP-848 group coordinated here; otherwise None."""
     group = request.cluster.groups.find(request.message.group_id)
     is_one = group is not None and group.consumer is not None and group.consumer.members
     return group if is_one and not problem_with(request, request.message.group_id) else None
 
 
 def _sync_consumer(request: RequestContext, group: Group) -> Any:
-    """Answer SyncGroup of a classic member in a group whose broker assigns."""
+    """Answer SyncGroup of a classic member in a KIP-848 group."""
     asked, consumer = request.message, group.consumer
     member = _consumer_of(group, asked.member_id, asked.group_instance_id, asked.generation_id)
     if isinstance(member, int):
@@ -273,13 +273,13 @@ def _sync_consumer(request: RequestContext, group: Group) -> Any:
 
 
 def _must_join(request: RequestContext, classic: ClassicProtocol, timeout: float) -> int:
-    """Return the error code that asks a classic member to join again, for which it has so many seconds."""
+    """Return the error code that makes a classic member join again, and set its deadline for that."""
     classic.joins_until = min(classic.joins_until, request.now + timeout)
     return ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def _beat_consumer(request: RequestContext, group: Group) -> int:
-    """Return the error code for Heartbeat of a classic member in a group whose broker assigns."""
+    """Return the error code for Heartbeat of a classic member in a KIP-848 group."""
     asked, consumer = request.message, group.consumer
     member = _consumer_of(group, asked.member_id, asked.group_instance_id, asked.generation_id)
     if isinstance(member, int):
@@ -363,7 +363,7 @@ class _Join:
         return self.rebalancing.add(self.group, member, self.request.now)
 
     def _join_again(self, member: Member) -> Any:
-        """Start a rebalance if a member has changed its metadata, or leads: for example, there may be new
+        """Start a rebalance if the member has changed its metadata, or is the leader, which may have seen new
         partitions."""
         group, is_leader = self.group, member.member_id == self.group.leader
         is_same = member.protocols == self.protocols
@@ -471,7 +471,7 @@ def leave_group(request: RequestContext) -> Any:
 
 
 def _leave_consumers(request: RequestContext, group: Group) -> Any:
-    """Answer LeaveGroup in a group whose broker assigns: all leave at once, of both protocols."""
+    """Answer LeaveGroup in a KIP-848 group: all members of the request leave at once, whichever protocol they use."""
     response, asked = messages.LeaveGroupResponse, request.message
     rows = asked.members
     if request.version < FIRST_WITH_MEMBERS:

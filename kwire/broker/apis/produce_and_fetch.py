@@ -37,8 +37,8 @@ def select_replica(leader: ReplicaView, replicas: Iterable[ReplicaView], client_
     """Choose the replica from which a consumer should fetch.
 
     Args:
-        leader: of the partition.
-        replicas: all that may serve, including the leader.
+        leader: the leader of the partition.
+        replicas: all replicas that may serve, including the leader.
         client_rack: the consumer's `client.rack`; None or empty if it is not set.
 
     Returns:
@@ -157,7 +157,7 @@ def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -
 
 
 def _join(request: RequestContext, partition: Partition, log: Log, batch: RecordBatch) -> int:
-    """Check that a transaction may write to a partition; with KIP-890 it takes the partition in by that."""
+    """Check that a transaction may write to a partition; with KIP-890 this adds the partition to the transaction."""
     transactional_id, transactions = request.message.transactional_id, request.cluster.transactions
     if batch.producer_id in log.producers.open:
         return ErrorCode.NONE
@@ -181,7 +181,7 @@ def checked(records: bytes, version: int, most: int) -> RecordBatch | Outcome:
     Args:
         records: the bytes of the partition.
         version: of the Produce request.
-        most: the largest size of a batch, in bytes.
+        most: the maximum size of a batch, in bytes.
     """
     if version < FIRST_OF_MAGIC_2:
         return Outcome(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are kept")
@@ -242,7 +242,7 @@ def fetch(request: RequestContext) -> Any:
 
 
 def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:
-    """Answer a request that names all its partitions; `finish` is given the response that is sent."""
+    """Answer a request that lists all its partitions; calls `finish` with the response to send."""
     asked = request.message
     response, enough = _read(request)
     if enough or asked.max_wait_ms <= 0:
@@ -265,8 +265,8 @@ def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
 
 
 def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
-    """Read the available batches, or only measure them. The second value is true if they suffice or there is an error,
-    so that the fetch need not wait."""
+    """Read the available batches, or only measure them. The second value is true if the fetch need not wait, because
+    they suffice or an error occurred."""
     response = messages.FetchResponse
     reading = _Reading(request, measure)
     rows = []
@@ -330,7 +330,7 @@ class _Reading:
         )
 
     def _preferred(self, partition: Partition) -> int | None:
-        """Return the follower that the client is to read from; None if it is right here (KIP-392)."""
+        """Return the follower from which the client should read; None if it should read from this broker (KIP-392)."""
         cluster, request = self.request.cluster, self.request
         is_asked = cluster.settings.rack_aware_fetch and request.version >= FIRST_WITH_RACKS and request.message.rack_id
         if not is_asked or partition.leader != request.node_id:
@@ -352,7 +352,7 @@ class _Reading:
 
 
 def _aborted(log: Log, offset: int, data: bytes) -> tuple[Any, ...]:
-    """Name the aborted transactions that have records in what is read from an offset on."""
+    """Return the aborted transactions with records in the data read from an offset on."""
     row = messages.FetchResponse.AbortedTransaction
     found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
     return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in found)
