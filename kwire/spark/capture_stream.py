@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, InputPartition
+from pyspark.sql.streaming.state import GroupStateTimeout
 
 from ..arrow.connection_decoder import ConnectionDecoder
 from ..arrow.connection_stream import decoded_batch
@@ -21,7 +22,7 @@ from ..arrow.growing_files import LostData
 from ..arrow.input_splits import File, find_files, packed
 from ..arrow.packet_scan import SCHEMA, Split, scan
 from ..arrow.read_options import Options
-from .data_source import ORDER, Ranges, options_of, paths_of, reading_of, splits_of, text_of, to_spark
+from .data_source import ORDER, LimitedReader, Ranges, options_of, paths_of, reading_of, splits_of, text_of, to_spark
 from .lake import source_of
 
 FORMAT = "kwire_arriving_packets"
@@ -37,12 +38,12 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
     A connection continues from file to file, from batch to batch, and after a restart. Files must be complete when they
     appear (`mv`, or `tcpdump -z`), unless the option `tailTimeout` is set: a file is complete once it has not changed
     for this time. A renamed file is not read again. Packets may arrive one file late.
+    An incomplete frame, or a frame after lost packets, waits for more packets of its connection.
 
     Args:
         spark: the session.
         paths: files, folders and globs, also as URIs; globs may match nothing yet.
-        options: see `read_captures`; `maxFilesPerTrigger` and `maxBytesPerTrigger` limit a batch. A connection without
-            packets for `maxFileAge` (7 days) ends; its incomplete data is returned then.
+        options: see `read_captures`; `maxFilesPerTrigger` and `maxBytesPerTrigger` limit a batch.
 
     Returns:
         A streaming DataFrame with the columns of `read_captures`.
@@ -67,9 +68,9 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
         for data in (value for batch in batches for value in batch.column(0).to_pylist()):
             yield from pa.ipc.open_stream(data)
 
-    found = packets.groupBy(*ORDER[:2]).applyInPandasWithState(
-        decode, f"{BATCH} binary", "kept binary", "append", "ProcessingTimeTimeout"
-    )
+    timeout = GroupStateTimeout.NoTimeout  # with one of processing time Spark makes empty batches without end
+    grouped = packets.groupBy(*ORDER[:2])
+    found = grouped.applyInPandasWithState(decode, f"{BATCH} binary", "kept binary", "append", timeout)
     return found.mapInArrow(unpack, to_spark(schema))
 
 
@@ -84,11 +85,10 @@ def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], st
         batches = list(decoder.read(rows.to_batches()))
     else:
         (kept,) = state.get if state.exists else (None,)
-        found, after = decoded_batch(reading, rows, connection, kept, is_over=state.hasTimedOut)
+        found, after = decoded_batch(reading, rows, connection, kept)
         batches = list(decoder.named(iter(found), capture))
         if after is not None:
             state.update((after,))
-            state.setTimeoutDuration(1000 * options.max_file_age)
         elif state.exists:
             state.remove()
     sink = pa.BufferOutputStream()
@@ -116,7 +116,7 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
         return ArrivalReader(options_of(self.options), paths_of(self.options))
 
 
-class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
+class ArrivalReader(LimitedReader):
     """Reads the packets of files, each file once. An offset contains all files so far: path and size by identity.
 
     Args:
@@ -125,13 +125,18 @@ class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
     """
 
     def __init__(self, options: Options, paths: Sequence[str]) -> None:
-        self.options: Options = options
+        super().__init__(options)
         self.paths: Sequence[str] = paths
         self._known: dict[File, str] = {}
+        self._end: frozenset[str] | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Return the offset of a new query: nothing was read."""
         return {"version": VERSION, "files": {}}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Fix the end: files that arrive later are not read."""
+        self._end = frozenset(self._there())
 
     def latestOffset(self, start: Offset, limit: Any = None) -> Offset:  # noqa: N802
         """Return an offset with the new files in addition to those of the start, within the limits of a batch.
@@ -144,7 +149,8 @@ class ArrivalReader(DataSourceStreamReader):  # type: ignore[misc]
         most = options.max_files_per_trigger or 1 << 62
         for identity, file in sorted(self._there().items(), key=lambda one: (one[1].changed, one[1].path)):
             is_full = len(files) - len(before) >= most or (len(files) > len(before) and file.size > room)
-            if identity in files or is_full or not self._is_whole(file):
+            is_late = self._end is not None and identity not in self._end
+            if identity in files or is_full or is_late or not self._is_whole(file):
                 continue
             self._check(file, before)
             files[identity] = [file.path, file.size]

@@ -167,8 +167,6 @@ class KwireSource(DataSource):  # type: ignore[misc]
             return self._stream_reader(schema)
 
     def _stream_reader(self, schema: Any) -> Any:
-        if SupportsTriggerAvailableNow is object:
-            raise MissingExtra("readStream", "pyspark 4.2", "spark")
         options, paths = options_of(self.options), paths_of(self.options)
         if names := folder_columns(paths, options):
             hint = "recursiveFileLookup=true reads the files without them"
@@ -261,11 +259,31 @@ def narrowed(options: Options, one: Filter) -> Options:
     return options
 
 
-class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class LimitedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """A streaming reader with the options' limits of a batch. Needs PySpark 4.2, which passes the start of a batch.
+
+    Args:
+        options: the options of the read.
+    """
+
+    def __init__(self, options: Options) -> None:
+        if SupportsTriggerAvailableNow is object:
+            raise MissingExtra("readStream", "pyspark 4.2", "spark")
+        self.options: Options = options
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return the limit of a batch from the options; Spark accepts only one of two limits."""
+        files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
+        if not files and not count:
+            return ReadAllAvailable()
+        return ReadMaxBytes(count) if count else ReadMaxFiles(files)
+
+
+class KwireStreamReader(LimitedReader):
     """Reads growing captures; a thin layer over `kwire.arrow.growing_files`.
 
     One process determines how far files can be read while the query runs; other processes read. Offsets contain the
-    whole state for a restart. Needs PySpark 4.2, which passes the start of a batch.
+    whole state for a restart.
 
     Args:
         options: the options of the read.
@@ -274,7 +292,7 @@ class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
     """
 
     def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
-        self.options: Options = options
+        super().__init__(options)
         self.columns: Any = schema
         self._growing = Growing(paths, options, reading_of(options, schema).apis)
         self._sizes: dict[str, int] | None = None
@@ -287,13 +305,6 @@ class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
         """Return the offset of a new query: nothing was read."""
         self._growing.files()  # raises now if there is no such path
         return offset_of({})
-
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return the limit of a batch from the options; Spark accepts only one of two limits."""
-        files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
-        if not files and not count:
-            return ReadAllAvailable()
-        return ReadMaxBytes(count) if count else ReadMaxFiles(files)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end: data that arrives later is not read."""

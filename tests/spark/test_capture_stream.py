@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +16,58 @@ from tests.arrow.captures import PCAP, rows_of
 from tests.arrow.pieces import content, cut_at_packets
 
 
-def run(spark: Any, folder: Path, place: Path) -> None:
-    frames = stream_captures(spark, str(folder), body="raw", maxFilesPerTrigger=2, maxPartitionBytes=9000)
+def start(spark: Any, folder: Path, place: Path, **trigger: bool) -> Any:
+    frames = stream_captures(spark, str(folder), body="raw", maxFilesPerTrigger=1, maxPartitionBytes=20_000)
     writer = frames.writeStream.format("parquet").option("checkpointLocation", str(place / "checkpoint"))
-    query = writer.trigger(availableNow=True).start(str(place / "out"))
+    return (writer.trigger(**trigger) if trigger else writer).start(str(place / "out"))
+
+
+def run(spark: Any, folder: Path, place: Path) -> None:
+    query = start(spark, folder, place, availableNow=True)
     try:
-        assert query.awaitTermination(120)
+        assert query.awaitTermination(120), "it did not end"
     finally:
         query.stop()
+
+
+def batches(place: Path) -> int:
+    return sum(path.name.isdigit() for path in (place / "checkpoint/offsets").iterdir())
 
 
 def test_connections_go_on_over_files_and_restarts(spark: Any, tmp_path: Path) -> None:
     folder, place = tmp_path / "in", tmp_path / "table"
     folder.mkdir()
-    pieces = cut_at_packets(PCAP, tmp_path / "cut", 5)
-    for piece in pieces[:3]:
+    pieces = cut_at_packets(PCAP, tmp_path / "cut", 3)
+    for piece in pieces[:2]:
         piece.rename(folder / piece.name)
     run(spark, folder, place)
+    assert batches(place) == 2  # one run reads all files that are there, one in each batch
     (folder / pieces[0].name).rename(folder / "renamed.pcap")
-    for piece in pieces[3:]:
-        piece.rename(folder / piece.name)
+    pieces[2].rename(folder / pieces[2].name)
     run(spark, folder, place)
+    assert batches(place) == 3
     rows = spark.read.parquet(str(place / "out")).toArrow().to_pylist()
     good, expected = (
         content([row for row in some if row["_error"] is None]) for some in (rows, rows_of(PCAP, body="raw"))
     )
     assert good == expected
+
+
+def test_a_query_makes_no_batch_while_no_file_arrives(spark: Any, tmp_path: Path) -> None:
+    folder, place = tmp_path / "in", tmp_path / "table"
+    folder.mkdir()
+    cut_at_packets(PCAP, folder, 2)[1].unlink()  # the rest of its connections does not arrive
+    query = start(spark, folder, place)
+    try:
+        deadline = time.monotonic() + 120
+        while not (place / "checkpoint/commits/0").exists():
+            assert query.isActive and time.monotonic() < deadline, "it did not read the file"
+            time.sleep(0.05)
+        time.sleep(3)
+        assert query.isActive
+        assert batches(place) == 1
+    finally:
+        query.stop()
 
 
 @pytest.fixture
