@@ -89,6 +89,11 @@ class Chunk(NamedTuple):
         """The positions of the packets' records in the file."""
         return unpack(f"<{len(self.offsets) // 8}q", self.offsets)
 
+    @property
+    def what(self) -> bytes | tuple[str, int]:
+        """What distinguishes records, or damage, at one place of a file: the header; or the problem and the length."""
+        return self.head or (self.problem, len(self.packets))
+
     def reader(self) -> PcapReader | PcapngReader:
         """Return a reader of the packets."""
         return _reader(self.head, self.packets, self.path)
@@ -167,7 +172,7 @@ class ConnectionDecoder:
         pairing, path = Pairing(reading.apis, reading.builder.rows.append), ""
         for chunk in rows:
             if chunk.kind == VOID:
-                voids.update((chunk.path, chunk.head, place) for place in chunk.places)
+                voids.update((chunk.path, chunk.what, place) for place in chunk.places)
             elif chunk.kind == PACKETS:
                 yield from _Feeder(reading, pairing, voids).feed(chain([chunk], rows))
             elif chunk.kind == ENTRY:
@@ -212,7 +217,7 @@ class ConnectionDecoder:
         voids = Counter[Any]()
         while (chunk := chunks.following) is not None and chunk.kind == VOID:
             chunks.take()
-            voids.update((chunk.path, chunk.head, place) for place in chunk.places)
+            voids.update((chunk.path, chunk.what, place) for place in chunk.places)
         feeder = _Feeder(reading, Pairing(reading.apis, reading.builder.rows.append), voids)
         yield from feeder.feed_window(chunks, span, self._windows)
 
@@ -220,7 +225,7 @@ class ConnectionDecoder:
         """Read a file that is not a capture, or report the errors of a capture."""
         if chunk.kind == FILE:
             yield from self._reading.rows_of(Unit(chunk.path))
-        elif not voids[chunk.path, chunk.head, chunk.place]:
+        elif not _is_void(chunk, chunk.place, voids):
             pairing.add_batch([note(_fault(chunk), chunk.packets, chunk.place)])
 
 
@@ -492,10 +497,16 @@ def packets_in(chunk: Chunk, voids: Any) -> Iterator[Packet]:
     places = chunk.places
     found = (packet for packet in chunk.reader() if isinstance(packet, Packet))
     for place, packet in zip(places, found, strict=True):
-        if voids and voids[chunk.path, chunk.head, place] > 0:
-            voids[chunk.path, chunk.head, place] -= 1
-        else:
+        if not _is_void(chunk, place, voids):
             yield packet
+
+
+def _is_void(chunk: Chunk, place: int, voids: Any) -> bool:
+    """Whether one range has taken back what another one has at a place; each is taken back as often as it is there."""
+    if not voids or voids[chunk.path, chunk.what, place] <= 0:
+        return False
+    voids[chunk.path, chunk.what, place] -= 1
+    return True
 
 
 class _Seen:

@@ -137,7 +137,7 @@ def _captured(chunks: Sequence[Chunk]) -> Iterable[Captured]:
     voids = Counter[Any]()
     for chunk in chunks:
         if chunk.kind == VOID:
-            voids.update((chunk.path, chunk.head, place) for place in chunk.places)
+            voids.update((chunk.path, chunk.what, place) for place in chunk.places)
     others = [chunk for chunk in chunks if chunk.kind != VOID]
     packets = [(chunk.path, packet) for chunk in others for packet in packets_in(chunk, voids)]
     if any(one.path != other.path and one.last > other.first for one, other in pairwise(others)):
