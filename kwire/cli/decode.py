@@ -86,10 +86,10 @@ def add_parser(commands: Any, about: str) -> None:
     about = "format of --fields: tsv (default), csv, jsonl, table"
     parser.add_argument("--format", metavar="FORM", choices=FORMATS, default="tsv", help=about)
     parser.add_argument(
-        "--request", metavar="N", type=_number, help="show frame N and its response or request (also --frame)"
+        "--request", metavar="N", type=_number, help="show frame N and its response or request (or --frame)"
     )
     parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
-    about = "with --jsonl, requests name the frame of their response"
+    about = "with --jsonl, requests name their response's frame"
     parser.add_argument("--response-frames", action="store_true", help=about)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after N frames")
     parser.add_argument("--sort", metavar="FIELD", help="the greatest first, 10 unless --first: --sort size")
