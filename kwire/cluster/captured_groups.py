@@ -32,7 +32,7 @@ _IN_FLIGHT = 1000  # requests of one connection that may wait for their answers
 
 
 class _Asked(NamedTuple):
-    """A request that waits for its answer."""
+    """A request that waits for its response."""
 
     correlation_id: int | None
     api_key: int | None
@@ -84,7 +84,7 @@ class ConsumerGroups:
         return True
 
     def _request_of(self, response: Response) -> Request | None:
-        """Return the request that a response answers; those it overtook have no answer."""
+        """Return the request of a response; earlier requests of the connection have no response."""
         waiting = self._asked.get(response.frame.source.connection, deque())
         for place, asked in enumerate(waiting):
             if asked.correlation_id == response.correlation_id and asked.api_key == response.api_key:
@@ -94,7 +94,7 @@ class ConsumerGroups:
         return None
 
     def _learnt(self, message: Any) -> bool:
-        """Note ids of topics and addresses of brokers."""
+        """Record ids of topics and addresses of brokers."""
         for broker in (self.cluster.brokers or {}).values():
             self._nodes[f"{broker.host}:{broker.port}"] = broker.node_id
             self._racks[broker.node_id] = broker.rack  # kept when the broker goes down
@@ -130,7 +130,7 @@ class ConsumerGroups:
         return tuple((self.topic(one), number) for one in topics for number in one.partitions)
 
     def group(self, group_id: str, protocol: str | None = None) -> GroupState:
-        """Return a group, new if need be."""
+        """Return a group, created if necessary."""
         group = self.groups.setdefault(group_id, GroupState(group_id))
         if protocol is not None:
             group.protocol = protocol
@@ -148,7 +148,7 @@ class ConsumerGroups:
     def assign(
         self, group: GroupState, member: GroupMember, partitions: Iterable[TopicPartition], at: float | None
     ) -> None:
-        """Note what a member has from now on."""
+        """Record the new partitions of a member."""
         now = tuple(partitions)
         if member.partitions is not None and set(now) == set(member.partitions):
             return
@@ -156,7 +156,7 @@ class ConsumerGroups:
         member.partitions, member.since, member.reads, member.generation = now, at, {}, group.generation
 
     def leave(self, group: GroupState, member_id: str, at: float | None) -> None:
-        """Forget a member."""
+        """Remove a member."""
         member = group.members.pop(member_id, None)
         if member is not None:
             self._close(group, member, at)
@@ -166,7 +166,7 @@ class ConsumerGroups:
             self._past.append(self._member_row(group, member, at))
 
     def subscribe(self, member: GroupMember, data: bytes) -> None:
-        """Note the subscription of a member of a classic group; one that is none is counted."""
+        """Record the subscription of a member of a classic group; count it if it is invalid."""
         try:
             subscription = decode_subscription(data).message
         except DecodeError:
@@ -197,7 +197,7 @@ class ConsumerGroups:
         del group.rebalances[:-_REBALANCES]
 
     def assigned_to(self, group: GroupState, member_id: str, data: bytes, at: float | None) -> None:
-        """Note an assignment of a classic group; no bytes are no partitions."""
+        """Record an assignment of a classic group; an empty value means no partitions."""
         try:
             topics = decode_assignment(data).message.assigned_partitions if data else ()
         except DecodeError:
@@ -206,7 +206,7 @@ class ConsumerGroups:
         self.assign(group, self.member(group, member_id), self.flat(topics), at)
 
     def node_of(self, response: Response) -> int | None:
-        """Return the node id of the broker that answered; None where no frame named its address."""
+        """Return the node id of the broker that responded; None if no frame contained its address."""
         return self._nodes.get(response.frame.source.broker or "")
 
     def read(self, request: Request, response: Response, partition: TopicPartition, size: int) -> None:
@@ -331,10 +331,10 @@ def assignor_member(assignor: str, member_id: str, subscription: bytes, instance
     """Create a member for an assignor from its subscription.
 
     Args:
-        assignor: whose user data the subscription carries.
-        member_id: of the JoinGroup response.
-        subscription: the bytes of its metadata there.
-        instance_id: of a static member.
+        assignor: the assignor whose user data the subscription carries.
+        member_id: the member id in the JoinGroup response.
+        subscription: the bytes of the member's metadata in this response.
+        instance_id: the instance id of a static member.
 
     Raises:
         DecodeError: the bytes are not a subscription.
@@ -452,7 +452,7 @@ def _heartbeat(groups: ConsumerGroups, response: Any, request: Any) -> None:
 
 
 def _described(groups: ConsumerGroups, response: Any, request: Any) -> None:
-    """An answer that lists all members of groups of KIP-848 or KIP-932."""
+    """Process a response that lists all members of KIP-848 or KIP-932 groups."""
     protocol = "share" if type(response.message).__name__.startswith("Share") else "consumer"
     at = response.frame.source.time
     for one in response.message.groups:

@@ -70,7 +70,7 @@ ASSIGNORS: Mapping[str, ReplicaAssignor] = {
 
 
 def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS) -> ReplicaAssignor:
-    """Find an assignor by the value of a broker's setting.
+    """Return the assignor for the value of a broker's setting.
 
     Args:
         name: one of `assignors`, or `MODULE:FUNCTION` for the operator's own function, which is imported. It must come
@@ -78,7 +78,7 @@ def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS
         assignors: functions by name.
 
     Raises:
-        UnknownAssignor: there is none of that name, or it cannot be imported.
+        UnknownAssignor: no assignor has this name, or it cannot be imported.
 
     >>> assignor_for("simple") is assignor_for("kwire.cluster.replica_assignors:simple")
     True
@@ -131,7 +131,7 @@ def run_assignor(
 
 
 def _problem_of(found: Assignment, known: set[int], num_partitions: int, replication_factor: int) -> str:
-    """Return what is wrong with an assignment; empty if nothing."""
+    """Return the problem with an assignment; empty if it is valid."""
     if found.keys() != set(range(num_partitions)):
         return f"partitions {excerpt(list(found))}, not 0 to {num_partitions - 1}"
     for partition, replicas in found.items():
@@ -275,10 +275,10 @@ def create_replica_assignment(
 
     Args:
         num_partitions: how many partitions; they are numbered from 0.
-        replication_factor: replicas of each.
+        replication_factor: the number of replicas of each partition.
         node_ids: ids of the brokers to choose from; empty means all live brokers.
-        force_simple_assignment: without the broker's assignor, and without racks.
-        timeout_ms: after which the broker gives up.
+        force_simple_assignment: whether to ignore the broker's assignor and racks.
+        timeout_ms: milliseconds after which the broker gives up.
 
     >>> call = create_replica_assignment(3, 2, node_ids=[1, 2])
     >>> call.request.num_partitions, call.request.node_id

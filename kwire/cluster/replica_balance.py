@@ -1,7 +1,8 @@
 """Even sets of replicas, and even loads of brokers, with the fewest changes; `replica_plan` uses both.
 
-A partition is even (KAFKA-14281, KIP-879) where at each node the children hold as many replicas as the others or one
-more, unless their brokers are all used. For a replication factor that is one interval per node, at most one wide: such
+A partition is even (KAFKA-14281, KIP-879) if at each node the children's numbers of replicas differ by at most one,
+except for children whose brokers are all used. For a replication factor that is one interval per node, at most one
+wide: such
 sets are the bases of a laminar matroid, so that two of them are connected by exchanges of one broker for another.
 Sets are bit masks of brokers by their index. The algorithm for loads is explained at `EvenLoads`.
 """
@@ -70,7 +71,7 @@ class EvenSets:
         self._shares: dict[tuple[int, int], tuple[int, int]] = {}
 
     def mask(self, ids: Sequence[int]) -> int:
-        """Return the set of those of some brokers that are in the tree."""
+        """Return the set of the given brokers that are in the tree."""
         return sum(1 << self.index[node_id] for node_id in ids if node_id in self.index)
 
     def brokers(self, mask: int) -> list[int]:
@@ -84,7 +85,7 @@ class EvenSets:
             index = self.parents[index]
 
     def is_even(self, mask: int) -> bool:
-        """Whether a set is as even as can be at every node."""
+        """Return whether a set is as even as possible at every node."""
         count = mask.bit_count()
         low, high = self.bounds(count)
         if count not in self._filled:
@@ -141,7 +142,8 @@ class EvenSets:
         return _Nearest(self, wanted, first, loads, turn).choose(self.root, count)
 
     def share(self, node: int, count: int) -> tuple[int, int]:
-        """Return how many of so many replicas each child of a node has, unless it is full, and how many one more."""
+        """Return how many of `count` replicas each child of a node gets, unless it is full, and how many children get
+        one more."""
         if (node, count) not in self._shares:
             sizes = [self.sizes[child] for child in self.children[node]]
             share = 0
@@ -421,10 +423,10 @@ class _Distances:
 
 
 class EvenBytes:
-    """Makes the bytes of brokers even, where partitions have different sizes.
+    """Balances the bytes of brokers if partitions have different sizes.
 
-    That is bin packing, for which no fast exact way is known: the partition goes first whose move takes most away
-    from the sum of the squares, from the fullest broker that has one.
+    That is bin packing, for which no fast exact algorithm is known: each step moves the partition that reduces the
+    sum of the squares most, from the fullest broker that has such a partition.
 
     Args:
         chosen: the set of each partition, as a bit mask of brokers.

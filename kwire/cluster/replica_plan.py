@@ -19,7 +19,7 @@ MOST_EXACT = 1000  # partitions that may change; of more, bytes are rounded, so 
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What a plan is to reach besides what must change: replicas on brokers that go, other replication factors.
+    """The goals of a plan, in addition to necessary changes (replicas on removed brokers, other replication factors).
 
     Args:
         repair: make partitions as even as possible.
@@ -57,19 +57,19 @@ class ReplicaPlan(Generic[K]):
         return [key for key, replicas in self.after.items() if list(replicas) != list(self.before[key])]
 
     def moves(self) -> dict[K, list[int]]:
-        """Return the brokers that get a replica which they did not have, by partition."""
+        """Return the brokers that get a new replica, by partition."""
         found = {key: [one for one in ids if one not in self.before[key]] for key, ids in self.after.items()}
         return {key: ids for key, ids in found.items() if ids}
 
     def moved_bytes(self) -> int | None:
-        """Return how many bytes brokers copy; None where the size of a partition that moves is not known."""
+        """Return how many bytes brokers copy; None if the size of a moved partition is unknown."""
         moves = {key: ids for key, ids in self.moves().items() if self.before[key]}
         if not moves.keys() <= self.sizes.keys():
             return None
         return sum(self.sizes[key] * len(ids) for key, ids in moves.items())
 
     def new_leaders(self) -> list[K]:
-        """Return the partitions whose preferred leader is another one."""
+        """Return the partitions whose preferred leader changes."""
         return [key for key in self.changed() if self.before[key] and self.after[key][:1] != self.before[key][:1]]
 
 
@@ -82,20 +82,21 @@ def plan_replicas(
     only: Collection[K] | None = None,
     sizes: Mapping[K, int] | None = None,
 ) -> ReplicaPlan[K]:
-    """Plan where replicas are to be, by the fewest moves.
+    """Return a plan for the replicas of partitions, with the fewest moves.
 
     Args:
-        tree: the brokers that are to hold replicas. Those on other brokers move.
-        current: the replicas of all partitions, the preferred leader first; none for a partition to create.
-        goals: what else is to be reached; unless given, what must change is changed, evenly.
-        factors: replicas of each partition afterwards; those that are not in it keep as many as they have.
-        only: the partitions that may change; all unless given. The others count as load.
-        sizes: bytes of a replica: the fewest bytes move then, not the fewest replicas. A partition whose size is not
-            known counts as the mean. Where more than `MOST_EXACT` may change, sizes count to six binary digits.
+        tree: the brokers that may hold replicas. Replicas on other brokers move.
+        current: the replicas of all partitions, the preferred leader first; empty for a partition to create.
+        goals: additional goals; by default, only necessary changes are made, evenly.
+        factors: the new number of replicas of partitions; partitions not listed keep their number.
+        only: the partitions that may change; by default all. The others count as load.
+        sizes: the bytes of a replica of each partition, to move the fewest bytes instead of the fewest replicas. The
+            mean replaces an unknown size. If more than `MOST_EXACT` partitions may change, sizes are rounded to six
+            binary digits.
 
     Raises:
-        InvalidReplicationFactor: not positive, or more replicas than brokers.
-        InvalidReplicaAssignment: a partition has a broker twice.
+        InvalidReplicationFactor: a factor is not positive, or exceeds the number of brokers.
+        InvalidReplicaAssignment: a partition lists a broker twice.
 
     >>> from .state import Broker
     >>> tree = RackTree([Broker(id, rack=f"/DC{id // 2}") for id in range(6)])
@@ -112,7 +113,7 @@ def plan_replicas(
 
 
 class _Planning(Generic[K]):
-    """The lists of a plan while it is made."""
+    """The lists of replicas during the planning."""
 
     def __init__(
         self,

@@ -17,9 +17,9 @@ class Broker:
     """A broker.
 
     Attributes:
-        rack: None where no message has one.
+        rack: the rack; None if no message has one.
         fenced: whether it is registered and may not serve (KIP-631).
-        log_dirs: the ids of its log directories that are online (KIP-858); none where no message has them.
+        log_dirs: the ids of its online log directories (KIP-858); empty if no message has them.
     """
 
     node_id: int
@@ -30,7 +30,7 @@ class Broker:
     log_dirs: tuple[bytes, ...] = ()
 
     def has_online(self, directory: bytes) -> bool:
-        """Whether a log directory is online, as far as it is known (KIP-858)."""
+        """Return whether a log directory is online, as far as known (KIP-858)."""
         if directory == LOST:
             return False
         return directory in (UNASSIGNED, MIGRATING) or not self.log_dirs or directory in self.log_dirs
@@ -41,14 +41,13 @@ class Partition:
     """A partition. Replicas are in the order of the wire: the first is the preferred leader.
 
     Attributes:
-        leader, leader_epoch, partition_epoch: -1 for none, or where no message has it.
-        offline: replicas that are offline, in the order of the replicas; None where no message has them.
-        directories: the ids of the log directories of the replicas, in their order (KIP-858); None where no message
-            has them.
-        elr, last_known_elr: eligible leader replicas, and the last ones known (KIP-966); None where no message has
+        leader, leader_epoch, partition_epoch: -1 for none, or if no message has them.
+        offline: the offline replicas, in the order of the replicas; None if no message has them.
+        directories: the ids of the log directories of the replicas, in their order (KIP-858); None if no message has
             them.
-        adding, removing: replicas that a reassignment adds and removes (KIP-455); None where no message has them.
-        topic_id: None where no message has it.
+        elr, last_known_elr: eligible leader replicas, and the last known ones (KIP-966); None if no message has them.
+        adding, removing: replicas that a reassignment adds and removes (KIP-455); None if no message has them.
+        topic_id: the id of the topic; None if no message has it.
     """
 
     topic: str
@@ -68,7 +67,7 @@ class Partition:
 
     @property
     def preferred(self) -> int:
-        """The replica that should lead; -1 where there are no replicas.
+        """The replica that should lead; -1 for a partition without replicas.
 
         >>> Partition("orders", 0, leader=2, replicas=(3, 2)).preferred
         3
@@ -77,17 +76,17 @@ class Partition:
 
     @property
     def has_leader(self) -> bool:
-        """Whether it has a leader."""
+        """Whether the partition has a leader."""
         return self.leader >= 0
 
     @property
     def is_under_replicated(self) -> bool:
-        """Whether replicas are not in sync."""
+        """Whether any replica is not in sync."""
         return not set(self.replicas) <= set(self.isr)
 
     @property
     def is_reassigned(self) -> bool:
-        """Whether a reassignment is under way."""
+        """Whether the partition is being reassigned."""
         return bool(self.adding or self.removing)
 
 
@@ -97,9 +96,9 @@ class LogDir:
 
     Attributes:
         error_code: 0, or 56 (KAFKA_STORAGE_ERROR) for an offline directory.
-        total, usable: of its volume, in bytes; -1 if unknown to the broker.
-        sizes: bytes of each replica in it, by topic and partition, without future replicas.
-        future: bytes of each replica that is moved to it.
+        total, usable: the size and usable space of its volume, in bytes; -1 if unknown to the broker.
+        sizes: the bytes of each replica in it, by topic and partition, without future replicas.
+        future: the bytes of each replica that is being moved to it.
     """
 
     path: str
@@ -141,7 +140,7 @@ class ClusterState:
     """The known state of a cluster at one moment.
 
     Attributes:
-        controller_id: -1 where no message has it.
+        controller_id: the id of the controller; -1 if no message has it.
         brokers: None until a message lists them.
         topics: partitions by topic and index.
         topic_names: by topic id.
@@ -169,7 +168,7 @@ class ClusterState:
         self.topics.setdefault(partition.topic, {})[partition.index] = partition
 
     def drop(self, topic: str, index: int | None = None) -> None:
-        """Remove a partition, or a topic with all its partitions; one that is not there is no error."""
+        """Remove a partition, or a topic with all its partitions; ignore a missing one."""
         if index is None:
             self.topics.pop(topic, None)
             return
@@ -186,7 +185,7 @@ class ClusterState:
         ]
 
     def offline(self, partition: Partition) -> tuple[int, ...]:
-        """Return the replicas that are offline, in the order of the wire.
+        """Return the offline replicas, in the order of the message.
 
         If no message lists them: those whose broker is not among the live ones, if these are known; by the metadata
         log also those whose broker is fenced or whose directory is not online.
@@ -236,7 +235,7 @@ class ClusterState:
         return 1
 
     def size(self, topic: str, index: int) -> int | None:
-        """Return the bytes of a partition's largest replica; None where no DescribeLogDirs response has it."""
+        """Return the size of a partition's largest replica in bytes; None if no DescribeLogDirs response has it."""
         found = [one.sizes.get((topic, index)) for dirs in self.log_dirs.values() for one in dirs.values()]
         return max((size for size in found if size is not None), default=None)
 

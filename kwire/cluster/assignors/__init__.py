@@ -1,7 +1,7 @@
-"""Kafka's consumer assignors, of clients and of brokers (KIP-848): which member of a group gets which partitions, with
-and without racks (KIP-881).
+"""Kafka's consumer assignors of clients and of brokers (KIP-848), which distribute partitions among the members of a
+group, with and without racks (KIP-881).
 
-Pure functions on values; the results equal Kafka's, including the order of each list. Knows no bytes and no brokers.
+They are pure functions on values; the results equal Kafka's, including the order of each list.
 Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundrobin` without racks are the same from
 2.4 to 4.4; the sticky assignors are supported in 2.4 and from 2.8 on, those of brokers (`uniform`, `server-range`) from
 4.0 on.
@@ -108,8 +108,8 @@ def assign(
         Member id -> partitions; before 3.5 the topics of a list may be in another order than Kafka's.
 
     Raises:
-        UnknownMessage: there is no such assignor, or this release is not supported.
-        CannotAssign: as `assign_sticky`.
+        UnknownMessage: the assignor is unknown, or the release is not supported.
+        CannotAssign: see `assign_sticky`.
 
     >>> orders, members = {0: ["b"], 1: ["a"]}, [Member("c1", ["t"], "a"), Member("c2", ["t"], "b")]
     >>> assign("range", {"t": orders}, members), assign("range", {"t": orders}, members, release="3.4.1")

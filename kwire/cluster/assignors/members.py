@@ -20,7 +20,7 @@ Racks = Mapping[int, frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Partitions that a member claims to own, and of which generation: -1 without one."""
+    """Partitions that a member claims to own, and their generation; -1 for no generation."""
 
     partitions: Sequence[TopicPartition] = ()
     generation: int = NO_GENERATION
@@ -183,7 +183,7 @@ _STICKY = (((2, 4), (2, 5)), ((2, 8), (99999,)))  # releases whose sticky assign
 
 
 class Rules(NamedTuple):
-    """The behaviour of a release; True is that of the newest."""
+    """The behaviour of a release; True is the behaviour of the newest release."""
 
     loser_is_no_owner: bool = True
     """A member whose older claim is refused does not count as the owner when a third one claims the partition."""
@@ -223,11 +223,11 @@ def rules_of(release: str) -> Rules:
     """Return the rules of a Kafka release.
 
     Args:
-        release: such as "3.9.2", or "newest".
+        release: a release such as "3.9.2", or "newest".
 
     Raises:
-        UnknownMessage: it is not a release number, or the results of its sticky assignors are not known: those before
-            2.4 and of 2.5 to 2.7.
+        UnknownMessage: the text is no release number, or the results of the release's sticky assignors are unknown
+            (before 2.4, and 2.5 to 2.7).
 
     >>> rules_of("3.9.2").offline_keeps_rack, rules_of("newest").offline_keeps_rack
     (False, True)
@@ -290,7 +290,7 @@ class GroupRacks:
         return self.of_topics[topic].get(number, NOWHERE) if topic in self.of_topics else NOWHERE
 
     def mismatch(self, member_id: str, partition: TopicPartition) -> bool:
-        """Whether a member has a rack, and the partition has no replica in it."""
+        """Return whether a member has a rack in which the partition has no replica."""
         rack = self.of_members.get(member_id)
         return rack is not None and rack not in self.of(partition)
 

@@ -217,7 +217,7 @@ def assign_server_range(topics: Topics, members: Iterable[Member]) -> Assignment
 
 
 def assign_uniform(topics: Topics, members: Iterable[Member], *, ids: Ids | None = None) -> Assignment:
-    """Assign partitions as the broker's `uniform` does: evenly; members keep what they had as far as that goes.
+    """Assign partitions as the broker's `uniform` does: evenly; members keep as many of their partitions as possible.
 
     Args:
         topics, members: as for `assign_range`; racks are ignored. `owned` is what the broker gave a member before; a
@@ -255,7 +255,7 @@ def uuid_hash(topic_id: bytes) -> int:
 
 
 def _former(group: Group) -> dict[str, list[TopicPartition]]:
-    """Return what each member has of the topics that it subscribes to."""
+    """Return the partitions that each member owns of the topics that it subscribes to."""
     taken: set[TopicPartition] = set()
     former = group.nothing()
     for member_id, member in group.members.items():
@@ -276,7 +276,7 @@ def _hashed(topics: Iterable[str], ids: Ids | None) -> list[str]:
 
 
 def _fill_shares(group: Group, former: Assignment, ids: Ids | None) -> dict[str, set[TopicPartition]]:
-    """Assign where all members want the same topics.
+    """Assign partitions if all members subscribe to the same topics.
 
     One partition more than the others is for members that have it, or for the last ones of the order.
     """

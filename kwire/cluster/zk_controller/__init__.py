@@ -1,7 +1,7 @@
 """Disk failure with JBOD (KIP-112): the ZooKeeper-era controller and brokers as sans-IO state machines.
 
-`KafkaController` and `KafkaBroker` take and return kwire's messages. `JbodCluster` joins them by bytes and moves one
-step at a time. There are no sockets, clocks or random numbers.
+`KafkaController` and `KafkaBroker` take and return kwire's messages. `JbodCluster` connects them through encoded bytes
+and advances one step at a time. It uses no sockets, clocks or random numbers.
 """
 
 from .kafka_broker import Disk, Fetch, Fetched, KafkaBroker, LogManager, Partition, PartitionLog, ReplicaManager

@@ -1,5 +1,5 @@
-"""A broker as KIP-112 describes it: log directories, ReplicaManager with the partitions that it leads, follows or lost
-with a directory, its view of the cluster, and its requests to ZooKeeper.
+"""A broker as KIP-112 describes it: log directories, a ReplicaManager with the partitions that it leads, follows or has
+lost with a directory, its view of the cluster, and its requests to ZooKeeper.
 
 Sans-IO: requests come in as messages, responses go out. The caller reports failed disks.
 """
@@ -140,7 +140,7 @@ class LogManager:
         return True
 
     def fail(self, directory: str) -> list[TopicPartition]:
-        """Take a directory for bad; return the partitions whose replicas were on it."""
+        """Mark a directory as bad; return the partitions whose replicas were in it."""
         if directory not in self.live:
             return []
         self.live.remove(directory)
@@ -167,7 +167,8 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The leader's answer: records after the follower's end, or the offset to which its log must be truncated first."""
+    """The leader's response: records after the follower's end, or the offset to which the follower must truncate
+    first."""
 
     records: tuple[Record, ...] = ()
     high_watermark: int = 0
@@ -176,7 +177,7 @@ class Fetched:
 
 @dataclass(slots=True)
 class Partition:
-    """A replica that a broker serves, or is to serve: its log is None until there is one."""
+    """A replica that a broker serves, or will serve: its log is None until it is created."""
 
     broker_id: int
     log: PartitionLog | None = None
@@ -213,7 +214,7 @@ class Partition:
         return Fetch(self.broker_id, self.leader_epoch, self.log.end_offset, self.log.last_epoch)
 
     def answer(self, asked: Fetch) -> Fetched | None:
-        """Answer a follower; None if this replica is not the leader in the follower's epoch."""
+        """Return the response to a follower; None if this replica is not the leader in the follower's epoch."""
         if not self.is_leader or self.log is None or asked.leader_epoch != self.leader_epoch:
             return None
         if not self.log.agrees_at(asked.offset, asked.last_epoch):
@@ -223,7 +224,7 @@ class Partition:
         return Fetched(tuple(self.log.records[asked.offset :]), self.log.high_watermark)
 
     def follow(self, asked: Fetch, sent: Fetched) -> bool:
-        """Apply the leader's answer; return whether it still answers this replica's next request."""
+        """Apply the leader's response; return whether it was the response to this replica's current request."""
         if self.log is None or self.is_leader or asked != self.fetch():
             return False
         if sent.cut_at is not None:
@@ -245,7 +246,7 @@ class Partition:
         return tuple(one for one in self.replicas if one not in self.state.isr and self.ends.get(one, -1) >= least)
 
     def isr_written(self, state: LeaderAndIsr) -> None:
-        """Take an ISR that ZooKeeper has."""
+        """Adopt an ISR that ZooKeeper has accepted."""
         self.state = state
         self._advance()
 
@@ -261,7 +262,7 @@ class Partition:
 
 
 class ReplicaManager:
-    """The replicas of one start of a broker. `offline` are those known to be in a bad directory."""
+    """The replicas of one start of a broker. `offline` lists the replicas known to be in a bad directory."""
 
     def __init__(self, broker_id: int, logs: LogManager, behaviour: Behaviour) -> None:
         self.broker_id: int = broker_id
@@ -351,7 +352,7 @@ class ReplicaManager:
     def served(self, one: TopicPartition) -> Partition | int:
         """Return a partition that clients may read and write on this broker, or the error code of the response.
 
-        KIP-112 answers UNKNOWN_TOPIC_OR_PARTITION for a partition in a bad directory; released brokers answer 56.
+        KIP-112 specifies UNKNOWN_TOPIC_OR_PARTITION for a partition in a bad directory; released brokers return 56.
         """
         if one in self.offline:
             return KAFKA_STORAGE_ERROR if self.behaviour.storage_error_seen else UNKNOWN_TOPIC_OR_PARTITION
@@ -361,9 +362,9 @@ class ReplicaManager:
         return partition if partition.is_leader and partition.log is not None else NOT_LEADER_OR_FOLLOWER
 
     def change_isr(self, one: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
-        """Write another ISR as the leader; return whether ZooKeeper took it.
+        """Write another ISR as the leader; return whether ZooKeeper accepted it.
 
-        It does not if the controller has written since: then a LeaderAndIsrRequest is on its way.
+        ZooKeeper refuses it if the controller has written since; a LeaderAndIsrRequest will then follow.
         """
         partition = self.served(one)
         if isinstance(partition, int):
@@ -384,8 +385,8 @@ class KafkaBroker:
     """One start of a broker.
 
     Args:
-        broker_id: of the broker.
-        disks: log directory -> its disk; the broker's configuration of this start.
+        broker_id: the id of the broker.
+        disks: log directory -> its disk; the broker's configuration for this start.
         zk: its session with ZooKeeper.
         registration: the content of its registration.
         behaviour, protocol: as those of `KafkaController`.
@@ -421,12 +422,12 @@ class KafkaBroker:
         return bool(self.logs.live)
 
     def reconnect(self, zk: KafkaZkClient) -> None:
-        """Go on under a new session: the old one expired."""
+        """Continue with a new session after the old one has expired."""
         self.zk = zk
         zk.register_broker(self.registration, self.broker_id)
 
     def handle(self, request: Any, version: int) -> Any:
-        """Answer a request of the controller: LeaderAndIsr, StopReplica or UpdateMetadata."""
+        """Handle a request of the controller: LeaderAndIsr, StopReplica or UpdateMetadata."""
         if isinstance(request, messages.UpdateMetadataRequest):
             return self._update_metadata(request, version)
         if isinstance(request, messages.StopReplicaRequest):

@@ -114,10 +114,10 @@ class Topics(_UsesMachines):
 
 
 class TopicDeletionManager(_UsesMachines):
-    """The topics that wait for their deletion."""
+    """The topics that are waiting for deletion."""
 
     def startup(self, topics: Iterable[str]) -> None:
-        """Remember the topics to delete when a broker becomes the controller; those with offline replicas wait."""
+        """Record the topics to delete when a broker becomes the controller; topics with offline replicas wait."""
         self.context.topics_to_delete |= set(topics) & set(self.context.topic_ids)
         self.context.deletion_ineligible |= {
             topic
@@ -126,7 +126,7 @@ class TopicDeletionManager(_UsesMachines):
         }
 
     def enqueue(self, topics: Iterable[str]) -> None:
-        """Begin to delete topics; those with a reassignment wait for its end."""
+        """Begin to delete topics; topics with a reassignment wait for its end."""
         wanted = set(topics)
         self.context.topics_to_delete |= wanted
         self.context.deletion_ineligible |= wanted & {topic for topic, _ in self.context.reassigning}
@@ -156,7 +156,7 @@ class TopicDeletionManager(_UsesMachines):
             self.resume()
 
     def resume(self) -> None:
-        """Take each topic as far as it gets."""
+        """Advance the deletion of each topic as far as possible."""
         retried: list[Replica] = []
         eligible: list[str] = []
         for topic in sorted(self.context.topics_to_delete):
@@ -326,7 +326,7 @@ class ReplicaLiveness(_UsesMachines):
         self.reassignment: PartitionReassignment = reassignment
 
     def brokers_changed(self) -> None:
-        """Learn which brokers came up, went away, or did both."""
+        """Update the live brokers: brokers that started, stopped, or restarted."""
         now, known = self.zk.brokers(), self.context.broker_epochs
         new = {broker: row for broker, row in now.items() if broker not in known}
         bounced = {broker: row for broker, row in now.items() if known.get(broker, row[1]) != row[1]}
@@ -350,7 +350,7 @@ class ReplicaLiveness(_UsesMachines):
         self.zk.delete(events)
 
     def leader_and_isr_answered(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
-        """Derive which replicas of a broker are offline from its answer (KIP-112)."""
+        """Derive the offline replicas of a broker from its response (KIP-112)."""
         known = self.context.offline_dirs.get(broker_id, set())
         online = {one for one, code in errors.items() if code == NONE}
         failed = {one for one, code in errors.items() if self._is_offline(code) and one in self.context.assignments}
@@ -419,7 +419,7 @@ class KafkaController(_UsesMachines):
         zk: its session with ZooKeeper.
         behaviour: the KIP's text, or a release.
         protocol: the `inter.broker.protocol.version`; determines the versions of requests.
-        unclean: whether replicas that are not in sync may lead, unless the topic configures it.
+        unclean: whether out-of-sync replicas may lead, unless the topic configures it.
 
     Each method that handles an event puts requests into the outbox; `take_requests` removes them.
     """
@@ -464,7 +464,7 @@ class KafkaController(_UsesMachines):
         self._elect_preferred()
 
     def on_change(self, path: str) -> None:
-        """Take a change of a znode that the controller watches; others are of no concern."""
+        """Handle a change of a znode that the controller watches; ignore other znodes."""
         for prefix, handler in self._watched():
             if path.startswith(f"{prefix}/") or path == prefix:
                 handler(path)
@@ -482,7 +482,7 @@ class KafkaController(_UsesMachines):
         )
 
     def on_response(self, broker_id: int, broker_epoch: int, request: Any, response: Any) -> None:
-        """Take a broker's answer to a request; one from an earlier start of it is of no concern."""
+        """Handle a broker's response to a request; ignore a response from an earlier start of the broker."""
         if self.context.broker_epochs.get(broker_id) != broker_epoch or response.error_code != NONE:
             return
         names = {topic_id: topic for topic, topic_id in self.context.topic_ids.items()}
@@ -517,7 +517,7 @@ class KafkaController(_UsesMachines):
         return messages.ControlledShutdownResponse(remaining_partitions=tuple(row(*one) for one in remaining))
 
     def elect_preferred(self, partitions: Iterable[TopicPartition]) -> None:
-        """Let the preferred replica lead each partition, where it is live and in sync."""
+        """Elect the preferred replica of each partition in which it is live and in sync."""
         wanted = [
             one
             for one in self._led(partitions)
@@ -527,7 +527,7 @@ class KafkaController(_UsesMachines):
         self.partitions.handle(wanted, PartitionStates.ONLINE, elect_preferred)
 
     def elect_unclean(self, partitions: Iterable[TopicPartition]) -> None:
-        """Let a live replica lead each partition whose leader is gone, even one that is not in sync (KIP-460)."""
+        """Elect a live replica of each partition without a live leader, even an out-of-sync replica (KIP-460)."""
         wanted = [one for one in self._led(partitions) if self.context.leaders[one].leader not in self.context.brokers]
         self.partitions.handle(wanted, PartitionStates.ONLINE, elect_unclean)
 

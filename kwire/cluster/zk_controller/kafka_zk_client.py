@@ -28,7 +28,7 @@ from .replica_states import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 @dataclass(slots=True)
 class Znode:
-    """A node: its data, how often they changed, the transaction that made it and the session it dies with."""
+    """A node: its data, its version, the transaction that created it, and the session that owns it."""
 
     data: bytes
     version: int
@@ -78,7 +78,7 @@ class Ensemble:
         return path
 
     def set(self, path: str, data: bytes, version: int | None = None) -> int | None:
-        """Write a node, if it still has this version; return its new version, or None if it has not."""
+        """Write a node if it still has this version; return its new version, or None if the version differs."""
         node = self.nodes.get(path)
         if node is None or (version is not None and node.version != version):
             return None
@@ -139,7 +139,7 @@ class KafkaZkClient:
         self.session: int = session
 
     def read(self, path: str) -> Any:
-        """Return what a path holds as a value of `kwire.zookeeper`; None where there is nothing."""
+        """Return the contents of a path as a value of `kwire.zookeeper`; None if the node does not exist."""
         node = self.zk.get(path)
         return read_znode(path, node.data) if node else None
 
@@ -158,7 +158,7 @@ class KafkaZkClient:
         return found
 
     def elect_controller(self, broker_id: int) -> int | None:
-        """Become the controller if there is none; return the new controller epoch, or None."""
+        """Become the controller if no broker is; return the new controller epoch, or None."""
         node = Controller(brokerid=broker_id, timestamp="0", version=1)
         if self.zk.create(CONTROLLER, write_znode(node), owner=self.session) is None:
             return None
@@ -178,7 +178,7 @@ class KafkaZkClient:
         return {name: self.read(f"{TOPICS}/{name}") for name in names if self.read(f"{TOPICS}/{name}")}
 
     def topic_id(self, topic: str) -> bytes:
-        """Return a topic's id (KIP-516); zeros where it has none."""
+        """Return a topic's id (KIP-516); a zero UUID if it has none."""
         stored: TopicState | None = self.read(f"{TOPICS}/{topic}")
         return base64.urlsafe_b64decode(f"{stored.topic_id}==") if stored and stored.topic_id else bytes(16)
 
@@ -199,7 +199,7 @@ class KafkaZkClient:
             self.zk.set(f"{TOPICS}/{topic}", write_znode(stored))
 
     def unclean_leader_election(self, topic: str, default: bool) -> bool:
-        """Return whether a replica that is not in sync may lead a topic."""
+        """Return whether an out-of-sync replica may lead a partition of a topic."""
         stored: ConfigEntity | None = self.read(f"/config/topics/{topic}")
         text = (stored.config if stored else {}).get("unclean.leader.election.enable")
         return default if text is None else text == "true"
@@ -210,7 +210,7 @@ class KafkaZkClient:
         return None if node is None else _leader_and_isr(state_path(partition), node)
 
     def create_state(self, partition: TopicPartition, state: LeaderAndIsr) -> bool:
-        """Write a partition's first state; return whether there was none."""
+        """Write a partition's first state; return whether it had none."""
         return self.zk.create(state_path(partition), _state_data(state)) is not None
 
     def set_state(self, partition: TopicPartition, state: LeaderAndIsr) -> int | None:
@@ -223,7 +223,7 @@ class KafkaZkClient:
         self.zk.create(f"{LOG_DIR_EVENTS}/log_dir_event_", data, sequential=True)
 
     def notify_isr_change(self, partitions: Iterable[TopicPartition]) -> None:
-        """Tell the controller that leaders changed the ISR of partitions."""
+        """Notify the controller that leaders changed the ISR of partitions."""
         nodes = tuple(PartitionNode(topic=topic, partition=index) for topic, index in partitions)
         self.zk.create(f"{ISR_CHANGES}/isr_change_", write_znode(IsrChange(partitions=nodes)), sequential=True)
 

@@ -54,7 +54,7 @@ class LeaderAndIsr:
     zk_version: int = 0
 
     def next(self, leader: int, isr: tuple[int, ...]) -> LeaderAndIsr:
-        """Return what follows: another leader or ISR, under the next leader epoch.
+        """Return the next state: another leader or ISR, with the next leader epoch.
 
         >>> LeaderAndIsr(1, (1, 2)).next(2, (2,))
         LeaderAndIsr(leader=2, isr=(2,), leader_epoch=1, controller_epoch=0, zk_version=0)
@@ -91,7 +91,7 @@ class ReplicaAssignment:
         return tuple(one for one in self.replicas if one not in self.adding)
 
     def reassign_to(self, target: tuple[int, ...]) -> ReplicaAssignment:
-        """Return the assignment while it is changed into another (KIP-455).
+        """Return the assignment during its reassignment to other replicas (KIP-455).
 
         >>> ReplicaAssignment((1, 2)).reassign_to((2, 3))
         ReplicaAssignment(replicas=(2, 3, 1), adding=(3,), removing=(1,))
@@ -217,7 +217,7 @@ PROTOCOLS: Final = (
 
 
 def protocol_for(text: str) -> InterBrokerProtocol:
-    """Return what an `inter.broker.protocol.version` sends.
+    """Return the request versions of an `inter.broker.protocol.version`.
 
     >>> [protocol_for(text).leader_and_isr for text in ("0.10.2", "1.1", "2.4-IV0", "2.4", "3.9")]
     [0, 1, 3, 4, 7]
@@ -230,7 +230,7 @@ def protocol_for(text: str) -> InterBrokerProtocol:
 
 
 def release_number(text: str) -> tuple[int, ...]:
-    """Return a release as numbers that compare.
+    """Return a release as comparable numbers.
 
     >>> release_number("0.10.2"), release_number("3.9.1")
     ((0, 10, 2), (3, 9, 1))

@@ -1,5 +1,5 @@
-"""Requests of the controller and responses of brokers, as messages in the form that their version has. Decides
-nothing.
+"""Requests of the controller and responses of brokers, as messages in the layout of their version, without any
+decisions.
 """
 
 from __future__ import annotations
@@ -177,7 +177,8 @@ def _live_broker(broker: Broker, version: int) -> Any:
 def leader_and_isr_response(
     version: int, error_code: int, errors: Mapping[TopicPartition, int], topic_ids: Mapping[str, bytes]
 ) -> Any:
-    """Return a LeaderAndIsrResponse: an error for all, or one per partition (KIP-112: 56 for a failed directory)."""
+    """Return a LeaderAndIsrResponse: one error for the whole request, or one per partition (KIP-112: 56 for a failed
+    directory)."""
     row = messages.LeaderAndIsrResponse.LeaderAndIsrPartitionError
     if version < 5:
         rows = tuple(row(name, index, code) for (name, index), code in errors.items())

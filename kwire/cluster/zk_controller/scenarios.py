@@ -30,7 +30,7 @@ _LAST = (3, 9)
 
 
 class Happened(NamedTuple):
-    """A frame that reached its receiver, or a write to ZooKeeper; one of both."""
+    """A frame that reached its receiver, or a write to ZooKeeper; only one of them is set."""
 
     time: float
     frame: Frame | None = None
@@ -48,15 +48,15 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The cluster that is played on.
+    """The settings of the simulated cluster.
 
     Attributes:
-        brokers: how many; their ids count from 1.
-        directories: the log directories of each.
-        racks: of the brokers in their order, as many as there are or none.
+        brokers: the number of brokers; their ids count from 1.
+        directories: the log directories of each broker.
+        racks: the racks of the brokers, in their order; one for each broker, or empty.
         behaviour: `"kip"`, the text of KIP-112, or `"released"`.
-        release, protocol: of all brokers; the latter is `inter.broker.protocol.version`.
-        start: seconds since 1970 at which it begins; each event is a millisecond later than the one before.
+        release, protocol: the release and `inter.broker.protocol.version` of all brokers.
+        start: the start time in seconds since 1970; each event is a millisecond later than the previous one.
     """
 
     brokers: int = 3
@@ -89,7 +89,7 @@ class _Recorded(JbodCluster):
 
 @dataclass(slots=True)
 class _Recorder:
-    """Puts what happens in order, each event a millisecond after the one before."""
+    """Records events in order, each a millisecond after the previous one."""
 
     now: float
     happened: list[Happened] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Scenario:
     """A cluster that starts with broker 1 as the controller, and plays steps.
 
     Args:
-        setting: of the cluster.
+        setting: the settings of the cluster.
 
     Attributes:
         cluster: the `JbodCluster`.
@@ -149,7 +149,7 @@ class Scenario:
         """Run the start of the cluster, then the steps.
 
         Raises:
-            UnknownMessage: there is no such step; nothing is run then.
+            UnknownMessage: a step is unknown; nothing is run then.
             BadStep: a step is invalid, or its argument does not exist.
         """
         named = [(step, *step.partition("=")[::2]) for step in steps]
@@ -194,7 +194,7 @@ class Scenario:
         self.cluster.start(broker_id, registration)
 
     def _settle(self) -> None:
-        """Run all pending steps, then let followers replicate, which may complete reassignments."""
+        """Run all pending steps, then make followers replicate, which may complete reassignments."""
         self.cluster.run()
         for partition in self.partitions():
             self.cluster.replicate(partition)
@@ -233,7 +233,7 @@ class Scenario:
         return [(topic, index) for topic in sorted(topics) for index in sorted(topics[topic].partitions)]
 
     def broker(self, text: str, *, running: bool | None = None) -> int:
-        """Return the broker that a text names; by default the first that is no controller."""
+        """Return the broker that a text names; by default the first broker that is not the controller."""
         if not text:
             others = [one for one, host in self.cluster.hosts.items() if host.controller is None]
             wanted = [one for one in others if running in (None, self.cluster.hosts[one].broker is not None)]
@@ -247,7 +247,7 @@ class Scenario:
         return broker_id
 
     def directory(self, broker_id: int, text: str, *, works: bool) -> str:
-        """Return the log directory that a text names; by default the first whose disk works, or does not."""
+        """Return the log directory that a text names; by default the first whose disk works, or has failed."""
         disks = self.cluster.hosts[broker_id].disks
         if text:
             if text not in disks:
@@ -307,7 +307,7 @@ def _nodes(scenario: Scenario, text: str) -> tuple[int, ...]:
 
 
 def _fail(scenario: Scenario, about: str) -> str:
-    """Let a disk fail while its broker runs, and the broker notice it: `2:/b`."""
+    """Make a disk fail while its broker runs, and the broker detect it: `2:/b`."""
     node, _, path = about.partition(":")
     broker_id = scenario.broker(node, running=True)
     directory = scenario.directory(broker_id, path, works=True)
@@ -318,7 +318,7 @@ def _fail(scenario: Scenario, about: str) -> str:
 
 
 def _repair(scenario: Scenario, about: str) -> str:
-    """Put an empty disk in place of a failed one; the broker uses it when it is started again: `2:/b`."""
+    """Replace a failed disk with an empty one, which the broker uses after its next start: `2:/b`."""
     node, _, path = about.partition(":")
     failed = [
         one for one, host in scenario.cluster.hosts.items() if not all(disk.works for disk in host.disks.values())
@@ -357,7 +357,7 @@ def _elect_any(scenario: Scenario) -> None:
 
 
 def _shut_down(scenario: Scenario, about: str) -> str:
-    """Let a broker request its controlled shutdown (leaders move away from it), and stop: `2`."""
+    """Make a broker request its controlled shutdown, which moves its leaders away, and stop: `2`."""
     broker_id = scenario.broker(about, running=True)
     leading = next((one for one, host in scenario.cluster.hosts.items() if host.controller is not None), None)
     if leading is None:
@@ -378,7 +378,7 @@ def _shut_down(scenario: Scenario, about: str) -> str:
 
 
 def _ask(scenario: Scenario, about: str) -> str:
-    """Let a client request metadata from a broker: `2`."""
+    """Make a client request metadata from a broker: `2`."""
     broker_id = scenario.broker(about, running=True)
     broker = scenario.cluster.hosts[broker_id].broker
     assert broker is not None
@@ -397,7 +397,7 @@ def _start(scenario: Scenario, about: str) -> str:
 
 
 def _failover(scenario: Scenario, about: str) -> str:
-    """Let the controller resign, and another broker be elected: `3`."""
+    """Make the controller resign, and elect another broker: `3`."""
     old = next((one for one, host in scenario.cluster.hosts.items() if host.controller is not None), None)
     new = scenario.broker(about, running=True)
     if new == old:
@@ -435,7 +435,7 @@ def _delete(scenario: Scenario, about: str) -> str:
 
 
 def _elect(scenario: Scenario, about: str) -> str:
-    """Let the preferred replica of a partition lead: `orders-0`."""
+    """Elect the preferred replica of a partition: `orders-0`."""
     partition = scenario.partition(about)
     controller = scenario.cluster.controller
     if controller is None:

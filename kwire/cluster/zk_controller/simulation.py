@@ -26,7 +26,7 @@ from .state_machines import Send
 
 @dataclass(slots=True)
 class Exchange:
-    """A request, as the broker read it once it was delivered, and the answer that came; None for none yet."""
+    """A request, as the broker reads it on delivery, and its response; None before there is one."""
 
     broker_id: int
     controller_epoch: int
@@ -60,7 +60,7 @@ class Link:
         return bool(self.waiting) and self.answer is None
 
     def deliver(self, handle: Any) -> None:
-        """Let the broker answer the next request: `handle` is its `KafkaBroker.handle`."""
+        """Deliver the next request to the broker; `handle` is its `KafkaBroker.handle`."""
         exchange, data = self.waiting[0]
         request = self._decoder.decode(_frame(data, "request"))
         assert isinstance(request, Request), request
@@ -69,7 +69,7 @@ class Link:
         self.answer = encode_response(response, exchange.version, correlation_id=request.correlation_id or 0)
 
     def take_answer(self) -> Exchange:
-        """Let the answer reach the controller."""
+        """Deliver the response to the controller."""
         assert self.answer is not None
         response = self._decoder.decode(_frame(self.answer, "response"))
         assert isinstance(response, Response), response
@@ -78,7 +78,7 @@ class Link:
         return exchange
 
     def drop(self) -> None:
-        """Lose the connection: an answer under way is lost, and its request will be sent again."""
+        """Break the connection: a response in transit is lost, and its request will be sent again."""
         self.answer, self._decoder = None, FrameDecoder(salvage=False)
 
 
@@ -140,7 +140,7 @@ class Steps:
                 yield "znode", broker_id
 
     def take(self, step: Step) -> None:
-        """Let one of the `steps` happen."""
+        """Perform one of the `steps`."""
         kind, which = step
         if isinstance(which, int):
             self._see_change(which)
@@ -154,7 +154,7 @@ class Steps:
         self.links[key].drop()
 
     def run(self) -> None:
-        """Let everything happen that can, in a fixed order, until the cluster is quiet."""
+        """Perform all possible steps, in a fixed order, until the cluster is quiet."""
         while (step := next(self.steps(), None)) is not None:
             self.take(step)
 
@@ -199,7 +199,7 @@ class JbodCluster(Steps):
         behaviour: `"kip"` follows the text of KIP-112, `"released"` the brokers of a release.
         release: that release.
         protocol: the `inter.broker.protocol.version` of all brokers.
-        unclean: whether replicas that are not in sync may lead.
+        unclean: whether out-of-sync replicas may lead.
 
     >>> cluster = JbodCluster({1: ["/a", "/b"], 2: ["/a", "/b"]})
     >>> for broker_id in (1, 2):
@@ -232,7 +232,7 @@ class JbodCluster(Steps):
         return KafkaZkClient(self.zk, self.hosts[broker_id].session)
 
     def start(self, broker_id: int, registration: BrokerRegistration | None = None) -> None:
-        """Start a broker on its host, under a new session; one that is left from before ends."""
+        """Start a broker on its host, with a new session; a session left from before ends."""
         host = self.hosts[broker_id]
         self.zk.end_session(host.session)
         registered = registration or BrokerRegistration(host=f"broker-{broker_id}", port=9092, version=1, timestamp="0")
@@ -244,7 +244,7 @@ class JbodCluster(Steps):
         self._registered(broker_id)
 
     def crash(self, broker_id: int) -> None:
-        """Kill a broker: its connections are gone, its session with ZooKeeper lasts until `expire`."""
+        """Kill a broker: its connections break; its session with ZooKeeper lasts until `expire`."""
         host = self.hosts[broker_id]
         self.links = {
             key: link for key, link in self.links.items() if key[0] not in host.reigns and key[1] != broker_id
@@ -254,7 +254,8 @@ class JbodCluster(Steps):
         host.changes.clear()
 
     def expire(self, broker_id: int) -> None:
-        """End a broker's session. One that runs opens another, is the controller no more, and keeps its replicas."""
+        """End a broker's session. A running broker opens a new session, is no longer the controller, and keeps its
+        replicas."""
         host = self.hosts[broker_id]
         self.zk.end_session(host.session)
         host.controller = None
@@ -270,7 +271,7 @@ class JbodCluster(Steps):
         self.expire(broker_id)
 
     def elect(self, broker_id: int) -> bool:
-        """Let a running broker try to become the controller; return whether it did."""
+        """Make a running broker try to become the controller; return whether it succeeded."""
         host = self.hosts[broker_id]
         epoch = self.client(broker_id).elect_controller(broker_id) if host.broker else None
         if epoch is None:
@@ -298,15 +299,15 @@ class JbodCluster(Steps):
 
     @property
     def controller(self) -> KafkaController | None:
-        """The controller, if there is one."""
+        """The controller; None if no broker is the controller."""
         return next((host.controller for host in self.hosts.values() if host.controller), None)
 
     def fail_disk(self, broker_id: int, directory: str) -> None:
-        """Let a disk fail. The broker notices when it next touches it: see `notice`."""
+        """Make a disk fail. The broker detects this when it next uses the disk: see `notice`."""
         self.hosts[broker_id].disks[directory].works = False
 
     def notice(self, broker_id: int, directory: str) -> list[TopicPartition]:
-        """Let a broker touch a log directory; return the partitions it loses, if the disk has failed."""
+        """Make a broker use a log directory; return the partitions that it loses if the disk has failed."""
         host = self.hosts[broker_id]
         if host.broker is None or host.disks[directory].works:
             return []
@@ -320,12 +321,13 @@ class JbodCluster(Steps):
         self.after()
 
     def delete_topic(self, topic: str) -> None:
-        """Ask for the deletion of a topic."""
+        """Request the deletion of a topic."""
         self.zk.create(f"{DELETE_TOPICS}/{topic}")
         self.after()
 
     def replicate(self, partition: TopicPartition) -> None:
-        """Let all followers fetch until they have all, and the leader take them into the ISR, as live brokers do."""
+        """Make all followers fetch until they have all records, and the leader add them to the ISR, as live brokers
+        do."""
         served = {
             one: host.broker.replicas.partitions.get(partition) for one, host in self.hosts.items() if host.broker
         }
@@ -346,7 +348,7 @@ class JbodCluster(Steps):
         self.run()
 
     def _deliver(self, link: Link) -> None:
-        """Let a request reach a broker. One that loses its last log directory by it stops before it answers."""
+        """Deliver a request to a broker. A broker that loses its last log directory by it stops before it responds."""
         super()._deliver(link)
         self._stop_if_done(link.broker_id)
 

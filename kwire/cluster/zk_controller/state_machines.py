@@ -236,7 +236,7 @@ class ControllerBrokerRequestBatch:
         self.add_update_metadata(self.context.brokers, {partition})
 
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Tell brokers the metadata of partitions, and which brokers live."""
+        """Add the metadata of partitions, and the live brokers, for brokers."""
         self._metadata_brokers.update(brokers)
         wanted = set(partitions)
         if self.behaviour.metadata_of_all:
@@ -260,7 +260,7 @@ class ControllerBrokerRequestBatch:
         self._metadata[partition] = (state, self.context.assignments[partition], offline)
 
     def add_stop_replica(self, broker: int, partition: TopicPartition, *, delete: bool) -> None:
-        """Tell a broker to stop a replica, or to delete it."""
+        """Add a request that a broker stop a replica, or delete it."""
         rows = self._stop.setdefault(broker, {})
         state = self.context.leaders.get(partition)
         epoch = state.leader_epoch if state else NO_EPOCH
