@@ -1,9 +1,8 @@
 """Opens dumps: detects the format from the first bytes, and yields frames.
 
-Formats are raw frames, hex text, captures, logs, request logs and golden fixtures. Captures are read by
-`kwire.capture`, logs by `kwire.logs`. Formats that are recognised and not supported are refused, with the command that
-converts them. Readers of anything but captures and raw frames are imported on first use: that is half of the start-up
-of `kwire stats`.
+Formats are raw frames, hex text, captures, logs, request logs and golden fixtures. `kwire.capture` reads captures,
+`kwire.logs` reads logs. For a recognised but unsupported format, the error names the command that converts it. Readers
+for formats other than captures and raw frames are imported on first use, which halves the start-up of `kwire stats`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ UNSUPPORTED = {
     "pcap as a modified libpcap wrote it": (b"\x34\xcd\xb2\xa1", b"\xa1\xb2\xcd\x34"),
     "a K12 text capture": (b"+---------+",),
 }
-# name -> (first bytes, how to unpack it); these may contain several files
+# name -> (first bytes, the command that unpacks it); these may contain several files
 ARCHIVES = {
     "a zip archive": (b"PK\x03\x04", "unzip -p FILE | kwire decode -"),
     "a 7-Zip archive": (b"7z\xbc\xaf\x27\x1c", "7z x -so FILE | kwire decode -"),
@@ -60,7 +59,7 @@ CONVERT = "pcap and pcapng are read: editcap -F pcapng FILE NEW.pcapng"
 
 
 def refuse_foreign(head: bytes, file: str) -> None:
-    """Raise DumpError if these are the first bytes of a capture that is not read."""
+    """Raise DumpError if these are the first bytes of a capture in an unsupported format."""
     for name, magics in UNSUPPORTED.items():
         if head.startswith(magics):
             raise DumpError(f"this is {name}, which is not read", file=file, hint=CONVERT)
@@ -75,7 +74,7 @@ TRIED = "pcap, pcapng, gzip, zstd, xz, bzip2, log segment, files beside segments
 
 
 def refuse_unknown(head: bytes, file: str) -> None:
-    """Raise DumpError if these bytes cannot begin raw frames: the format is unknown."""
+    """Raise DumpError if these bytes cannot be the start of raw frames: the format is unknown."""
     size = int32(head, 0)
     if len(head) >= 4 and not LEAST <= size <= LIMIT:
         problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
@@ -94,7 +93,7 @@ def raw_frames(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
         for portion in portions:
             for frame in reader.feed(portion):
                 if frame.data.startswith(SASL_HANDSHAKE_0, 4):
-                    reader.least = 0  # the answer to a bare token may be empty
+                    reader.least = 0  # the response to a bare token may be empty
                 yield replace(frame, source=replace(frame.source, file=file))
     except BadFrame:
         yield from _pieces_of_rest(reader, portions, file)
@@ -148,7 +147,7 @@ class Dump:
     snapshot has `batches` (`LogBatch`, and `LogBytes` for bytes outside of batches) and no frames: reading frames
     raises DumpError. For other formats `batches` is None. Captures also have `captured`: the content of `frames` as
     tuples, which cost less than frames; only one of the two can be read. `file` is the source of their frames.
-    `position` returns how many bytes of the file were read.
+    `position` returns the number of bytes read from the file.
     """
 
     kind: str
@@ -176,12 +175,13 @@ def open_dump(
 
     Args:
         path: a file; `-` is standard input.
-        bare: the bytes are one body, without size and header.
+        bare: whether the bytes are one body, without size and header.
         catalog: the specs of JSON lines; those of Kafka's releases by default.
         topic: the topic of a log, such as `__consumer_offsets`; by default derived from folder or records.
         share: which connections of a capture to read; all by default.
         zookeeper: whether packets of ZooKeeper connections in a capture are yielded, as frames with a fault.
-        followed: read on as the file grows, or a folder gets files, until this returns true; see `growing`.
+        followed: continue to read as the file grows, or as files appear in the folder, until this returns true; see
+            `growing`.
 
     Yields:
         A `Dump`, to be used inside the `with` block.
@@ -203,7 +203,7 @@ def open_dump(
 
 
 def _growing_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
-    """Open a file or folder that is followed: a capture, or raw frames."""
+    """Open a growing file or folder: a capture, or raw frames."""
     if not opened.head:
         return Dump("nothing yet", iter(()), file=file)
     for kind, (magics, reader) in CAPTURES.items():
@@ -217,13 +217,13 @@ def _growing_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
 
 
 def read_znodes(path: str | Path) -> list[Znode] | None:
-    """Read znodes from a file of JSON; None if it holds none.
+    """Read znodes from a JSON file; None if it contains none.
 
     Args:
         path: a file, in a form of `kwire.zookeeper.znodes_in`.
 
     Raises:
-        ZnodeError: a line is no change of a znode. DumpError, OSError: as `open_dump`.
+        ZnodeError: a line is not a change of a znode. DumpError, OSError: see `open_dump`.
     """
     from ..zookeeper import znodes_in
 
@@ -233,7 +233,9 @@ def read_znodes(path: str | Path) -> list[Znode] | None:
 
 
 def znode_text(path: str | Path) -> str | None:
-    """Return the text of a file that begins as znodes in JSON do; None for others. Raises as `open_dump`."""
+    """Return the text of a file that begins like znodes in JSON; None for other files. Raises the exceptions of
+    `open_dump`.
+    """
     from ..zookeeper import looks_like_znodes
 
     with open_unpacked(path) as opened:
@@ -244,7 +246,7 @@ def znode_text(path: str | Path) -> str | None:
 
 @contextmanager
 def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
-    """Open a capture for its packets; raises DumpError if it is none, OSError as `open_dump`."""
+    """Open the packets of a capture; raises DumpError if the file is not a capture, OSError like `open_dump`."""
     with open_unpacked(path) as opened:
         for magics, reader in CAPTURES.values():
             if opened.head[:4] in magics:
@@ -256,16 +258,16 @@ def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
 
 
 def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str | None = None) -> Dump:
-    """Open hex text that is at hand.
+    """Open hex text that is in memory.
 
     Args:
-        text: in any dialect of `kwire.hex_text`.
-        file: what to call it.
+        text: the text, in any dialect of `kwire.hex_text`.
+        file: the name for sources and errors.
         bare: the bytes are one body, without size and header.
-        topic: as of `open_dump`.
+        topic: see `open_dump`.
 
     Raises:
-        DumpError: with the line that cannot be read.
+        DumpError: a line cannot be read; the error has its number.
 
     >>> [frame.data.hex() for frame in open_hex("00 00 00 04 00 00 00 07").frames]
     ['0000000400000007']
@@ -284,10 +286,10 @@ def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[LogBatch
             internal topics such as `__consumer_offsets` are decoded; other records have keys and values in bytes.
 
     Yields:
-        `LogBatch`, whose `entries` are `LogRecord`s; and `LogBytes`, with why, for bytes that are in no batch.
+        `LogBatch`, whose `entries` are `LogRecord`s; and `LogBytes`, with the reason, for bytes outside batches.
 
     Raises:
-        DumpError: it is no log, or as `open_dump`.
+        DumpError: the file is not a log; otherwise see `open_dump`.
         OSError: the file cannot be read.
 
     >>> batch = next(read_log("fixtures/logs/__consumer_offsets-1/00000000000000000000.log"))
@@ -306,13 +308,13 @@ def read_disk(path: str | Path) -> Iterator[DiskItem]:
     """Read the entries of a file of a broker's disk: an index, a producer snapshot, a checkpoint, and so on.
 
     Args:
-        path: a file, compressed with gzip or zstd or not; indexes are recognised by their names.
+        path: a file, which may be compressed with gzip or zstd; indexes are recognised by their names.
 
     Yields:
-        `DiskEntry`, with the fields of an entry; and `LogBytes`, with why, for bytes that cannot be read.
+        `DiskEntry`, with the fields of an entry; and `LogBytes`, with the reason, for bytes that cannot be read.
 
     Raises:
-        DumpError: it is none of these files, or as `open_dump`.
+        DumpError: the file has another format; otherwise see `open_dump`.
         OSError: the file cannot be read.
 
     >>> [entry.fields for entry in read_disk("fixtures/logs/broker-disk/tide-0/leader-epoch-checkpoint")]
@@ -334,7 +336,7 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
         Frames, with `source.file`, `source.frame` (from 0) and `source.offset` (bytes from the start).
 
     Raises:
-        DumpError, OSError: as `open_dump`.
+        DumpError, OSError: see `open_dump`.
     """
     with open_dump(path) as dump:
         yield from dump.frames
@@ -342,7 +344,7 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
 
 @contextmanager
 def open_unpacked(path: str | Path) -> Iterator[Opened]:
-    """Open a file, `-` for standard input, without its compression; raises DumpError, OSError as `open_dump`."""
+    """Open a file and decompress it; `-` is standard input. For exceptions see `open_dump`."""
     if str(path) == "-":
         yield unpacked(_portions(sys.stdin.buffer), "-")
     else:
@@ -352,7 +354,7 @@ def open_unpacked(path: str | Path) -> Iterator[Opened]:
 
 
 def _is_file(name: str) -> bool:
-    """Return whether an input is a file, not a pipe, which may still receive packets."""
+    """Whether an input is a file; a pipe may still receive packets."""
     local = local_path(name)
     return name != "-" and (local is None or local.is_file())
 
@@ -385,7 +387,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
     refuse_foreign(head, file)
-    # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
+    # Four characters of text, read as a size field, exceed the limit; the bytes of a BOM do as well.
     if _TEXT.issuperset(head[:4]) or head.startswith((_BOM, *_UTF16)):
         return _text_dump(opened, file, bare, catalog, topic)
     if bare:
@@ -397,7 +399,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
 
 
 def _read_until(opened: Opened, needed: Callable[[bytes], int]) -> Opened:
-    """Read while `needed` returns more than the number of bytes read so far."""
+    """Read until `needed` returns at most the number of bytes read so far."""
     head = opened.head
     while len(head) < needed(head) and (portion := next(opened.rest, b"")):
         head += portion
@@ -531,10 +533,10 @@ def read_text(path: str | Path, hint: str) -> str:
 
     Args:
         path: a file; `-` is standard input.
-        hint: what to do with a file that is not text.
+        hint: the advice for a file that is not text.
 
     Raises:
-        DumpError: it is not text; the error names its format.
+        DumpError: the file is not text; the error names its format.
         OSError: it cannot be read.
     """
     data = bytearray()
@@ -553,7 +555,7 @@ def read_text(path: str | Path, hint: str) -> str:
 
 
 def _binary_kind(head: bytes) -> str | None:
-    """Say what a file that begins so is, if it is no text.
+    """Return a description of a file with these first bytes; None if it is text.
 
     >>> _binary_kind(bytes.fromhex("00000004 00000007")), _binary_kind(b'{"kwire": 1}')
     ('no text, but raw frames or other bytes', None)

@@ -1,9 +1,9 @@
-"""Compressed files that can be read from the middle: bgzip's (BGZF), and zstd with a seek table.
+"""Reads compressed files from the middle: files of bgzip (BGZF), and zstd with a seek table.
 
 BGZF is gzip in members of at most 64 KiB, each with its size in an extra field (https://samtools.github.io/hts-specs/,
 SAMv1, section 4.1). A seek table is a skippable frame at the end of a zstd file, with the sizes of all its frames
-(`contrib/seekable_format/zstd_seekable_compression_format.md` of zstd). No size is believed: members have to follow
-each other, the frames of a table have to be the whole file, and nothing is allocated by what is claimed.
+(`contrib/seekable_format/zstd_seekable_compression_format.md` of zstd). Sizes are verified: members must be
+consecutive, the frames of a table must make up the whole file, and no memory is allocated by a claimed size.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import BinaryIO, Protocol
 from ..capture.pcap import portions_from, portions_of
 from .files import COMPRESSIONS, decompressed
 
-BLOCK = 1 << 16  # bytes that a member of bgzip has at most, compressed or not
-CREDIBLE = 2 * BLOCK  # bytes in which members follow each other: more than a capture of such a file has in one
+BLOCK = 1 << 16  # largest size of a member of bgzip, compressed or not
+CREDIBLE = 2 * BLOCK  # bytes in which members must be consecutive: more than one packet of a capture
 WINDOW = 8 * BLOCK  # bytes that are searched at once
 MOST_TABLE = 64 << 20  # bytes of a seek table; 5 to 8 million frames
 _MEMBER = re.compile(rb"\x1f\x8b\x08\x04.{6}(..)(BC\x02\0)(..)", re.DOTALL)
@@ -32,27 +32,26 @@ class Blocks(Protocol):
     """Blocks of a file, which are decompressed on their own.
 
     Attributes:
-        end: where they end in the file.
+        end: the position of their end in the file.
     """
 
     end: int
 
     def first(self, place: int) -> int:
-        """Return where the first block begins from a place in the file on; `end` without one."""
+        """Return the position of the first block at or after a position in the file; `end` if there is none."""
 
     def position(self, block: int) -> int:
-        """Return a number that grows with the decompressed bytes before a block, at least as fast as they do."""
+        """Return a number that grows at least as fast as the number of decompressed bytes before a block."""
 
     def portions(self, start: int) -> Iterator[bytes]:
-        """Decompress a block and all that follow; raises as `decompressed`."""
+        """Decompress a block and all following blocks; raises the exceptions of `decompressed`."""
 
     def contents(self, start: int, stop: int) -> tuple[int, Iterator[bytes]]:
-        """Return how many bytes the blocks between two of them are when decompressed, and these bytes; as
-        `portions`."""
+        """Return the decompressed size of the blocks from `start` to `stop`, and their bytes, as `portions` does."""
 
 
 def blocks_of(stream: BinaryIO, file: str) -> Blocks | None:
-    """Return the blocks of a compressed file; None if it has none, and is read from its start to its end."""
+    """Return the blocks of a compressed file; None if it has none and must be read from its start."""
     size = stream.seek(0, 2)
     stream.seek(0)
     head = stream.read(BLOCK + _MEMBER_HEADER)
@@ -64,7 +63,7 @@ def blocks_of(stream: BinaryIO, file: str) -> Blocks | None:
 
 
 def _member(data: bytes, place: int) -> int:
-    """Return how many bytes a member of bgzip has by its header; 0 if none begins there."""
+    """Return the size of a member of bgzip from its header; 0 if no member begins there."""
     match = _MEMBER.match(data, place)
     if match is None or _UINT16.unpack(match[1])[0] != 6:
         return 0
@@ -76,7 +75,7 @@ class Members:
 
     Args:
         stream: the file.
-        size: its bytes.
+        size: its size in bytes.
         file: its name, for errors.
     """
 
@@ -107,7 +106,7 @@ class Members:
         return place <= len(data) or not is_end
 
     def position(self, block: int) -> int:
-        """As `Blocks.position`: what htslib calls a virtual offset."""
+        """See `Blocks.position`: htslib calls this number a virtual offset."""
         return block * BLOCK
 
     def portions(self, start: int) -> Iterator[bytes]:
@@ -115,7 +114,7 @@ class Members:
         return decompressed(portions_from(self._stream, start, start), "gzip", self._file)
 
     def contents(self, start: int, stop: int) -> tuple[int, Iterator[bytes]]:
-        """As `Blocks.contents`; the compressed bytes are read now."""
+        """See `Blocks.contents`; reads the compressed bytes immediately."""
         data = b"".join(portions_from(self._stream, start, stop, stop))
         place = size = 0
         while place < len(data) and (count := _member(data, place)):
@@ -125,7 +124,7 @@ class Members:
 
 
 def table_of(stream: BinaryIO, size: int, file: str) -> Frames | None:
-    """Return the frames of a zstd file by its seek table; None if it has none, or one that does not fit the file."""
+    """Return the frames of a zstd file by its seek table; None if it has none, or the table does not match the file."""
     stream.seek(max(0, size - _FOOTER.size))
     footer = stream.read(_FOOTER.size)
     if len(footer) < _FOOTER.size:
@@ -151,8 +150,8 @@ class Frames:
     Args:
         stream: the file.
         file: its name, for errors.
-        starts: where frames begin in the file, and where the last one ends.
-        positions: where they begin when decompressed.
+        starts: the positions of the frames in the file, and the end of the last one.
+        positions: their positions in the decompressed bytes.
     """
 
     def __init__(self, stream: BinaryIO, file: str, starts: list[int], positions: list[int]) -> None:
@@ -164,7 +163,7 @@ class Frames:
         return self._starts[min(bisect_left(self._starts, place), len(self._starts) - 1)]
 
     def position(self, block: int) -> int:
-        """As `Blocks.position`: exactly these bytes."""
+        """See `Blocks.position`: exactly the number of decompressed bytes."""
         return self._positions[bisect_left(self._starts, block)]
 
     def portions(self, start: int) -> Iterator[bytes]:

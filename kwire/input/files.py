@@ -1,4 +1,4 @@
-"""Opens files: local ones and those of object stores and HDFS, compressed ones, and ones that grow while they are read.
+"""Opens files: local files, files of object stores and HDFS, compressed files, and files that grow while they are read.
 
 Files of object stores and HDFS are read through pyarrow or fsspec; credentials, endpoints and retries are configured as
 for pyarrow's file systems. gzip, xz and bzip2 are decompressed by the standard library; zstd by it too from Python 3.14
@@ -26,11 +26,11 @@ from ..capture.pcap import MAGICS, PORTION
 from ..capture.pcapng import MAGIC
 from ..errors import DumpError, MissingExtra
 
-MOST_MEMORY = 1 << 28  # bytes that the dictionary of an xz file may have
+MOST_MEMORY = 1 << 28  # largest dictionary of an xz file, in bytes
 LEADING = 6  # bytes that identify a format
 STEP = 1 << 17  # bytes per portion
 MOST_LAYERS = 3
-_GZIP_WINDOW = 31  # zlib's word for: a gzip member with its header and checksum
+_GZIP_WINDOW = 31  # zlib's setting for a gzip member with its header and checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Opened:
     """An input whose first bytes were read.
 
     Attributes:
-        head: the first bytes: four or more, if the input has as many.
+        head: the first bytes: at least four, unless the input is shorter.
         rest: the portions after them.
         prefix: a description of the compression, such as `gzip around `.
         position: returns the number of bytes read from the file.
@@ -50,13 +50,13 @@ class Opened:
     position: Callable[[], int] = int
 
     def portions(self) -> Iterator[bytes]:
-        """All of it."""
+        """All bytes of the input."""
         return chain([self.head], self.rest)
 
 
 def unpacked(portions: Iterator[bytes], file: str = "") -> Opened:
-    """Read the first bytes of an input, and decompress it completely; raises as `decompressed`, immediately or
-    later.
+    """Read the first bytes of an input, and decompress it completely; raises the exceptions of `decompressed`,
+    immediately or later.
     """
     opened = _look(portions, "")
     for _ in range(MOST_LAYERS):
@@ -123,7 +123,7 @@ class _Gzip:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         out = b""
-        # A full portion may have left more inside, also when all input is taken.
+        # After a full portion, the decompressor may still hold output, even if it has consumed all input.
         while (data or len(out) == STEP) and not self.inflater.eof:
             before = self.inflater.copy()
             try:
@@ -211,7 +211,7 @@ def _bzip2(file: str) -> _Start:
     return (lambda: _Inflater(bz2.BZ2Decompressor())), (OSError, ValueError)
 
 
-# kind -> (the bytes it begins with, what takes it off)
+# kind -> (its first bytes, its decompressor)
 COMPRESSIONS: dict[str, tuple[bytes, Callable[[str], _Start]]] = {
     "gzip": (b"\x1f\x8b", _gzip),
     "zstd": (b"\x28\xb5\x2f\xfd", _zstd),
@@ -224,14 +224,14 @@ READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its s
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' file system and its mount point
 S3 = frozenset(["s3", "s3a", "s3n"])  # Hadoop's names for the same store
 GLOB = frozenset("*?[{")
-_URI = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # one letter is a drive of Windows
-_QUERY = lazy_pattern(r"\?(?=[a-z_]+=)")  # a question mark before anything else is a glob's
+_URI = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # a single letter is a Windows drive
+_QUERY = lazy_pattern(r"\?(?=[a-z_]+=)")  # any other question mark belongs to a glob
 _ROOT = lazy_pattern(r"(?:[A-Za-z][A-Za-z0-9+.-]+://[^/]*/?|/+)?")
 _CHOICE = lazy_pattern(r"\{([^{}]*)\}")
 
 
 class Entry(NamedTuple):
-    """A file or a folder: its path or URI, its size in bytes, when it was changed, in nanoseconds since 1970."""
+    """A file or a folder: its path or URI, its size in bytes, and its modification time in nanoseconds since 1970."""
 
     path: str
     size: int
@@ -245,7 +245,7 @@ class Entry(NamedTuple):
 
 
 def local_path(path: str | os.PathLike[str]) -> Path | None:
-    """Return the path of this machine that a path or a URI means; None if it is in another file system.
+    """Return the local path of a path or URI; None if it is in another file system.
 
     >>> local_path("lake"), local_path("file:///data/a.pcap"), local_path("s3a://lake/a.pcap")
     (PosixPath('lake'), PosixPath('/data/a.pcap'), None)
@@ -287,7 +287,7 @@ def store_of(path: str) -> tuple[Any, str]:
     """Return the `pyarrow.fs.FileSystem` of a path or URI, for reading and writing, and the path in it.
 
     Raises:
-        MissingExtra, DumpError: as `open_file`.
+        MissingExtra, DumpError: see `open_file`.
     """
     local = local_path(path)
     if local is None:
@@ -300,7 +300,7 @@ def store_of(path: str) -> tuple[Any, str]:
 
 
 def entry_of(path: str | os.PathLike[str]) -> Entry | None:
-    """Return the entry at a path or URI; None if there is none. Raises as `open_file`."""
+    """Return the entry at a path or URI; None if there is none. Raises the exceptions of `open_file`."""
     local = local_path(path)
     text = os.fspath(path)
     if local is not None:
@@ -314,7 +314,7 @@ def entry_of(path: str | os.PathLike[str]) -> Entry | None:
 
 
 def entries_in(folder: str) -> list[Entry]:
-    """List a folder, by name; raises as `open_file`."""
+    """Return the entries of a folder, sorted by name; raises the exceptions of `open_file`."""
     local = local_path(folder)
     if local is not None:
         found = (entry_of(path) for path in local.iterdir())
@@ -329,8 +329,9 @@ def entries_in(folder: str) -> list[Entry]:
 
 
 def globbed(pattern: str) -> Iterator[Entry]:
-    """Yield what a glob of Hadoop's means: `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, and `**` for any folders; as `open_file`
-    raises."""
+    """Yield the entries that match a Hadoop glob: `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, and `**` for any folders. Raises
+    the exceptions of `open_file`.
+    """
     for text in choices(pattern):
         before, query = _split(text)
         root = _ROOT.match(before)
@@ -354,7 +355,7 @@ def choices(pattern: str) -> list[str]:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Say whether a file's name matches a glob of Hadoop's, whatever the case of letters means elsewhere.
+    """Whether a file's name matches a Hadoop glob, which is case-sensitive on every system.
 
     >>> matches("b2.pcap", "b[^1].{pcap,pcapng}"), matches("b1.pcap", "b[^1].pcap")
     (True, False)
@@ -388,7 +389,7 @@ def _joined(folder: str, name: str) -> str:
 
 
 def _split(uri: str) -> tuple[str, str]:
-    """Take off what follows a question mark."""
+    """Split a URI at the question mark; return the URI and the query."""
     match = _QUERY.search(uri) if _URI.match(uri) else None
     return (uri, "") if match is None else (uri[: match.start()], uri[match.start() :])
 
@@ -402,7 +403,7 @@ def _entry(info: Any, path: str) -> Entry | None:
 
 
 def _store(uri: str) -> tuple[Any, str]:
-    """Return the file system of a URI, and the path there."""
+    """Return the file system of a URI, and the path in it."""
     before, query = _split(uri)
     scheme, _, rest = before.partition("://")
     authority, _, name = rest.partition("/")
@@ -412,7 +413,7 @@ def _store(uri: str) -> tuple[Any, str]:
 
 @lru_cache(maxsize=64)
 def _opened(scheme: str, authority: str, query: str) -> tuple[Any, str]:
-    """Connect to a store; returns it, and where in it the URIs of this authority begin."""
+    """Connect to a store; return it, and the path in it at which URIs of this authority begin."""
     try:
         from pyarrow import ArrowInvalid
         from pyarrow.fs import FileSystem
@@ -441,20 +442,20 @@ def _by_fsspec(scheme: str, authority: str, base: str, problem: str) -> tuple[An
     return PyFileSystem(FSSpecHandler(store)), root.rstrip("/")
 
 
-POLL = 0.2  # seconds between two looks at what is followed
+POLL = 0.2  # seconds between two polls of a growing file
 _PCAP_HEADER = 24  # bytes
 
 
 def growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] | None = None) -> Iterator[bytes]:
     """Read a file while it grows, or a folder in which tcpdump rotates captures (-G, -C), as one stream of bytes.
 
-    The captures of a folder follow each other by their modification times, then names; the headers of all pcap files
-    but the first are left out, so that connections continue from one file to the next.
+    The captures of a folder are read in the order of modification time, then name; the headers of all pcap files except
+    the first are skipped, so that connections continue from one file to the next.
 
     Args:
-        path: the file or folder. Files of a folder that are no captures, and hidden ones, are left out.
-        has_ended: asked before each read; true ends the stream.
-        wait: called when there is nothing new; by default it sleeps for `POLL` seconds.
+        path: the file or folder. Hidden files in a folder, and files that are not captures, are skipped.
+        has_ended: called before each read; true ends the stream.
+        wait: called when there is no new data; by default sleeps for `POLL` seconds.
 
     Raises:
         DumpError: a capture of a folder has another format or link type than the first, or a file became shorter.
@@ -481,7 +482,7 @@ def growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] 
 def _grown(
     stream: FileIO, has_ended: Callable[[], bool], wait: Callable[[], None], is_over: Callable[[], bool]
 ) -> Iterator[bytes]:
-    """Read a file until it is over and nothing is left of it."""
+    """Read a file until it has ended and all its bytes were read."""
     was_over = False
     while not has_ended():
         portion = stream.read(PORTION)
@@ -494,7 +495,7 @@ def _grown(
 
 
 def _has_end(stream: FileIO, path: Path) -> bool:
-    """Return false: a file that is followed alone has no end. Raises DumpError if it was cut behind what was read."""
+    """Return false: a single growing file has no end. Raises DumpError if the file was truncated."""
     if os.fstat(stream.fileno()).st_size < stream.tell():
         hint = "follow the folder, where captures are rotated or written anew"
         raise DumpError("the file became shorter while it was followed", file=str(path), hint=hint)
@@ -502,10 +503,10 @@ def _has_end(stream: FileIO, path: Path) -> bool:
 
 
 class _Rotation:
-    """The captures of a folder, and which of them were read.
+    """Tracks the captures of a folder, and which of them were read.
 
     Attributes:
-        read: how many bytes of the current one were read.
+        read: the number of bytes read from the current file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -516,7 +517,9 @@ class _Rotation:
         self._known: dict[tuple[int, int], tuple[str, int, bytes]] = {}  # by device and inode: name, size, first bytes
 
     def next(self) -> Path | None:
-        """Return the oldest capture that was not read; one that was written anew under its name is another."""
+        """Return the oldest unread capture; a file that was rewritten under its old name counts as a new one. None if
+        all were read.
+        """
         if self._current in self._known:
             name, _, head = self._known[self._current]
             self._known[self._current] = name, self.read, head
@@ -538,7 +541,7 @@ class _Rotation:
         return is_capture and len(head) == _PCAP_HEADER + 16 and not is_read  # it has a packet
 
     def begin(self, stream: FileIO, file: Path) -> None:
-        """Begin to read a file: after its header, if that of another was read."""
+        """Start to read a file, after its header if another file's header was read."""
         status, head = os.fstat(stream.fileno()), stream.read(_PCAP_HEADER + 16)
         self._current, self.read = (status.st_dev, status.st_ino), 0
         self._known[self._current] = file.name, 0, head
@@ -554,5 +557,5 @@ class _Rotation:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Order names by the numbers in them: cap9 before cap10."""
+    """Return a sort key that orders names by the numbers in them: cap9 before cap10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]

@@ -1,8 +1,8 @@
-"""Text in which tshark, Wireshark and tcpdump print packets and TCP streams, converted to Kafka frames.
+"""Converts packets and TCP streams printed as text by tshark, Wireshark or tcpdump to Kafka frames.
 
 For a few pasted packets, not for captures: packets are read in the order of the text, and their link layer is detected.
-Followed streams are those of tshark and Wireshark: `-z follow,tcp,hex,N`, `raw` and `yaml`. `-z follow,tls,yaml,N` is
-what tshark has decrypted; it names only the end that sent first, or none.
+Followed streams are those of tshark and Wireshark: `-z follow,tcp,hex,N`, `raw` and `yaml`. `-z follow,tls,yaml,N` has
+the bytes that tshark decrypted; it names only the endpoint that sent first, or neither.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ROW = lazy_pattern(r"\t?[0-9A-Fa-f]{8}  ([0-9A-Fa-f ]{2,48})")  # two groups of
 
 
 def tshark_wrote(head: str) -> bool:
-    """Return whether a text begins like the output of `tshark -T json`, `jsonraw`, `ek` or `pdml`."""
+    """Whether a text begins like the output of `tshark -T json`, `jsonraw`, `ek` or `pdml`."""
     return _JSON.match(head) is not None or _PDML.match(head) is not None
 
 
@@ -59,11 +59,11 @@ def packets_of_tshark(text: str, file: str) -> HexText:
     """Read the packets of `tshark -T json -x`, `-T jsonraw` or `-T ek -x`.
 
     Args:
-        text: all of it.
+        text: the whole text.
         file: its name, for errors.
 
     Raises:
-        DumpError: tshark wrote fields, and not the bytes of packets.
+        DumpError: tshark wrote fields, but not the bytes of packets.
 
     >>> packets_of_tshark('[{"_index": "packets-2026", "_source": {"layers": {"frame_raw": ["00ff", 0]}}}]', "x").pieces
     (b'\\x00\\xff',)
@@ -93,7 +93,9 @@ def tcp_segment(packet: bytes) -> tuple[str, Segment] | None:
 
 
 def _ip_length(data: bytes) -> int:
-    """Return the length of an IP packet: all bytes if the network card fills the field in later; 0 for other bytes."""
+    """Return the length of an IP packet: the length of `data` if the network card sets the field later; 0 for other
+    bytes.
+    """
     version, header = (data[0] >> 4, (data[0] & 15) * 4) if len(data) >= 20 else (0, 0)
     if version == 4 and _checksum(data[:header]) in (0, 0xFFFF):
         return _int16(data, 2) or len(data)
@@ -118,7 +120,7 @@ class PacketReader:
     """Reassembles the TCP payload of packets per direction, and splits it into frames.
 
     Args:
-        file: the text's name, for the frames' sources.
+        file: the name of the text, for the frames' sources.
 
     Attributes:
         others: the number of packets without TCP.
@@ -134,7 +136,7 @@ class PacketReader:
         self._ends: dict[tuple[str, str], tuple[str, str]] = {}
 
     def feed(self, packet: bytes) -> Iterator[Frame]:
-        """Yield the frames that end in a packet."""
+        """Add a packet; yield the frames that end in it."""
         found = tcp_segment(packet)
         if found is None:
             self.others += 1
@@ -167,7 +169,7 @@ class PacketReader:
         flow.reader = FrameReader()
 
     def _placed(self, ends: tuple[str, str], data: bytes, offset: int | None) -> Frame:
-        """Say which end is the broker: the one that a request goes to."""
+        """Return a frame with client and broker: the broker is the endpoint to which a request goes."""
         source, target = ends
         if ends not in self._ends:
             asks = isinstance(FrameDecoder().decode(Frame(data)), Request)
@@ -203,7 +205,7 @@ class FollowedStream:
 
     Attributes:
         form: hex, raw or yaml.
-        nodes: the two endpoints, the first of which sent first; None where the text does not name it.
+        nodes: the two endpoints, beginning with the one that sent first; None for one that the text does not name.
         portions: the sender of each, its bytes, and its time in seconds since 1970, if the form has times.
     """
 
@@ -212,11 +214,12 @@ class FollowedStream:
     portions: tuple[tuple[int, bytes, float | None], ...]
 
     def frames(self, file: str, numbers: int = 0, connection: int = 0) -> Iterator[Frame]:
-        """Yield the frames of both directions in the order of their last bytes, then the incomplete rest of each one.
+        """Yield the frames of both directions in the order of their last bytes, then the incomplete rest of each
+        direction.
 
         Args:
             file: its name.
-            numbers: how many frames are in front of these.
+            numbers: the number of frames before these.
             connection: the number of the stream.
         """
         readers, whole = (FrameReader(), FrameReader()), [True, True]
@@ -242,14 +245,14 @@ def followed_streams(text: str, file: str = "") -> list[FollowedStream]:
     """Read one or more followed streams in sequence.
 
     Args:
-        text: all of them.
+        text: the whole text.
         file: its name, for errors.
 
     Returns:
-        The streams; none if the text has another format.
+        The streams; an empty list if the text has another format.
 
     Raises:
-        DumpError: a line does not match the form; with its number.
+        DumpError: a line does not match the form; the error has its number.
 
     >>> text = "=" * 67 + "\\nFollow: tcp,raw\\nFilter: tcp.stream eq 0\\n"
     >>> text += "Node 0: 10.0.0.1:5000\\nNode 1: 10.0.0.2:9092\\n00000004\\n\\t00000007\\n"
@@ -275,7 +278,7 @@ def _stream(text: str, heading: re.Match[str], end: int, file: str) -> FollowedS
         found = tuple(read(line, number, file) for number, line in rows if line.strip("= \n"))
     ends = heading.groups()[1:5] if heading[1] else heading.groups()[5:]
     nodes = tuple(f"{host}:{port}" if host else None for host, port in (ends[:2], ends[2:]))
-    if found and found[0][0]:  # of a TLS stream, the first node may be the one that answers
+    if found and found[0][0]:  # in a TLS stream, the first node may be the one that responds
         found = tuple((1 - node, data, time) for node, data, time in found)
         nodes = nodes[::-1]
     return FollowedStream(form, (nodes[0], nodes[1]), found)
@@ -323,24 +326,24 @@ def _yaml(text: str, start: int, end: int, file: str) -> Iterator[tuple[int, byt
         start = packet.end()
 
 
-MOST_DECRYPTED = 1 << 28  # bytes of a capture: tshark writes what it decrypts as text, which is held in memory
+MOST_DECRYPTED = 1 << 28  # bytes of a capture: tshark writes decrypted data as text, which is held in memory
 MOST_CONNECTIONS = 10_000  # each is an argument of tshark
 
 
 def decrypted(path: str, keys: str) -> tuple[str, Iterator[Frame]]:
-    """Decrypt the TLS connections of a capture with tshark (Wireshark); no library was found that does.
+    """Decrypt the TLS connections of a capture with tshark (Wireshark); no library does this.
 
-    The connections follow each other by the times of their first bytes.
+    The connections are in the order of their first bytes' times.
 
     Args:
         path: a capture that has the beginning of each connection.
         keys: a file of keys, as SSLKEYLOGFILE names one.
 
     Returns:
-        What was decrypted, in words, and the frames.
+        A description of the decrypted data, and the frames.
 
     Raises:
-        DumpError: there is no tshark, no TLS, or no key that fits.
+        DumpError: tshark is missing, the capture has no TLS, or no key matches.
         OSError: a file cannot be read.
     """
     capture, key_file = Path(path).resolve(strict=True), Path(keys).resolve(strict=True)
@@ -369,7 +372,7 @@ def decrypted(path: str, keys: str) -> tuple[str, Iterator[Frame]]:
 
 
 def _tshark(path: str, arguments: list[str]) -> str:
-    """Return what tshark prints."""
+    """Run tshark; return its output."""
     program = shutil.which("tshark")
     if program is None:
         hint = "install Wireshark's tshark, or run the command of kwire help tls where it is"

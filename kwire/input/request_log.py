@@ -2,7 +2,7 @@
 
 Supported are the request logs of brokers from Kafka 2.7 on (with or without a log4j prefix, also as rows collected from
 them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode --jsonl`. Fields that a log omits
-(records) are empty, with a remark. Other lines are counted.
+(records) become empty, with a remark. Lines of other kinds are counted.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore
 
 
 def open_envelope(members: Any, catalog: Catalog) -> bytes:
-    """Turn the JSON object of a frame into the bytes of the frame.
+    """Convert the JSON object of a frame to the bytes of the frame.
 
     Args:
-        members: what `kwire.envelope` returns; `source` is not needed.
+        members: the object that `kwire.envelope` returns; `source` is optional.
         catalog: the specs to use.
 
     Raises:
-        EncodeError, UnknownMessage, UnsupportedVersion: with the place in the JSON.
+        EncodeError, UnknownMessage, UnsupportedVersion: with the position in the JSON.
     """
     return envelope_frame(members, catalog).data
 
@@ -71,7 +71,7 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
 
 
 def _fault(members: dict[str, Any]) -> NoFrame | None:
-    """Return the fault of bytes that are not a frame, as their container reported it."""
+    """Return the fault of bytes that are not a frame, as reported by their container; None if there is none."""
     error = members.get("error")
     if not isinstance(error, dict) or error.get("class") not in FAULTS:
         return None
@@ -81,7 +81,7 @@ def _fault(members: dict[str, Any]) -> NoFrame | None:
 
 
 def source_of(members: dict[str, Any]) -> Source:
-    """Return where the frame came from at first, as far as that is well formed."""
+    """Return the original source of a frame, without malformed members."""
     source = members.get("source")
     if not isinstance(source, dict):
         return Source()
@@ -131,7 +131,7 @@ class Notes:
     broken: int = 0
 
     def refuse(self, error: KwireError, file: str, line: int) -> None:
-        """Keep an error, with its line."""
+        """Record an error, with its line."""
         self.broken += 1
         if len(self.errors) < MOST_ERRORS:
             self.errors.append(error if isinstance(error, DumpError) else DumpError(str(error), file=file, line=line))
@@ -146,7 +146,7 @@ class Notes:
 
 
 def looks_like_log(head: str) -> bool:
-    """Whether a text begins as a log that is read here.
+    """Whether a text begins like a supported log.
 
     >>> looks_like_log('[2024-05-01] DEBUG Completed request:{"isForwarded":false'), looks_like_log("00 01")
     (True, False)
@@ -157,7 +157,7 @@ def looks_like_log(head: str) -> bool:
 
 
 def lines_in(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
-    """Yield the lines of a text as they come."""
+    """Yield the lines of a text as they arrive."""
     begun: list[bytes] = []
     size = 0
     for portion in portions:
@@ -186,7 +186,8 @@ def log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes
         The request of each line, and its response if it was logged.
 
     Raises:
-        DumpError: at the end, the first line that is not JSON or not a message; or there was no request at all.
+        DumpError: a line is not JSON or not a message (raised at the end, for the first such line), or there was no
+            request.
     """
     count = 0
     for count, frame in enumerate(readable_frames(lines, file, catalog, notes), 1):  # noqa: B007
@@ -200,7 +201,7 @@ def log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes
 
 
 def readable_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
-    """Read the frames of a log as `log_frames` does; lines that cannot be read are noted alone."""
+    """Read the frames of a log as `log_frames` does; lines that cannot be read are only recorded in `notes`."""
     count = 0
     for number, line in enumerate(lines, 1):
         try:
@@ -223,7 +224,7 @@ def frames_of(members: Any, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
         notes: collects omitted fields.
 
     Raises:
-        EncodeError: it is none of these, or does not match the message; with the path in the JSON.
+        EncodeError: the object has another form, or does not match the message; with the path in the JSON.
     """
     for keys, opener in SHAPES:
         if isinstance(members, dict) and keys <= members.keys():
@@ -262,7 +263,7 @@ def _own(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Fr
 
 
 def _broker(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Frame]:
-    """One line of a request log: header, request and response, and the connection's ends."""
+    """Convert one line of a request log: header, request and response, and the connection's endpoints."""
     header_name = "requestHeader" if "requestHeader" in members else "request_header"
     header = need(members, header_name, dict)
     names = ("requestApiKey", "requestApiVersion", "correlationId")
@@ -332,7 +333,7 @@ def _message(catalog: Catalog, key: int, kind: str, version: int) -> str:
 
 
 def _api_key(value: Any, catalog: Catalog) -> int:
-    """Find an api by its key or by its name in capitals."""
+    """Return the key of an api, given its key or its name in capitals."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     wanted = f"{value}".replace("_", "").casefold() + "request"
@@ -343,7 +344,7 @@ def _api_key(value: Any, catalog: Catalog) -> int:
 
 
 def _payload(value: Any, notes: Notes) -> Any:
-    """Write empty records where the log has their size."""
+    """Return a payload with empty records where the log has only their size."""
     if isinstance(value, list):
         return [_payload(item, notes) for item in value]
     if not isinstance(value, dict):
@@ -360,6 +361,6 @@ def _payload(value: Any, notes: Notes) -> Any:
 
 
 def _source(connection: Any) -> Source:
-    """Read a broker's name of a connection: its own end, the client's, a number."""
+    """Parse a broker's name of a connection: the broker's endpoint, the client's endpoint, and a number."""
     match = _CONNECTION.fullmatch(connection) if isinstance(connection, str) else None
     return Source(client=match[2], broker=match[1]) if match else Source()
