@@ -1,4 +1,4 @@
-"""The exceptions of kwire, and the texts of all errors. Below, each class is followed by whose fault it is.
+"""The exceptions of kwire, and the texts of all errors. In this tree, each class is followed by the cause of the error.
 
     KwireError
     +-- SpecError              the author of a JSON spec
@@ -31,12 +31,12 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-MOST_COMPARED = 1000  # known words; a hostile spec may contain any number of names
+MOST_COMPARED = 1000  # known words that are compared; a hostile spec may contain any number of names
 Segments = tuple[str | int, ...]
 
 
 def without_password(uri: str) -> str:
-    """Leave out the user and the password of a URI, so that they are neither shown nor stored.
+    """Return a URI without user and password, so that they are neither shown nor stored.
 
     >>> without_password("s3://key:secret@taps/a.pcap"), without_password("abfss://taps@host/a.pcap")
     ('s3://taps/a.pcap', 'abfss://taps@host/a.pcap')
@@ -57,7 +57,7 @@ def path_text(segments: Iterable[str | int]) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return the known word that was probably meant, whatever its case, or an empty text.
+    """Return a hint with the known word that was probably meant, in any case; an empty string if there is none.
 
     >>> suggestion("METADATARESPONS", ["MetadataResponse", "FetchResponse"])
     'did you mean MetadataResponse?'
@@ -70,7 +70,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def version_hint(first: int | None, last: int | None = None, version: int | None = None) -> str:
-    """Return a hint at the first or last version that has a field, for a `version` without it."""
+    """Return a hint that names the first or last version with a field, for a `version` without it."""
     gone = last is not None and version is not None and version > last
     text = f"the {'last' if gone else 'first'} version that has it is {last if gone else first}"
     return "no version has it" if first is None else text
@@ -106,8 +106,8 @@ class KwireError(Exception):
 class SpecError(KwireError):
     """A JSON spec that is not valid.
 
-    `file`, `line` (from 1) and `json_path` locate it; `problem` describes it; `hint` is what to write instead; `others`
-    has the further errors of the same file.
+    `file`, `line` (from 1) and `json_path` locate it; `problem` describes it; `hint` says what to write instead;
+    `others` contains further errors of the same file.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class SpecError(KwireError):
 
 
 class UnknownMessage(KwireError):
-    """There is no message, profile, release, api or value of that name."""
+    """There is no message, profile, release, api or value with that name."""
 
     def __init__(self, kind: str = "message", name: str = "", known: Sequence[str] = ()) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class UnknownMessage(KwireError):
 
 
 class UnsupportedVersion(KwireError):
-    """The message exists, and has no such version."""
+    """The message exists, but has no such version."""
 
     def __init__(self, message: str = "", version: int = 0, supported: str = "", where: str = "") -> None:
         super().__init__()
@@ -157,8 +157,9 @@ class UnsupportedVersion(KwireError):
 
 
 class DumpError(KwireError):
-    """A dump that cannot be read in its detected format: `file`, `problem`, `hint`, and where it is known `line`
-    (from 1, for text) or `offset` (in bytes from the start, for anything else)."""
+    """A dump that cannot be read in its detected format: `file`, `problem`, `hint`, and if known `line` (from 1, for
+    text) or `offset` (in bytes from the start, for anything else).
+    """
 
     def __init__(
         self, problem: str = "", *, file: str = "", line: int | None = None, offset: int | None = None, hint: str = ""
@@ -217,7 +218,7 @@ class MissingExtra(KwireError):
 
 
 class _PlacedError(KwireError):
-    """An error at a place inside a message; `problem` is a template over the error's own data."""
+    """An error at a position in a message; `problem` is a template for the error's own attributes."""
 
     problem = "something is wrong"
 
@@ -231,12 +232,12 @@ class _PlacedError(KwireError):
 
     @property
     def path(self) -> str:
-        """Where, as text: `topic_states[0].partition_states[3].isr[1]`; empty for the message itself."""
+        """The position as text: `topic_states[0].partition_states[3].isr[1]`; empty for the message itself."""
         return path_text(self.segments)
 
     @property
     def reason(self) -> str:
-        """The description of the error, without the place."""
+        """The description of the error, without the position."""
         return self.problem.format_map(vars(self))
 
     def _where(self) -> str:
@@ -290,7 +291,7 @@ class NotInVersion(EncodeError):
 
 
 class BadUnknownTags(EncodeError):
-    """Unknown tagged fields that cannot be written: out of order, cut short, or of a known number."""
+    """Unknown tagged fields that cannot be written: out of order, truncated, or with the number of a known tag."""
 
     problem = "the unknown tagged fields cannot be written: {found}"
 
@@ -320,8 +321,8 @@ class DecodeError(_PlacedError):
 
     problem = "the bytes do not decode"
     quotes = True
-    code = "BAD_FIELD"  # a stable name for programs: `error.code` in JSON lines, `_error.code` in Arrow and Spark
-    is_failure = True  # whether something complete did not decode; else bytes are missing, or another protocol's
+    code = "BAD_FIELD"  # the stable name for programs: `error.code` in JSON lines, `_error.code` in Arrow and Spark
+    is_failure = True  # whether complete data did not decode; otherwise bytes are missing or belong to another protocol
 
     def __init__(self, *, offset: int = 0, segments: Iterable[str | int] = (), **facts: Any) -> None:
         self.need: int | None = None
@@ -361,7 +362,7 @@ class NullNotAllowed(DecodeError):
 
 
 class StringTooLong(DecodeError):
-    """Kafka refuses text of more than 32,767 bytes, in compact strings too."""
+    """Text of more than 32,767 bytes, which Kafka rejects even in compact strings."""
 
     problem = "text of {found} bytes; at most 32767 are allowed"
     hint = "probably another message or version"
@@ -381,14 +382,14 @@ class BadTag(DecodeError):
 
 
 class TagOfOtherVersion(BadTag):
-    """A tag that the struct has in another version only."""
+    """A tag that the struct has only in another version."""
 
     problem = "tag {found} does not belong to this version"
     hint = "try another version"
 
 
 class UnknownTagOrder(BadTag):
-    """Unknown tags must ascend."""
+    """Unknown tags that are not in ascending order."""
 
     problem = "unknown tag {found} comes after tag {need}"
 
@@ -415,7 +416,7 @@ class BadFrame(DecodeError):
 
     @property
     def code(self) -> str:  # type: ignore[override]
-        """Distinguish frames above the size limit from impossible sizes."""
+        """The code, which distinguishes frames above the size limit from impossible sizes."""
         return "OVERSIZE" if (self.found or 0) > (self.have or 0) else "BAD_SIZE"
 
 
@@ -437,7 +438,7 @@ class UnknownVersion(DecodeError):
 
 
 class UnexpectedResponse(DecodeError):
-    """A response that matches no request in flight; `need` is the correlation id of the oldest of these."""
+    """A response that matches no request in flight; `need` is the correlation id of the oldest request in flight."""
 
     problem = "no request with correlation id {found} is in flight"
     code = "NO_REQUEST"
@@ -481,7 +482,7 @@ class NestedCompression(BadRecords):
 
 
 class BadOuterOffset(BadRecords):
-    """An invalid offset of a compressed message of magic 1, which must be that of its last record."""
+    """An invalid offset of a compressed message of magic 1, which must be the offset of its last record."""
 
     problem = "offset {found} of the message around is less than {need}, that of the last one inside"
 
@@ -494,7 +495,7 @@ class UnknownMagic(BadRecords):
 
 
 class UnknownCompression(BadRecords):
-    """A compression that does not exist, or not in this magic (zstd before magic 2)."""
+    """A compression that does not exist, or that this magic does not support (zstd before magic 2)."""
 
     quotes = False
     problem = "compression {found[0]} does not exist in magic {found[1]}"
@@ -508,7 +509,7 @@ class BadCompression(BadRecords):
 
 
 class LimitExceeded(BadRecords):
-    """Records that would take more memory than is allowed once decompressed."""
+    """Records whose decompressed size exceeds the limit."""
 
     problem = "{have} bytes of {found} hold more than {need} bytes"
     hint = "allow more with limit="
@@ -517,7 +518,7 @@ class LimitExceeded(BadRecords):
 class Tolerated(DecodeError):
     """An encoding that Kafka accepts although no correct encoder writes it.
 
-    Strict decoding raises it; salvage keeps a value and notes the fault, with the bytes in `raw`.
+    Strict decoding raises it; salvage keeps a value and records the fault, with the bytes in `raw`.
     """
 
 
@@ -566,7 +567,7 @@ class TagOrder(Tolerated):
 
 
 class TagTwice(Tolerated):
-    """A known tag given twice; the last one counts, `raw` has the first."""
+    """A known tag that appears twice; the last one applies, and `raw` has the first."""
 
     problem = "tag {found} is given twice"
 
@@ -585,18 +586,20 @@ class BadChecksum(Tolerated):
 
 
 class CutBatch(Tolerated):
-    """A truncated last batch. Brokers truncate Fetch responses so, and consumers skip it; `raw` has its bytes."""
+    """A truncated last batch. Brokers truncate Fetch responses this way, and consumers skip the batch; `raw` has its
+    bytes.
+    """
 
     problem = "the batch is cut off: {need} bytes needed, {have} left"
 
 
 class MixedMagic(Tolerated):
-    """A message of another magic than the compressed one around it."""
+    """A message whose magic differs from the compressed message around it."""
 
     problem = "a message of magic {found} in a message set of magic {need}"
 
 
 class DefaultTag(Tolerated):
-    """A known tag that holds its default. The protocol allows it; it is left out when encoding again."""
+    """A known tag that holds its default. The protocol allows it; encoding omits it."""
 
     problem = "tag {found} holds its default value"

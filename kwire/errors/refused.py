@@ -1,6 +1,6 @@
 """Operations that a cluster refuses: `Refused` and its subclasses, named after Kafka's exceptions, and their texts.
 
-Knows no cluster: an error gets a reason and the figures that its words need.
+Does not depend on a cluster model: an error receives a reason and the figures for its text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from . import KwireError, excerpt
 
-# reason -> what is wrong, what to try. Braces take the error's own attributes.
+# reason -> the problem, and what to try. Braces contain attributes of the error.
 WORDS: dict[str, tuple[str, str]] = {
     "no_members": ("the group has no members", "assign after a member has joined"),
     "division_by_zero": ("the group has no members", "assign after a member has joined"),
@@ -152,10 +152,10 @@ WORDS: dict[str, tuple[str, str]] = {
 
 
 class Refused(KwireError):
-    """A cluster refuses an operation.
+    """A cluster refused an operation.
 
     Attributes: `reason`, a short code that does not change; the figures of the case, such as `replication_factor`;
-    of the class `exception`, the Java class that Kafka 3.9 throws, and `error_code`, what a broker answers with.
+    of the class `exception`, the Java class that Kafka 3.9 throws, and `error_code`, the code in a broker's response.
     """
 
     exception = ""
@@ -182,7 +182,7 @@ class CannotAssign(Refused):
     """Kafka's assignor fails for this consumer group; `assignor` is the assignor's name in Kafka."""
 
     assignor = ""
-    count = 0  # of partitions, members or rounds, depending on the reason
+    count = 0  # the number of partitions, members or rounds, depending on the reason
     thrown: Mapping[str, str] = {
         "no_members": "java.lang.IllegalArgumentException",
         "division_by_zero": "java.lang.ArithmeticException",
@@ -268,7 +268,7 @@ class TopicAlreadyExists(Refused):
 
 
 class PolicyViolation(Refused):
-    """The operation exceeds what the operator of the cluster allows."""
+    """The operation exceeds a limit set by the operator of the cluster."""
 
     exception = "org.apache.kafka.common.errors.PolicyViolationException"
     error_code = 44
@@ -291,7 +291,7 @@ class AdminCommandFailed(Refused):
 
 
 class IndexOutOfBounds(Refused):
-    """Numbers that overflow a Java int, for which Kafka raises the same error."""
+    """Numbers that overflow a Java int; Kafka throws the same exception."""
 
     exception = "java.lang.IndexOutOfBoundsException"
 
