@@ -1,6 +1,6 @@
 """Decodes log segments, metadata logs, snapshots and the other files of a broker's disk.
 
-Sans-IO: no files are opened. `segment_reader` finds batches, also after damaged bytes, and identifies the topic of a
+Sans-IO: no files are opened. `segment_reader` finds batches, even after damaged bytes, and identifies the topic of a
 log; `spans` maps bytes to fields; `disk_files` reads indexes, snapshots and checkpoints, and `checks` compares them
 with the segments.
 """

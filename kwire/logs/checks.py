@@ -1,8 +1,8 @@
 """Checks files of a broker's disk against each other: index entries, snapshots and checkpoints against the batches of
-their segments, and a batch against itself, built again from its records.
+their segments, and a batch against the batch built again from its records.
 
-Sans-IO: the caller passes entries and batches, both in their order, and both are read once. A compressor may write the
-same records as other bytes, so compressed batches are compared after decompression.
+Sans-IO: the caller passes entries and batches, both in order, and both are read once. Compressors may write different
+bytes for the same records, so compressed batches are compared after decompression.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SEQUENCES = 1 << 31
 
 
 class Difference(NamedTuple):
-    """An inconsistency of an entry; `position` is its byte in the file."""
+    """An inconsistency of an entry; `position` is the entry's offset in the file, in bytes."""
 
     position: int
     field: str
@@ -50,10 +50,10 @@ def check_disk_file(
     """Compare a file of a broker's disk with itself and with its log.
 
     Args:
-        kind: of the file, as of its entries.
-        entries: of the file, without undecodable ones.
-        batches: of the segment of an index; of all segments of the folder for other files. With None, the file is only
-            checked for consistency.
+        kind: the kind of the file, see `DiskEntry.kind`.
+        entries: the entries of the file, without undecodable ones.
+        batches: the batches of an index's segment, or for other files of all segments of the folder. With None, the
+            file is only checked for internal consistency.
         base: the offset in the name of the file; for a snapshot, the offset at which it was taken.
         ends: for offset checkpoints: the log end offset (last offset + 1) of each folder beside the file.
 
@@ -89,7 +89,9 @@ class _Walk:
 
 
 def _offset_index(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """An entry's position is where a batch begins, and its offset is in the batches up to the next entry's."""
+    """Check that each entry's position is the start of a batch, and its offset is in the batches before the next
+    entry's.
+    """
     walk = None if batches is None else _Walk(batches)
     before: OffsetIndexEntry | None = None
     ordered: list[DiskEntry] = []
@@ -130,7 +132,7 @@ def _chunk(entry: DiskEntry, walk: _Walk, stop: int | None) -> Iterator[Differen
 
 
 def _time_index(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """An entry's timestamp is the greatest of the batch that holds its offset, and of all before it."""
+    """Check that each entry's timestamp is the maximum of the batch with its offset and of all earlier batches."""
     walk = None if batches is None else _Walk(batches)
     before: TimeIndexEntry | None = None
     greatest = -1
@@ -164,7 +166,7 @@ def _time(entry: DiskEntry, walk: _Walk, greatest: int) -> Iterator[Difference]:
 
 
 def _transaction_index(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """Each entry is an aborted transaction of the log, and each aborted transaction of the log has its entry."""
+    """Check that each entry is an aborted transaction of the log, and that each aborted transaction has an entry."""
     walk = _within(entries)
     if batches is None:
         yield from (found for found, _ in walk if found is not None)
@@ -229,7 +231,7 @@ def _against_marker(
 
 
 def _aborted(batches: Batches) -> Iterator[tuple[int | None, RecordBatch]]:
-    """Yield the markers of aborted transactions; where each began, None if its records are not in the log."""
+    """Yield the start of each aborted transaction (None if its records are not in the log) and its marker."""
     begun: dict[int, int] = {}
     for batch in batches:
         if batch.is_control and batch.producer_id >= 0:
@@ -249,7 +251,7 @@ def _marker(batch: RecordBatch) -> int | None:
 
 
 def _epochs(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """Epochs and offsets ascend, and each batch carries the epoch that its offset is in."""
+    """Check that epochs and offsets ascend, and that each batch has the epoch of its offset."""
     kept: list[EpochStart] = []
     places: dict[int, int] = {}
     for entry in entries:
@@ -267,7 +269,7 @@ def _epochs(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
         at = bisect_right(starts, batch.base_offset) - 1
         if at < 0:
             if kept:
-                continue  # before the log's start: deleted records that are still in the segment
+                continue  # before the log start offset: deleted records that are still in the segment
             yield Difference(0, "", f"the batch at offset {batch.base_offset} has an epoch, and none is listed")
             return
         epoch = kept[at].epoch
@@ -308,7 +310,7 @@ class _Producers:
 
 
 def _snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[Difference]:
-    """Each producer appears in a snapshot once, and its last batches are those of the log before the snapshot's
+    """Check that each producer appears once in a snapshot, with its last batches in the log before the snapshot's
     offset.
     """
     producers = _Producers()
@@ -333,7 +335,7 @@ def _snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[
 
 
 def _state(entry: DiskEntry, known: _Producer) -> Iterator[Difference]:
-    """Compare a producer of a snapshot with its state according to the log."""
+    """Compare a producer in a snapshot with its state in the log."""
     state: Any = entry.value
     expected = {"epoch": known.epoch, "last_offset": -1, "last_sequence": -1}
     if known.last is not None:
@@ -350,7 +352,7 @@ def _state(entry: DiskEntry, known: _Producer) -> Iterator[Difference]:
 
 
 def _quorum(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """The epoch of a quorum's state is not older than the log's, and its leader is a voter."""
+    """Check that the epoch of a quorum state is not older than the log's, and that its leader is a voter."""
     greatest = max((batch.partition_leader_epoch for batch in batches or ()), default=-1)
     for entry in entries:
         state = entry.fields
@@ -362,7 +364,7 @@ def _quorum(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
 
 
 def _offsets(entries: Entries, ends: Mapping[str, int]) -> Iterator[Difference]:
-    """No offset is beyond the end of its partition's log, whose folder is beside the file."""
+    """Check that no offset exceeds the log end offset of its partition, whose folder is beside the file."""
     seen = set[str]()
     for entry in entries:
         value = cast(PartitionOffset, entry.value)
@@ -383,8 +385,9 @@ _NEEDED = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
 
 
 def _properties(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """Version 0 (ZooKeeper) has a broker's id, version 1 (KRaft) a node's and the cluster's; ids of directories are
-    UUIDs."""
+    """Check that version 0 (ZooKeeper) has a broker id, version 1 (KRaft) a node id and a cluster id, and directory ids
+    are UUIDs.
+    """
     for entry in entries:
         found = entry.fields
         version = found.get("version")
@@ -431,7 +434,7 @@ _CRC = {0: (12, 16), 1: (12, 16), 2: (17, 21)}
 
 
 class Compared(NamedTuple):
-    """The original bytes and the rebuilt bytes; `inside` means that they are decompressed records."""
+    """The original and the rebuilt bytes; `inside` is true if they are decompressed records."""
 
     was: bytes
     again: bytes
@@ -442,12 +445,12 @@ def rebuild(batch: RecordBatch, *, limit: int = LIMIT) -> Compared:
     """Build a batch again from its decoded records.
 
     Args:
-        batch: with its bytes.
+        batch: the batch, with its bytes.
         limit: the largest decompressed size of its records, in bytes.
 
     Returns:
-        The bytes to compare: of the batch, or if these agree except for the compressed part, of the decompressed
-        records.
+        The bytes to compare: the batches, or the decompressed records if the batches differ only in the compressed
+        part.
 
     Raises:
         DecodeError: the records cannot be read.
@@ -477,7 +480,7 @@ def _arguments(batch: RecordBatch) -> dict[str, Any]:
 
 
 def _head(data: bytes, magic: int) -> bytes:
-    """Return the header without what follows from the compressed bytes: length and checksum."""
+    """Return the header without length and checksum, which depend on the compressed bytes."""
     crc = _CRC[magic]
     return data[:8] + data[12 : crc[0]] + data[crc[1] : BATCH.size if magic == 2 else MESSAGE.size + 8 * magic]
 

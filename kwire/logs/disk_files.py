@@ -1,7 +1,8 @@
-"""Files beside the segments on a broker's disk: indexes, producer snapshots, checkpoints, quorum state, properties.
+"""Reads files beside the segments on a broker's disk: indexes, producer snapshots, checkpoints, quorum state,
+properties.
 
-Recognises them by name or content, and yields their entries; bytes that cannot be read are `LogBytes` with the reason.
-`checks` compares entries with the log.
+Recognises files by name or content, and yields their entries; bytes that cannot be read become `LogBytes` with the
+reason. `checks` compares entries with the log.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from ..records.checksums import crc32c, hex32
 from ..wire import Reader
 from .segment_reader import LogBytes
 
-MOST_TEXT = 1 << 26  # bytes of a checkpoint: half a million partitions with the longest names
-MOST_INDEX = 1 << 31  # bytes of a file whose positions are int32
+MOST_TEXT = 1 << 26  # largest checkpoint in bytes: half a million partitions with the longest names
+MOST_INDEX = 1 << 31  # largest file whose positions are int32
 
 
 class OffsetIndexEntry(NamedTuple):
-    """The records with offsets up to `offset` are found from byte `position` of the segment on."""
+    """The record with `offset` is at byte `position` of the segment, or after it."""
 
     offset: int
     position: int
@@ -41,7 +42,7 @@ class TimeIndexEntry(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction whose records read_committed consumers skip; `last_offset` is that of its marker."""
+    """A transaction whose records read_committed consumers skip; `last_offset` is the offset of its marker."""
 
     version: int
     producer_id: int
@@ -66,7 +67,9 @@ class EpochStart(NamedTuple):
 
 
 class PartitionOffset(NamedTuple):
-    """The offset of a partition: a recovery point, a high watermark, a log start or where the cleaner is."""
+    """The offset of a partition: a recovery point, a high watermark, a log start offset, or the position of the log
+    cleaner.
+    """
 
     topic: str
     partition: int
@@ -98,7 +101,7 @@ class DiskEntry:
     """One entry of a file of a broker's disk.
 
     Attributes:
-        kind: of the file: a name in `KINDS`.
+        kind: the kind of the file, a name in `KINDS`.
         index: the number of entries before it.
         position: its offset in the file, in bytes.
         value: its content; a message for the producers of snapshots, a dict for quorum states and properties.
@@ -170,12 +173,12 @@ class _Fixed:
         yield from _allocated(at - zeros + len(raw), zeros, file) if zeros else ()
 
     def _cuts(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        """Yield entries with their positions; zeros joined, and at the end an incomplete entry."""
+        """Yield entries with their positions; zeros are joined, and an incomplete entry is the last."""
         left, passed, size = b"", 0, self.layout.size
         for portion in portions:
             data = left + portion
             whole = len(data) - len(data) % size
-            if data.count(0, 0, whole) == whole > 0:  # space allocated ahead, up to 10 MiB of it
+            if data.count(0, 0, whole) == whole > 0:  # preallocated space, up to 10 MiB
                 yield passed, data[:whole]
             else:
                 yield from ((passed + at, data[at : at + size]) for at in range(0, whole, size))
@@ -247,7 +250,7 @@ def _whole(portions: Iterable[bytes], file: str) -> bytes:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a text with their places."""
+    """Yield the lines of a text with their positions."""
     at = 0
     for line in data.split(b"\n"):
         yield at, line.removesuffix(b"\r")
@@ -268,7 +271,7 @@ def _partition_offset(match: re.Match[bytes]) -> PartitionOffset:
 
 @dataclass(frozen=True, slots=True)
 class _Checkpoint:
-    """Reads a checkpoint: a line with the version, one with a count, and that many entries, which `words` describe.
+    """Reads a checkpoint: a line with the version, a line with a count, and that many entries, which `words` describes.
 
     A file without bytes is a checkpoint that was never written.
     """
@@ -308,7 +311,7 @@ class _Checkpoint:
 
 
 def _properties(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
-    """Yield the properties of a log directory as one entry; lines of comments are left out."""
+    """Yield the properties of a log directory as one entry; comments are omitted."""
     data, found = _whole(portions, file), dict[str, str]()
     for at, line in _lines(data):
         text = line.strip()
@@ -354,7 +357,7 @@ def _quorum_state(kind: str, base: int, portions: Iterable[bytes], file: str) ->
 
 @dataclass(frozen=True, slots=True)
 class DiskKind:
-    """A kind of file: how it is read, and whether it may be without bytes."""
+    """A kind of file: its reader, and whether the file may be empty."""
 
     name: str
     read: Callable[[str, int, Iterable[bytes], str], Iterator[DiskItem]]
@@ -401,7 +404,7 @@ def disk_kind(name: str, head: bytes = b"") -> DiskKind | None:
     """Recognise a file of a broker's disk.
 
     Args:
-        name: of the file, without folders; a suffix `.gz` or `.zst` is ignored.
+        name: the name of the file, without folders; a suffix `.gz` or `.zst` is ignored.
         head: its first bytes, used if the name is not recognised. Indexes are recognised by their names only.
 
     >>> disk_kind("00000000000000000000.timeindex").name, disk_kind("-", b"version: 0\\ntopic_id: x").name
@@ -426,7 +429,7 @@ def _by_content(head: bytes) -> DiskKind | None:
 
 
 def base_offset_of(name: str) -> int:
-    """Return the offset in the name of a file; 0 where there is none.
+    """Return the offset in the name of a file; 0 if there is none.
 
     >>> base_offset_of("00000000000000005000.index"), base_offset_of("quorum-state")
     (5000, 0)
@@ -439,13 +442,13 @@ def read_disk_file(kind: DiskKind, portions: Iterable[bytes], name: str, file: s
     """Read the entries of a file of a broker's disk.
 
     Args:
-        kind: as of `disk_kind`.
+        kind: a result of `disk_kind`.
         portions: the bytes of the file, in any portions.
-        name: of the file; that of an index starts with the base offset of its segment.
-        file: what entries call it; `name` unless given.
+        name: the name of the file; the name of an index starts with the base offset of its segment.
+        file: the name for entries; by default `name`.
 
     Yields:
-        `DiskEntry`, and `LogBytes` for bytes that cannot be read, and for space allocated ahead (its `error` is None).
+        `DiskEntry`, and `LogBytes` for bytes that cannot be read, and for preallocated space (its `error` is None).
 
     >>> index = bytes.fromhex("0000002d 00001052") + bytes(16)
     >>> [*read_disk_file(disk_kind("0.index"), [index], "0.index")][0].value
@@ -468,7 +471,7 @@ def _bounded(portions: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class DiskFile:
-    """A file of a broker's disk that is being read: its kind, its path, and its entries, once."""
+    """A file of a broker's disk: its kind, its path, and its entries, which can be iterated once."""
 
     kind: str
     file: str
@@ -476,7 +479,7 @@ class DiskFile:
 
 
 def topic_uuid(text: str) -> bytes | None:
-    """Return the 16 bytes of an id as Kafka writes it (base64); None if it is none."""
+    """Return the 16 bytes of an id in Kafka's format (base64); None if the text is not an id."""
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:

@@ -1,6 +1,6 @@
-"""Reads a log portion by portion: batches, their records, and bytes outside of batches. Damage does not end it.
+"""Reads a log portion by portion: batches, their records, and bytes outside batches. Continues after damage.
 
-Recognises logs by their first batches, and which of Kafka's internal topics a log belongs to.
+Recognises logs by their first batches, and determines to which of Kafka's internal topics a log belongs.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from ..records.layouts import (
 )
 from ..sensitive_fields import Hidden
 
-MOST_BATCH_BYTES = 100 * 1024 * 1024  # bytes of a batch; a broker takes no request above it (socket.request.max.bytes)
-NO, SHORT = -1, -2  # not so; not to be known before more bytes are there
+MOST_BATCH_BYTES = 100 * 1024 * 1024  # largest batch; a broker accepts no larger request (socket.request.max.bytes)
+NO, SHORT = -1, -2  # there is no batch; more bytes are needed to decide
 _CODECS = {0: 4, 1: 4, 2: 5}
 _NAMED_BITS = {0: 0x0F, 1: 0x0F, 2: 0x7F}
-# What every header has at the same places: an offset that is not negative, a length in the limit, a magic.
+# The fields that every header has at the same positions: a non-negative offset, a length within the limit, a magic.
 _HEADER = lazy_pattern(rb"(?=[\x00-\x7f].{7}[\x00-\x06].{7}[\x00-\x02])", re.DOTALL)
 _NOT_ZERO = lazy_pattern(rb"[^\x00]")
 
 
 def stop_of(data: bytes | bytearray, at: int) -> int:
-    """Return where the batch with a header at a position ends, by its length and magic; otherwise NO or SHORT."""
+    """Return the end of the batch whose header is at a position, by its length and magic; else NO or SHORT."""
     left = len(data) - at
     if left < LOG_OVERHEAD:
         return SHORT
@@ -71,7 +71,7 @@ def stop_of(data: bytes | bytearray, at: int) -> int:
 
 
 def credible_stop(data: bytes | bytearray, at: int) -> int:
-    """As `stop_of`, of headers all of whose fields are what a right writer writes."""
+    """Return `stop_of`, but only for headers whose fields a correct writer could write."""
     stop = stop_of(data, at)
     if stop < 0:
         return stop
@@ -100,7 +100,7 @@ def next_candidate(data: bytearray, at: int) -> int | None:
         del found  # or the bytes could not be fed on
         if any(data[place : place + LOG_OVERHEAD]):
             return place
-        # Among zeros, a header begins so early at most that its length is the first thing in it.
+        # After zeros, a header starts at the earliest such that its length is the first nonzero field.
         at = max(place + 1, first_not_zero(data, place) - LOG_OVERHEAD + 1)
 
 
@@ -199,7 +199,7 @@ class Meaning(NamedTuple):
 
 
 def topic_of_folder(name: str) -> str | None:
-    """Return which of Kafka's own topics a folder is named after.
+    """Return the internal topic after which a folder is named; None if there is none.
 
     >>> topic_of_folder("__consumer_offsets-3"), topic_of_folder("orders-0")
     ('__consumer_offsets', None)
@@ -212,7 +212,7 @@ class Topic:
     """The topic of a log, as far as it has been identified.
 
     Args:
-        name: of the topic, if known; records are decoded only for internal topics.
+        name: the name of the topic, if known; records are decoded only for internal topics.
 
     Attributes:
         name: one of `INTERNAL`, or None.
@@ -263,7 +263,7 @@ def _some_records(batch: RecordBatch) -> list[Record]:
     try:
         items = islice(batch.records(salvage=True), ENOUGH)
         return [item for item in items if isinstance(item, Record)]
-    except KwireError:  # the library for its compression is not there
+    except KwireError:  # the library for its compression is not installed
         return []
 
 
@@ -297,7 +297,7 @@ def _is_of(name: str, record: Record) -> bool:
 
 
 def _is_named(key: Any) -> bool:
-    """Whether the first field of a key, a group or transactional id, is there and printable."""
+    """Whether the first field of a key, a group or transactional id, is not empty and printable."""
     name = getattr(key, key.__struct_fields__[0])
     return isinstance(name, str) and bool(name) and name.isprintable()
 
@@ -311,7 +311,7 @@ class LogBytes:
     """Bytes of a log that could not be read.
 
     Attributes:
-        position: their offset in the log; for a compressed record, that of the compressed bytes.
+        position: their offset in the log; for a compressed record, the offset of the compressed bytes.
         count: their number.
         data: the bytes, decompressed; empty for zeros; `Hidden` if they may be secret.
         error: the reason; None for zeros, which are preallocated space.
@@ -372,7 +372,7 @@ class LogBatch:
         """Read the records, one by one.
 
         Args:
-            salvage: read what Kafka tolerates; else it is given as `LogBytes` with the error.
+            salvage: decode encodings that Kafka tolerates; otherwise yield them as `LogBytes` with the error.
             limit: the largest decompressed size of the records, in bytes.
 
         Raises:
@@ -416,14 +416,14 @@ class OffsetOrder(Tolerated):
 
 PIECE = 1 << 20  # of bytes in no batch
 _MOST_ZEROS = 1 << 31  # no segment is larger
-_MANY_ZEROS = 64  # so many are no part of anything
-_PROOFS_PER_BYTE = 16  # bytes whose checksum is taken while looking for a batch, for each byte of the log
+_MANY_ZEROS = 64  # this many zeros are not part of a batch
+_PROOFS_PER_BYTE = 16  # bytes checksummed during the search for a batch, per byte of the log
 
 Cut = RecordBatch | LogBytes
 
 
 class SegmentReader:
-    """Cuts batches out of bytes that come in any portions.
+    """Extracts batches from bytes that arrive in any portions.
 
     >>> from kwire import Record, build_batch
     >>> reader = SegmentReader()
@@ -477,7 +477,7 @@ class SegmentReader:
         yield cut
 
     def _next(self) -> Iterator[Cut]:
-        """Return the first batch of the buffer, if it is complete."""
+        """Yield the first batch of the buffer if it is complete."""
         data, stop = self._data, stop_of(self._data, 0)
         if stop == NO:
             self._lose(self._reason())
@@ -526,7 +526,7 @@ class SegmentReader:
         return batch
 
     def _tail(self, stop: int) -> Iterator[Cut]:
-        """Return an incomplete last batch; unless its length is damaged, and others follow."""
+        """Yield an incomplete last batch, unless its length is damaged and other batches follow."""
         self._scan = 1
         if self._look() is not None:
             self._lose("it would end after the end of the log, and another batch begins before")
@@ -538,7 +538,7 @@ class SegmentReader:
         yield cut
 
     def _reason(self) -> str:
-        """Return what is wrong with the first header."""
+        """Return the problem of the first header."""
         length = int.from_bytes(self._data[8:12], "big", signed=True)
         if LEAST_LENGTH[0] <= length <= MOST_BATCH_BYTES:
             magic = magic_at(self._data)
@@ -598,7 +598,7 @@ class SegmentReader:
             yield self._piece(behind, "")
 
     def _piece(self, count: int, why: str) -> LogBytes:
-        """Take bytes from the front; no reason for zeros, which are not kept."""
+        """Remove bytes from the front of the buffer; zeros have no reason, and their data is not kept."""
         error, data = None, b""
         if why:
             data = bytes(self._data[:count])
@@ -652,7 +652,9 @@ class Log:
 
 
 def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None]:
-    """Return the kind and topic of a log: as given, else by its folder, else by its first records."""
+    """Return the kind and topic of a log: the given topic, or else derived from its folder, or else from its first
+    records.
+    """
     if topic is not None:
         return f"a log segment of {topic}", topic
     named = topic_of_folder(Path(file).absolute().parent.name)
@@ -672,7 +674,7 @@ def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None
 def logged(
     portions: Iterator[bytes], file: str, topic: str | None, remarks: list[str]
 ) -> Iterator[LogBatch | LogBytes]:
-    """Yield the items of a log, and remark on a topic that its records revealed late."""
+    """Yield the items of a log, and add a remark if later records revealed its topic."""
     log = Log(portions, file, topic)
     yield from log
     if log.topic.found:

@@ -1,6 +1,6 @@
 """Maps bytes of a batch to fields: its header, its records, and the messages inside keys and values.
 
-Compressed records are one span; the decompressed bytes are explained separately.
+Compressed records are one span; the decompressed bytes have their own spans.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[Explained, Ex
 
     Args:
         batch: of a log.
-        limit: the most bytes that its records may take once decompressed.
+        limit: the largest decompressed size of its records, in bytes.
 
     Returns:
         The batch; if its records are compressed and can be decompressed, the decompressed records too.
@@ -82,7 +82,7 @@ def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[Explained, Ex
 
 
 def _traced(reader: TracingReader, read: Callable[[], None]) -> None:
-    """Read a value; undecodable bytes and bytes left over become a last span."""
+    """Read a value; undecodable bytes and bytes left over become the last span."""
     try:
         read()
         if reader.finish():
@@ -173,7 +173,7 @@ def _inside(batch: LogBatch, last: Span, limit: int) -> Explained | None:
 
 
 def _deepened(spans: list[Span], data: bytes, batch: LogBatch) -> Iterator[Span]:
-    """Put the spans of messages in place of keys and values that hold some."""
+    """Replace keys and values that contain messages by the spans of the messages."""
     entries = batch.entries()
     messages: dict[str, Message | None] = {}
     for span in spans:
@@ -235,7 +235,7 @@ _UNCLEAR = ("unknown tag", "left over", "not understood")
 
 
 def mask_record(entry: LogRecord) -> LogRecord:
-    """Return a record without secrets; the same one if it holds none.
+    """Return a record without secrets; the same record if it contains none.
 
     The message has `Hidden` values, and the bytes of the record are zeros.
     """
@@ -260,7 +260,8 @@ def mask_log_bytes(item: LogBytes, topic: str | None) -> LogBytes:
 
     Args:
         item: the bytes.
-        topic: of their log, empty if unknown; None if no batch precedes them: they may belong to no log at all.
+        topic: the topic of their log, empty if unknown; None if no batch precedes them, so that they may not belong to
+            a log.
     """
     if item.error is None or isinstance(item.data, Hidden):
         return item
