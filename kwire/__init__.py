@@ -1,4 +1,4 @@
-"""kwire: Kafka's wire protocol in Python, every message and every version, every byte explained.
+"""kwire: Kafka's wire protocol in Python, every message in every version, every byte explained.
 
     >>> import kwire
     >>> codec = kwire.codec("MetadataRequest", 4)
@@ -6,7 +6,7 @@
     MetadataRequest(topics=None, allow_auto_topic_creation=True, include_cluster_authorized_operations=False, \
 include_topic_authorized_operations=False, unknown_tags=None)
 
-Importing this loads nothing; each name loads its module on first use.
+Importing kwire loads no other module; each name loads its module on first use.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _message_classes(catalog: Any) -> Any:
 
 _hooks.register(render=_render, messages=_message_classes)
 
-if not TYPE_CHECKING:  # a checker that saw this would let any name pass
+if not TYPE_CHECKING:  # a type checker that saw this would accept any name
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

@@ -1,4 +1,4 @@
-"""`kwire.codec`, as type checkers see it: the stub beside this has an overload for each message."""
+"""`kwire.codec`, as type checkers see it: the stub beside this file has an overload for each message."""
 
 from .codecs import codec
 

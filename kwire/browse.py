@@ -42,21 +42,21 @@ from .render.style import Style, escape
 from .render.value_text import Meaning, count_text, with_name
 from .spec.catalog import Catalog
 
-NOTHING = 0xFFFFFFFF  # no partner; a dump has fewer frames
+NOTHING = 0xFFFFFFFF  # no partner; every dump has fewer frames
 OTHER = -1  # the api key of a frame whose header was not recognised
-MOST_IN_FLIGHT = 1 << 16  # requests that wait for a response, over all connections
+MOST_IN_FLIGHT = 1 << 16  # requests in flight of all connections together
 Ends = tuple[str | None, str | None, int | None]
 
 
 class FrameIndex:
     """The frames of a dump.
 
-    Frames are added by one thread and may be read by another. Use it in a `with` block; it
-    removes the bytes at its end.
+    One thread adds frames, and another may read them. Use the index in a `with` block, whose end removes the stored
+    bytes.
 
     Args:
         catalog: the specs.
-        sealed: whether secrets are taken out of results.
+        sealed: whether to mask secrets in results.
     """
 
     def __init__(self, catalog: Catalog, *, sealed: bool = True) -> None:
@@ -72,16 +72,16 @@ class FrameIndex:
         self._known_ends: dict[Ends, int] = {}
         self._all_ends: list[Ends] = []
         self._faults: dict[int, DecodeError] = {}
-        self._more: dict[int, tuple[Any, ...]] = {}  # of frames whose container says what they are
+        self._more: dict[int, tuple[Any, ...]] = {}  # frames whose container declares their message
         self._waiting: dict[int, tuple[Header, int]] = {}
-        self._ends_of: dict[int, int] = {}  # connection of the dump -> its place in `_all_ends`
+        self._ends_of: dict[int, int] = {}  # connection of the dump -> its index in `_all_ends`
         self.result: Callable[[int], Result] = lru_cache(maxsize=512)(self._result)
 
     def __enter__(self) -> FrameIndex:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Remove the bytes."""
+        """Remove the stored bytes."""
         with self._lock:
             self._bytes.close()
 
@@ -109,13 +109,13 @@ class FrameIndex:
         self._pair(header, number, source.time)
 
     def begin(self) -> None:
-        """Begin another dump: its connections have numbers of their own."""
+        """Begin another dump, whose connections are numbered separately."""
         self._decoder = FrameDecoder(self.catalog)
         self._waiting.clear()
         self._ends_of.clear()
 
     def add_batch(self, batch: CapturedBatch) -> None:
-        """Add what was captured together: `add` for a million frames."""
+        """Add a batch of captured frames: like `add`, but fast enough for a million frames."""
         data = b"".join([one[4] for one in batch if type(one) is tuple])
         with self._lock:
             self._bytes.seek(self._end)
@@ -163,7 +163,7 @@ class FrameIndex:
         return number
 
     def _pair(self, header: Header, number: int, time: float | None) -> None:
-        """Note which frame is the request of a response, and the other way round."""
+        """Record which request and response belong together."""
         key = None if header.problem or header.call is None else header.call.api.key
         request = None if header.request is None else self._waiting.pop(id(header.request), None)
         partner = NOTHING if request is None else request[1]
@@ -180,7 +180,7 @@ class FrameIndex:
         self._partners.append(partner)  # the last column: now the frame counts
 
     def frame(self, number: int) -> Frame:
-        """Return a frame, as it was in the dump."""
+        """Return a frame of the dump by its number."""
         with self._lock:
             self._bytes.seek(self._offsets[number])
             data = self._bytes.read(self._sizes[number])
@@ -214,12 +214,12 @@ class FrameIndex:
         return None if partner == NOTHING else partner
 
     def latency(self, number: int) -> float | None:
-        """Return the seconds between a request and its response, of either; None if that is not known."""
+        """Return the seconds between a request and its response, given either; None if unknown."""
         partner = self.partner(number)
         return self._latency_at(number if partner is None else max(number, partner))
 
     def connection(self, number: int) -> int:
-        """Return the key that the frames of one connection share."""
+        """Return the key of a frame's connection."""
         return self._ends[number]
 
     def by_latency(self, numbers: Sequence[int]) -> Sequence[int]:
@@ -235,7 +235,7 @@ class FrameIndex:
         return key == OTHER or direction < 0 or wanted(key, bool(direction))
 
     def numbers(self, start: int = 0) -> Iterator[int]:
-        """Yield the numbers of all frames that are there by now, from one on."""
+        """Yield the numbers of all frames read so far, beginning with `start`."""
         yield from range(start, len(self))
 
 
@@ -245,12 +245,12 @@ PLAIN, DIM, CURSOR, MARKED = (
     RichStyle(reverse=True),
     RichStyle(bold=True, underline=True),
 )
-BETWEEN = 0.2  # seconds between two looks at the screen
-SOME = 2_000  # frames of a search between them
+BETWEEN = 0.2  # seconds between two updates of the screen
+SOME = 2_000  # frames searched between two updates
 
 
 class Lines(ScrollView, can_focus=True):
-    """A column of lines with a cursor; lines are made when they are drawn."""
+    """A column of lines with a cursor; lines are created when they are drawn."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -262,7 +262,7 @@ class Lines(ScrollView, can_focus=True):
     ]
 
     class Moved(Message):
-        """The cursor is on another line."""
+        """Message: the cursor moved to another line."""
 
         def __init__(self, pane: Lines) -> None:
             super().__init__()
@@ -318,16 +318,16 @@ class Lines(ScrollView, can_focus=True):
         self.put(self.count - 1 if line < 0 else line)
 
     def on_click(self, event: Any) -> None:
-        """Put the cursor where the mouse is."""
+        """Move the cursor to the mouse."""
         self.focus()
         self.put(self.scroll_offset.y + event.y)
 
 
 class FrameList(Lines):
-    """The frames, a line each.
+    """The list of frames, one line each.
 
     Args:
-        line: writes the line of a frame by its number, at a given width.
+        line: returns the line of a frame, given its number and the width.
     """
 
     def __init__(self, line: Callable[[int, int], str], **options: Any) -> None:
@@ -351,7 +351,7 @@ class FrameList(Lines):
 
 
 class FieldList(Lines):
-    """The fields of a frame: a line a span, indented by depth."""
+    """The fields of a frame: one line per span, indented by depth."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -360,7 +360,7 @@ class FieldList(Lines):
         self._notes: list[str] = []
 
     def show(self, result: Result) -> None:
-        """Show the fields of a result; if it has none, what is wrong with it."""
+        """Show the fields of a result; if it has none, its error."""
         self.spans = list(joined(result.spans)) if hasattr(result, "spans") else []
         self._meaning = Meaning(result.codec)
         error = getattr(result, "error", None)
@@ -376,7 +376,7 @@ class FieldList(Lines):
         return self.spans[at] if 0 <= at < len(self.spans) else None
 
     def select(self, offset: int) -> None:
-        """Put the cursor on the field that a byte belongs to."""
+        """Move the cursor to the field that contains a byte."""
         for at, span in enumerate(self.spans):
             if span.start <= offset < span.stop:
                 self.put(at + len(self._notes))
@@ -414,12 +414,12 @@ class ByteList(Lines):
 
     @property
     def row(self) -> int:
-        """How many bytes a row has."""
+        """The number of bytes in a row."""
         return 16 if self.size.width >= 76 else 8
 
     @property
     def offset_at(self) -> int:
-        """The byte under the cursor."""
+        """The offset of the byte under the cursor."""
         return min(self.cursor * self.row + self.column, max(len(self.data) - 1, 0))
 
     def show(self, data: bytes) -> None:
@@ -429,11 +429,11 @@ class ByteList(Lines):
         self.grow(-(-len(data) // self.row))
 
     def on_resize(self) -> None:
-        """Break the rows anew."""
+        """Recompute the rows for the new width."""
         self.grow(-(-len(self.data) // self.row))
 
     def mark(self, start: int, stop: int) -> None:
-        """Mark the bytes of a field, and show the first of them."""
+        """Mark the bytes of a field, and scroll to the first one."""
         self.marked = start, stop
         line = start // self.row
         if not self.scroll_offset.y <= line < self.scroll_offset.y + max(self.size.height, 1):
@@ -467,8 +467,8 @@ class Browser(App[None]):
     Args:
         loading: reads the dump into the index, in the background, a step at a time.
         index: the frames.
-        title: names the dump.
-        export: writes frames to a file that is named, and returns how many; raises KwireError, OSError.
+        title: the name of the dump.
+        export: writes frames to a file, given its name, and returns their number; raises KwireError, OSError.
     """
 
     CSS = """
@@ -510,10 +510,10 @@ class Browser(App[None]):
         self._summary = MessageSummary()
         self._shown = array("I")
         self._current: int | None = None  # the frame whose fields are shown
-        self._seen = 0  # frames that were asked whether they are shown
+        self._seen = 0  # frames to which the filter was applied
 
     def compose(self) -> ComposeResult:
-        """Make the panes."""
+        """Create the panes."""
         yield FrameList(self._line, id="frames")
         with Horizontal(id="below"):
             yield FieldList(id="fields")
@@ -523,7 +523,7 @@ class Browser(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Start to load the index."""
+        """Start loading the index."""
         self.query_one(FrameList).focus()
         self.load()
 
@@ -544,7 +544,7 @@ class Browser(App[None]):
         self.call_from_thread(self.look)
 
     def look(self) -> None:
-        """Show the frames that came since the last look; the filter goes on in the background."""
+        """Show the frames added since the last update; the filter continues in the background."""
         if self._filter is None:
             self._extend(range(self._seen, len(self.index)))
             self._seen = len(self.index)
@@ -558,7 +558,7 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True, group="search")
     def search(self, wanted: DisplayFilter) -> None:
-        """Ask a filter of the frames that were not asked yet."""
+        """Apply a filter to the frames to which it was not applied yet."""
         worker, index = get_current_worker(), self.index
         may_hold = partial(wanted.may_hold, catalog=index.catalog)
         for number in index.numbers(self._seen):
@@ -600,7 +600,7 @@ class Browser(App[None]):
         return f"{'' if latency is None else f'{latency * 1000:8.2f} ms':>11}  {text}"[:width]
 
     def on_lines_moved(self, event: Lines.Moved) -> None:
-        """Let the other panes follow."""
+        """Update the other panes."""
         fields, data = self.query_one(FieldList), self.query_one(ByteList)
         if isinstance(event.pane, FrameList):
             number = event.pane.number
@@ -615,7 +615,7 @@ class Browser(App[None]):
             data.mark(span.start, span.stop)
 
     def action_ask(self, what: str) -> None:
-        """Ask for a filter, or for a file to write to."""
+        """Prompt for a filter, or for a file to write to."""
         ask = self.query_one("#ask", Input)
         self._asked = what
         ask.placeholder = "display filter: error_code and latency > 20ms" if what == "filter" else "write to: part.pcap"
@@ -624,7 +624,7 @@ class Browser(App[None]):
         ask.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Handle the answer to the prompt."""
+        """Handle the input of the prompt."""
         self._close()
         text = event.value.strip()
         try:
@@ -662,7 +662,7 @@ class Browser(App[None]):
         self._again()
 
     def action_connection(self) -> None:
-        """Show only the connection of the frame under the cursor; or all again."""
+        """Show only the connection of the frame under the cursor; or show all connections again."""
         number = self.query_one(FrameList).number
         self._connection = None if self._connection is not None or number is None else self.index.connection(number)
         self._again()
@@ -680,7 +680,7 @@ class Browser(App[None]):
         self._state()
 
     def action_sort(self) -> None:
-        """Show the slowest first, or in the order of the dump."""
+        """Sort frames by latency, the slowest first; or show them in the order of the dump."""
         self._slowest_first = not self._slowest_first
         self.query_one(FrameList).cursor = 0
         self._show()

@@ -1,7 +1,7 @@
-"""Objects that exist once per process, created on first use under one lock: specs, catalogs, classes, codecs, tables.
+"""Creates objects once per process, on first use, under one lock: specs, catalogs, classes, codecs, tables.
 
-One lock for all of them: two threads that request the same object at the same time get the same object. An existing
-object is found without the lock. `os.fork` waits until no other thread is creating an object, so that a child never
+Because of the lock, two threads that request the same object at the same time get the same object. Access to an
+existing object needs no lock. `os.fork` waits until no other thread is creating an object, so that a child never
 inherits a locked lock. Functions that create objects must not import modules: an importing thread may wait for the
 lock.
 """
@@ -24,10 +24,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def once(make: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function that is called once for the same arguments, by whichever thread is first; as
-    `functools.cache`.
+    """Decorate a function so that it runs once for the same arguments, in the first thread; like `functools.cache`.
 
-    Give it no default values: calls with and without an argument would count as different.
+    The function must have no default values: calls with and without an argument would count as different.
 
     >>> once(lambda name: [name])("a") == ["a"]
     True
@@ -44,13 +43,13 @@ def once(make: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 class once_attribute(Generic[_T]):  # noqa: N801 (a decorator)
-    """Decorate a method whose result is an attribute from its first use on; as `functools.cached_property`."""
+    """Decorate a method whose result becomes an attribute on first use; like `functools.cached_property`."""
 
     def __init__(self, make: Callable[[Any], _T]) -> None:
         self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
 
     def __get__(self, instance: Any, owner: Any = None) -> _T:
-        """Make the attribute. It hides this descriptor afterwards, so that reading it takes no lock."""
+        """Create the attribute. It then hides this descriptor, so that later access takes no lock."""
         if instance is None:
             return cast(_T, self)
         with LOCK:
@@ -60,7 +59,7 @@ class once_attribute(Generic[_T]):  # noqa: N801 (a decorator)
 
 
 class _LazyPattern:
-    """A pattern; its methods are those of the compiled one, from their first use on."""
+    """A pattern that is compiled when one of its methods is first used."""
 
     def __init__(self, text: Any, flags: int) -> None:
         self._text, self._flags = text, flags
@@ -73,8 +72,8 @@ class _LazyPattern:
 def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a regular expression that is compiled when it is first used.
 
-    A command needs few of those that modules have: to compile all 150 of them is a fourteenth of the start-up of
-    `kwire decode`.
+    A command needs few of the modules' patterns: compiling all 150 takes a fourteenth of the start-up of `kwire
+    decode`.
 
     >>> lazy_pattern("a+").match("aab").group()
     'aa'

@@ -1,4 +1,5 @@
-"""Display filters, as `kwire decode --where` takes them, and the paths to fields, which `--fields` takes too.
+"""Parses and applies display filters, the syntax of `kwire decode --where`, and paths to fields, the syntax of
+`--fields`.
 
 A path names a field at any depth of a message: `error_code` is any error code, `topics[].name` the name of any topic. A
 word that is a property of the frame itself, such as `latency`, means that property. A comparison is true if it is true
@@ -28,7 +29,7 @@ from .spec.catalog import Catalog, catalog_for
 from .spec.model import FieldSpec, MessageSpec, StructSpec
 from .values import kind_of
 
-Steps = tuple[tuple[str, int | None], ...]  # names of attributes; of arrays the index of one element, or None for all
+Steps = tuple[tuple[str, int | None], ...]  # names of attributes; for arrays the index of one element, or None for all
 
 
 class Property(NamedTuple):
@@ -95,7 +96,7 @@ class FieldPath:
         return PROPERTIES.get(self.steps[0][0]) if len(self.steps) == 1 and self.text[0] != "." else None
 
     def values(self, result: Result) -> Iterator[Any]:
-        """Yield all values that a frame has at this path, of the message inside an envelope too."""
+        """Yield all values at this path in a frame, including the message inside an envelope."""
         if self.property is not None:
             value = self.property.read(result)
             if value is not None:
@@ -107,14 +108,14 @@ class FieldPath:
                 yield from self.values(result.inside)
 
     def fields(self, spec: MessageSpec) -> Iterator[FieldSpec]:
-        """Yield the fields of a message that the path can mean, over all its versions."""
+        """Yield the fields of a message that match the path, in all its versions."""
         names = tuple(name for name, _ in self.steps)
         yield from (member for path, member in fields_of(spec.struct) if path[-len(names) :] == names)
 
 
 @lru_cache(maxsize=4096)
 def _matching(codec: Codec, steps: Steps) -> tuple[Steps, ...]:
-    """Return the fields of a codec that a path means, each as steps from the message on."""
+    """Return the fields of a codec that match a path, each as steps from the message."""
     names = tuple(name for name, _ in steps)
     found: dict[Steps, None] = {}
     for path in places_in(codec):
@@ -159,12 +160,12 @@ def kind_name(member: FieldSpec) -> str:
 
 
 class FilterError(KwireError):
-    """A display filter that cannot be read.
+    """A display filter that cannot be parsed.
 
     Attributes:
         text: the filter.
-        column: where the mistake is, counted from 0.
-        problem: what is wrong.
+        column: the position of the mistake, counted from 0.
+        problem: the mistake.
         hint: what to write instead; may be empty.
     """
 
@@ -240,10 +241,10 @@ def seconds_of(text: str, day: date | None = None) -> float:
 
     Args:
         text: `2026-11-21T09:30:00`, with or without a zone, or a date.
-        day: the day of a time of day such as `09:30`; without it, such times are refused.
+        day: the day for a time of day such as `09:30`; without it, a time of day is an error.
 
     Raises:
-        ValueError: the text is no such time.
+        ValueError: the text is not a time in this format.
 
     >>> seconds_of("2026-11-21T06:00:00"), seconds_of("2026-11-21T07:00:00+01:00"), seconds_of("1970-01-02")
     (1795240800.0, 1795240800.0, 86400.0)
@@ -270,12 +271,12 @@ def _number(text: str, match: re.Match[str]) -> float | int:
     return number if UNITS[unit] == 1 else number * UNITS[unit]
 
 
-MOST_TEXT, MOST_DEPTH = 10_000, 100  # characters of a filter; parentheses and `not` within each other
+MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
 Holds = Callable[[Result], bool]
 
 
 def _any_value(path: FieldPath, holds: Callable[[Any], bool]) -> Holds:
-    """Return the test whether something holds for any value at a path."""
+    """Return a function that tests whether `holds` is true for any value at a path."""
     return lambda result: any(holds(value) for value in path.values(result))
 
 
@@ -301,11 +302,11 @@ class DisplayFilter:
     _holds: Holds = field(repr=False)
 
     def __call__(self, result: Result) -> bool:
-        """Return whether the filter holds for a frame."""
+        """Return whether a frame matches the filter."""
         return self._holds(result)
 
     def may_hold(self, api_key: int, is_request: bool, catalog: Catalog | None = None) -> bool:
-        """Return whether the filter can match a message, before its body is decoded."""
+        """Return whether the filter can match a message whose body is not decoded yet."""
         if self.messages is None:
             return True
         spec = (catalog or catalog_for()).find(api_key, "request" if is_request else "response")
@@ -317,14 +318,14 @@ def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
 
     Args:
         text: the expression: tests such as `topics[].name == "orders"`, joined by `and`, `or`, `not`, parentheses.
-        catalog: the specs whose fields may be named; those of Kafka's releases unless given.
+        catalog: the specs whose fields the filter may name; those of Kafka's releases by default.
 
     Returns:
         The filter; call it with a `Request`, `Response`, `Token` or `Undecodable`.
 
     Raises:
-        FilterError: the text is no expression, names a field that no message has, or compares it with a value of
-            another type; with the column.
+        FilterError: the text is not an expression, names a field that no message has, or compares a field with a value
+            of another type; with the column.
     """
     parser = _Parser(text, catalog or catalog_for())
     holds, messages = parser.whole()
@@ -342,10 +343,10 @@ def names_property(name: str, *texts: str | None) -> bool:
 
 
 def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:
-    """Parse the path of a field, as `--fields` takes it.
+    """Parse the path of a field, in the syntax of `--fields`.
 
     Raises:
-        FilterError: the text is no path, or no message has such a field.
+        FilterError: the text is not a path, or no message has such a field.
 
     >>> parse_path("topics[0].errorCode").steps
     (('topics', 0), ('error_code', None))
@@ -436,7 +437,7 @@ class _Parser:
             self._depth -= 1
 
     def path(self) -> tuple[FieldPath, list[tuple[MessageSpec, FieldSpec]]]:
-        """Read a path, and find the fields that it can mean; none for a property of frames."""
+        """Read a path, and find the fields that match it; an empty list for a property of frames."""
         token = self._next
         if token.kind != "path":
             raise self._error("the name of a field is due here", "such as topics[].name, error_code or latency")
@@ -476,7 +477,7 @@ class _Parser:
         return (lambda result: not holds(result)), None
 
     def _compared(self, path: FieldPath, found: list[tuple[MessageSpec, FieldSpec]]) -> Compiled:
-        """Read what a path is compared with; by itself it is true where any value is."""
+        """Read the comparison after a path; a path without one is true if any of its values is true."""
         messages = None if path.property is not None else frozenset(spec.name for spec, _ in found)
         token = self._next
         sign = token.value if token.kind in ("sign", "word") else ""
@@ -491,7 +492,7 @@ class _Parser:
         return _any_value(path, holds), messages
 
     def _of_apis(self, path: FieldPath, sign: str) -> Compiled:
-        """Compare the name of the api, written in any form that commands take: Metadata, METADATA, 3."""
+        """Compare the name of the api, in any form that commands accept: Metadata, METADATA, 3."""
         messages: set[str] = set()
         for literal in self._list() if sign == "in" else [self._literal()]:
             try:
@@ -589,7 +590,7 @@ def _both(first: Holds, second: Holds) -> Holds:
 
 
 def _compare(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:
-    """Compare a value with one that was written; values of unlike types are unequal and in no order."""
+    """Compare a field's value with a literal; values of different types are unequal, and neither is less."""
     if isinstance(wanted, str) and isinstance(value, bytes):
         value, wanted = (uuid_text(value), wanted) if len(value) == 16 else (value.hex(), wanted.lower())
     if wanted is None or value is None:

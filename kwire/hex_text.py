@@ -1,4 +1,4 @@
-"""Converts hex text to bytes, in the dialect of the tool that wrote it; `DIALECTS` is the table of the forms.
+"""Converts hex text to bytes, in the dialect of the tool that wrote it; `DIALECTS` is the table of dialects.
 
 One form is the golden fixture, an annotated hexdump whose first lines name the message and the writer of the bytes:
 
@@ -29,7 +29,7 @@ _SHORT = dict(zip("0abtnvfr\\'\"", b"\0\a\b\t\n\v\f\r\\'\"", strict=True))
 
 
 def unlist(text: str) -> bytes:
-    """Read numbers of a list.
+    """Parse a list of numbers.
 
     >>> unlist("0x00, 0x1f,0xA")
     b'\\x00\\x1f\\n'
@@ -38,7 +38,7 @@ def unlist(text: str) -> bytes:
 
 
 def unhex(text: str) -> bytes:
-    """Read hex digits, with blanks, colons or dashes between the bytes or without. Raises ValueError.
+    """Parse hex digits, with or without blanks, colons or dashes between the bytes. Raises ValueError.
 
     >>> unhex("00:00-00 04").hex()
     '00000004'
@@ -47,7 +47,7 @@ def unhex(text: str) -> bytes:
 
 
 def unescape(text: str) -> bytes:
-    r"""Read the inside of a string as C, Python and the shell write it; octal in three digits. Raises ValueError.
+    r"""Parse the contents of a string of C, Python or the shell; octal escapes have three digits. Raises ValueError.
 
     >>> unescape(r"\x00\x05kwire\n1\001").hex()
     '00056b776972650a3101'
@@ -68,7 +68,7 @@ def unescape(text: str) -> bytes:
 
 
 def unbase64(text: str) -> bytes:
-    """Read base64, with line breaks. Raises ValueError, also for text that no encoder writes.
+    """Parse base64, with line breaks. Raises ValueError, even for text that decodes but that no encoder writes.
 
     >>> unbase64("AAAA\\nBA==").hex()
     '00000004'
@@ -82,18 +82,18 @@ def unbase64(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one tool writes bytes.
+    """The format in which a tool writes bytes.
 
     Attributes:
         name: the tool, or the form.
-        sign: found in the text (without empty lines and comments) if it is of this dialect.
-        line: matches every line that holds bytes.
-        base: of offsets.
-        other: matches lines that hold none; a line that is neither is an error.
-        several: an offset of 0 begins the next piece.
-        packets: the pieces may be packets of a network.
-        marked: one line alone may be plain hex just as well.
-        convert: turns the `hex` of a line into bytes; raises ValueError.
+        sign: a pattern found in text of this dialect (without empty lines and comments).
+        line: matches every line with bytes.
+        base: the base of offsets.
+        other: matches lines without bytes; any further line is an error.
+        several: whether an offset of 0 begins the next piece.
+        packets: whether the pieces may be network packets.
+        marked: whether a single line could also be plain hex.
+        convert: converts the group `hex` of a line to bytes; raises ValueError.
     """
 
     name: str
@@ -209,7 +209,7 @@ DIALECTS = (
     _row("dash-separated", r"(?P<hex>[0-9A-Fa-f]{2}(?:-[0-9A-Fa-f]{2})+)-?|(?P<last>[0-9A-Fa-f]{2})"),
     _row("plain hex", _PLAIN),
     _row("hex # comment", rf"{_PLAIN}\s*(?:(?:#|//|;).*)?", other=r"\s*(?:#|//|;).*"),
-    # What would be hex but for a letter or two is hex mistyped: nothing else has so many zeros.
+    # Text that is hex except for a letter or two is mistyped hex: no other text has so many zeros.
     _row(
         "base64",
         "(?P<hex>[A-Za-z0-9+/]{2,}={0,2})",
@@ -239,8 +239,8 @@ UNREADABLE = (
 )
 
 
-MOST = 1 << 28  # bytes that `*` may stand for
-# The heading of data that tshark reassembled, decrypted or decompressed; only the hexdump after it is that data.
+MOST = 1 << 28  # most bytes that `*` may represent
+# The heading of data that tshark reassembled, decrypted or decompressed; only the hexdump after it contains that data.
 _PANE = lazy_pattern(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
 
 
@@ -254,14 +254,14 @@ def _list_of(number: str) -> re.Pattern[str]:
     return lazy_pattern(rf"[^\n]{{0,80}}?(?:[\[{{(]|<<)\s*({numbers})\s*,?\s*(?:[\])}}]|>>)+[\s;.}}]*")
 
 
-# As Java, Go, Python, JavaScript and Erlang print arrays, without leading zeros; or as their sources write them.
+# Arrays as Java, Go, Python, JavaScript and Erlang print them, without leading zeros, or as in source code.
 _LIST, _WRITTEN_LIST = _list_of(_DECIMAL), _list_of(rf"(?:0[xX][0-9A-Fa-f]{{1,2}}|{_DECIMAL})")
-# What sources write beside a number: casts of C and Java in front; 0x12L, 0x12u8, 0x12.toByte() behind.
+# Text next to a number in source code: casts of C and Java before it; suffixes as in 0x12L, 0x12u8, 0x12.toByte().
 _BESIDE = lazy_pattern(
     r"\( *(?:byte|char|unsigned char|u?int8(?:_t)?|u8) *\) *"
     r"|(?<=[0-9A-Fa-f])(?:_?[ui](?:8|16|32|64)|[uU]?[lL]{1,2}|[uU]|\.toU?Byte\(\))(?=[\s,)\]}>])"
 )
-# A byte string of Rust, where a backslash and 0 are a byte whatever follows; Python never writes that.
+# A byte string of Rust, in which a backslash and 0 are always one byte; Python never writes this.
 _IS_RUST, _RUST = lazy_pattern(r'(?:[^"\n]*= *)?&?b"'), lazy_pattern(r"\\(\\|0)")
 
 
@@ -274,18 +274,18 @@ class HexText(NamedTuple):
 
 
 def parse_hex_text(text: str, file: str = "") -> tuple[bytes, str]:
-    """Read hex text as one run of bytes.
+    """Parse hex text as one sequence of bytes.
 
     Args:
-        text: the whole text. Empty lines and lines that begin with `#` are left out, and so are the
-            headings of annotated hexdumps, which begin with spaces.
+        text: the whole text. Empty lines, lines that begin with `#`, and the headings of annotated hexdumps, which
+            begin with spaces, are ignored.
         file: its name, for errors.
 
     Returns:
         The bytes, and the name of the dialect.
 
     Raises:
-        DumpError: with the line that is none of the dialects, or whose offset does not fit.
+        DumpError: a line matches no dialect, or its offset is wrong; the error has its number.
 
     >>> parse_hex_text("00000000: 0000 0004 0000 0007  ........")
     (b'\\x00\\x00\\x00\\x04\\x00\\x00\\x00\\x07', 'xxd')
@@ -295,7 +295,7 @@ def parse_hex_text(text: str, file: str = "") -> tuple[bytes, str]:
 
 
 def read_hex_text(text: str, file: str = "") -> HexText:
-    """Read hex text, piece by piece where offsets begin at 0 again; arguments and errors as `parse_hex_text`.
+    """Parse hex text; a new piece begins where offsets restart at 0. For arguments and errors see `parse_hex_text`.
 
     >>> read_hex_text("0x0000:  0102\\n0x0000:  03")
     HexText(pieces=(b'\\x01\\x02', b'\\x03'), dialect='tcpdump -X', packets=True)
@@ -321,8 +321,9 @@ def read_hex_text(text: str, file: str = "") -> HexText:
 
 
 def _list_in(text: str) -> str | None:
-    """Return the numbers of a list, as programs print or write it; None: it is none, or one of hex alone, which may be
-    cut."""
+    """Return the numbers of a list in a program's output or source; None if the text is not a list, or only hex, which
+    may be truncated.
+    """
     found = _LIST.fullmatch(text)
     if found is None:
         plain = _BESIDE.sub("", text)
@@ -332,7 +333,7 @@ def _list_in(text: str) -> str | None:
 
 
 def _from_numbers(text: str, file: str) -> bytes:
-    """Read the numbers of a list; Java's bytes are negative above 127."""
+    """Convert the numbers of a list to bytes; Java prints bytes above 127 as negative numbers."""
     numbers = [int(word, 16 if word[:2] in ("0x", "0X") else 10) for word in text.replace(",", " ").split()]
     wrong = next((number for number in numbers if not -128 <= number <= 255), None)
     if wrong is not None:
@@ -341,7 +342,7 @@ def _from_numbers(text: str, file: str) -> bytes:
 
 
 def _first_that_reads(candidates: list[Dialect], lines: list[tuple[int, str]], file: str) -> HexText:
-    """Read the text as the first candidate, or as another that can begin like it; an error is that of the first one."""
+    """Parse the text as the first candidate, or as another one that can begin like it; raise the error of the first."""
     first = candidates[0]
     try:
         return _Reading(first, file).read(lines)
@@ -366,7 +367,7 @@ class _Reading:
     def __init__(self, dialect: Dialect, file: str) -> None:
         self.dialect, self.file = dialect, file
         self.pieces: list[bytearray] = []
-        self.beside: list[bytearray] = []  # panes that repeat bytes of the pieces
+        self.beside: list[bytearray] = []  # data that repeats bytes of the pieces
         self.piece, self.origin = bytearray(), 0  # the piece being read, and its first offset
         self.row = b""  # the bytes of the last line, which `*` repeats
         self.repeats = self.ended = self.hidden = False
@@ -400,7 +401,7 @@ class _Reading:
             self.hidden = _PANE.fullmatch(line) is not None if self.dialect.packets else False
 
     def matched(self, groups: dict[str, str | None]) -> None:
-        """Take the bytes of a line, or the final offset."""
+        """Process the bytes of a line, or the final offset."""
         if groups.get("end"):
             self.ended = True
             self.at(groups["end"] or "")
@@ -414,7 +415,7 @@ class _Reading:
         self.count += 1
 
     def at(self, text: str) -> None:
-        """Check an offset; where it begins anew, begin a piece."""
+        """Check an offset; if it restarts at 0, begin a new piece."""
         offset = int(text, self.dialect.base) if text else None
         if not self.pieces or (self.dialect.several and offset == 0):
             self.piece, self.origin = bytearray(), offset or 0
@@ -430,7 +431,7 @@ class _Reading:
             raise self.error(problem, "a line is missing or damaged")
 
     def repeat(self, offset: int) -> None:
-        """Write the last line again, up to an offset."""
+        """Repeat the last line up to an offset."""
         self.repeats = False
         missing = offset - self.origin - len(self.piece)
         if missing <= 0 or missing % len(self.row) or missing > MOST:
@@ -470,7 +471,7 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
     """Read a fixture; None if the text does not begin as one.
 
     Raises:
-        DumpError: it starts as one and is not; or its writer is missing, or kwire.
+        DumpError: the text begins like a fixture but is not one, or its writer is missing or is kwire.
     """
     head = tuple(line.rstrip() for line in text.splitlines() if line.startswith("#"))
     if not head or not head[0].startswith("# fixture:"):
@@ -488,7 +489,7 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
 
 
 def check_writer(writer: str, file: str = "") -> None:
-    """Refuse bytes without a writer, and bytes that kwire wrote: they would prove nothing."""
+    """Raise DumpError for bytes without a writer, and for bytes that kwire wrote, which would prove nothing."""
     if not writer.strip():
         raise DumpError("no line names the writer of the bytes", file=file, hint="# writer: Apache Kafka 3.9.2")
     if "kwire" in writer.lower():
