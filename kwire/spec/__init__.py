@@ -1,7 +1,8 @@
 """Reads Kafka's JSON message specs and validates them: a `MessageSpec` that exists is valid.
 
-Keys are read one by one, then checked against each other, by the rules of Kafka's generator (`generator/` and
-`common/message/README.md` of Apache Kafka) and rules of kwire's own. Bytes and Python classes are in other packages.
+Reads keys one by one, then checks them against each other, by the rules of Kafka's generator (`generator/` and
+`common/message/README.md` of Apache Kafka) and additional rules of kwire. Other packages handle bytes and Python
+classes.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def check_field(field: FieldSpec, place: Value, members: Members) -> None:
 
 
 def check_struct(owner: str, fields: Sequence[tuple[FieldSpec, Value]]) -> None:
-    """Check the fields of a struct against each other: names are unique, tags are and leave no gap."""
+    """Check the fields of a struct against each other: names are unique, and tags are unique without gaps."""
     seen: set[str] = set()
     for field, place in fields:
         for name in (field.json_name, field.attribute):
@@ -148,7 +149,7 @@ def _check_flexible(field: FieldSpec, place: Value, flexible: Versions) -> None:
 
 
 def _sizes(spec: MessageSpec) -> dict[str, int]:
-    """Struct -> how many fields it has with those of its structs, and so on."""
+    """Return for each struct its number of fields, including the fields of its nested structs."""
     sizes: dict[str, int] = {}
     for struct in spec.structs():  # inner ones first
         sizes[struct.name] = sum(1 + (sizes[field.struct.name] if field.struct else 0) for field in struct.fields)
@@ -172,7 +173,7 @@ def _sized(spec: MessageSpec) -> dict[str, Versions]:
 def _check_inside(
     struct: StructSpec, reached: Versions, sized: dict[str, Versions], places: Places, common: dict[str, Versions]
 ) -> None:
-    """Check a struct at the versions at which it is reached; `common` has the versions of common structs."""
+    """Check a struct in the versions in which it is used; `common` has the versions of common structs."""
     for field, place in zip(struct.fields, places.get(struct.name, ()), strict=True):
         there = field.versions.meets(reached)
         if field.struct is None:
@@ -272,13 +273,14 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
     """Read one message spec.
 
     Args:
-        text: the JSON, with comments if it has any.
+        text: the JSON, which may contain comments.
         file: its name, for errors.
-        profile: the name of the set of drafts it belongs to; empty for what Kafka released.
-        release: the last release with this layout; empty where no later one has another.
+        profile: the name of the set of drafts to which it belongs; empty for Kafka's releases.
+        release: the last release with this layout; empty if no later release changed it.
 
     Raises:
-        SpecError: with file, line, JSON path and what to write instead; `others` has the file's further errors.
+        SpecError: the spec is invalid: the error has file, line, JSON path and a hint; `others` has further errors of
+            the file.
 
     >>> read_spec('{"type": "data", "name": "Point", "validVersions": "0", "flexibleVersions": "none",'
     ...           ' "fields": [{"name": "X", "type": "int32", "versions": "0+"}]}').struct.fields[0].attribute
@@ -411,7 +413,7 @@ class _Reader:
         return spec
 
     def struct_of(self, members: dict[str, Value], versions: Versions) -> StructSpec | None:
-        """Return the struct that a field's type names: written inside the field, or a common one."""
+        """Return the struct that a field's type names: defined in the field, or a common struct."""
         place = members["type"]
         name = place.text().removeprefix("[]")
         if name in SCALARS:

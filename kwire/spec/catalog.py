@@ -1,4 +1,4 @@
-"""Finds specs by name or api key: what Kafka released, and drafts of KIPs by the name of their profile.
+"""Finds specs by name or api key: Kafka's released messages, and drafts of KIPs by the name of their profile.
 
 A catalog is a few folders, searched in order; each is read on first use. A spec hides the specs of later folders with
 the same name or api key, at the versions it has and only there. A profile's folder comes first; for a release, overlays
@@ -33,12 +33,12 @@ WIRE_TYPES = ("request", "response")
 
 
 class Layer:
-    """The specs of some files.
+    """The specs in a set of files.
 
     Args:
         files: message name -> file.
-        profile: the name of the drafts that these are; empty for released messages.
-        release: the last release with these layouts; empty where no later one has others.
+        profile: the name of the profile, for drafts; empty for released messages.
+        release: the last release with these layouts; empty if no later release changed them.
     """
 
     def __init__(self, files: Mapping[str, Path], profile: str = "", release: str = "") -> None:
@@ -49,7 +49,7 @@ class Layer:
 
     @classmethod
     def of_folder(cls, folder: Path, profile: str = "", release: str = "") -> Layer:
-        """Create a layer from kwire's own specs: `<Message>.json`, one message a file."""
+        """Create a layer from kwire's own specs: `<Message>.json`, one message per file."""
         paths = sorted((path for path in folder.iterdir() if path.name.endswith(".json")), key=lambda path: path.name)
         return cls({path.name.removesuffix(".json"): path for path in paths}, profile, release)
 
@@ -68,7 +68,7 @@ class Layer:
         return layer_of(files, "", "")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what comes with kwire by name, anything else by the text of its specs."""
+        """Pickle specs shipped with kwire by name, other specs by their text."""
         if self is _shipped(self.profile, self.release):
             return shipped_layer, (self.profile, self.release)
         specs = map(self.spec, self.files)
@@ -87,7 +87,9 @@ class Layer:
             return self._specs[name]
 
     def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
-        """Return the message of an api key that has the version; of several the one the release calls the api by."""
+        """Return the message of an api key that has the version; of several, the one with the release's name of the
+        api.
+        """
         found = [self.spec(name) for name in self.keys.get((api_key, type_name), ())]
         found = [spec for spec in found if version is None or version in spec.versions]
         if len(found) < 2:
@@ -121,7 +123,7 @@ class Layer:
         return keys
 
     def names_with(self, fields: Iterable[str]) -> list[str]:
-        """Return the messages with a field of one of these names, however written, without reading whole specs."""
+        """Return the messages with a field of one of these names, in any spelling, without reading whole specs."""
         field = re.compile(rf'"name"\s*:\s*"(?:{"|".join(map(folded, fields))})"', re.IGNORECASE)
         return [name for name in self.files if field.search(self._text_of(name))]
 
@@ -129,7 +131,9 @@ class Layer:
         return self._specs[name].text if name in self._specs else _text(self.files[name])
 
     def _head_of(self, name: str) -> tuple[str, int | None]:
-        """Read type and key off the head of a file of ours: to read all specs takes ten times as long."""
+        """Return type and key from the first bytes of one of kwire's files: reading whole specs takes ten times as
+        long.
+        """
         if name in self._specs:
             return self._specs[name].type, self._specs[name].api_key
         with self.files[name].open("rb") as file:
@@ -148,7 +152,7 @@ def spec_of(text: str, file: str, profile: str, release: str) -> MessageSpec:
 
 @once
 def layer_of(files: tuple[tuple[str, str], ...], profile: str, release: str) -> Layer:
-    """Return the layer of these files, each a name and its text, all checked; errors as `Layer.of_anything`."""
+    """Return the validated layer of files, each given as name and text; for errors see `Layer.of_anything`."""
     layer = Layer({}, profile, release)
     for file, text in files:
         spec = spec_of(text, file, profile, release)
@@ -184,7 +188,7 @@ def _shipped_spec(name: str, profile: str, release: str) -> MessageSpec:
 
 
 def _reduced(spec: MessageSpec) -> tuple[Any, ...]:
-    """Pickle a spec that comes with kwire by name, any other by its text."""
+    """Pickle a spec shipped with kwire by name, any other spec by its text."""
     if is_shipped(spec):
         return _shipped_spec, (spec.name, spec.profile, spec.release)
     return spec_of, (spec.text, spec.file, spec.profile, spec.release)
@@ -194,7 +198,9 @@ copyreg.pickle(MessageSpec, _reduced)
 
 
 def _over_all_releases(spec: MessageSpec) -> MessageSpec:
-    """Give the key of a coordinator's log the versions that it had before its spec could have version 0 only."""
+    """Return the spec of a coordinator's key with the versions that it had before specs of keys were limited to version
+    0.
+    """
     versions = releases().key_versions.get(spec.name)
     if versions is None:
         return spec
@@ -255,7 +261,7 @@ class Catalog:
 
     @classmethod
     def of(cls, *, profile: str | None = None, release: str | None = None) -> Catalog:
-        """Return the catalog of the specs that come with kwire, for whatever takes `catalog=`.
+        """Return a catalog of the specs shipped with kwire, for any argument `catalog=`.
 
         Args:
             profile: `KIP-36`, `KIP-112` or `KIP-879`: the drafts of that KIP hide the released messages they change.
@@ -274,7 +280,7 @@ class Catalog:
 
     @property
     def messages(self) -> Any:
-        """The message classes of this catalog as attributes, as `kwire.messages` has those of Kafka's releases."""
+        """The message classes of this catalog as attributes, like `kwire.messages` for Kafka's releases."""
         return hooks.message_classes(self)
 
     def names(self) -> list[str]:
@@ -285,7 +291,8 @@ class Catalog:
         return bool(self._specs(name))
 
     def spec(self, name: str, version: int | None = None) -> MessageSpec:
-        """Return the spec of a message by its name or a former name; if `version` is given, the spec that has it.
+        """Return the spec of a message by its name or a former name; if `version` is given, the spec that has this
+        version.
 
         Raises:
             UnknownMessage: there is no such name; the text suggests the nearest.
@@ -319,11 +326,11 @@ class Catalog:
         """Return the messages that a word names: one message, or the request and the response of an api.
 
         Args:
-            word: the name of a message or of an api, in whatever case (`metadata`, `METADATA`), or an api key (`3`).
-            version: of apis that were renamed, the one that had this version.
+            word: the name of a message or of an api, in any case (`metadata`, `METADATA`), or an api key (`3`).
+            version: for an api that was renamed, choose the message that had this version.
 
         Raises:
-            UnknownMessage: there is none; the text suggests similar names.
+            UnknownMessage: there is no such message or api; the text suggests similar names.
 
         >>> catalog_for().named("API_VERSIONS"), catalog_for().named("3"), catalog_for().named("fetchrequest")
         (['ApiVersionsRequest', 'ApiVersionsResponse'], ['MetadataRequest', 'MetadataResponse'], ['FetchRequest'])
@@ -348,7 +355,7 @@ class Catalog:
     def find(self, api_key: int, type_name: str, version: int | None = None) -> MessageSpec | None:
         """Return the request or response of an api key that has `version`; None if there is no such message.
 
-        Without a version, the first one that has the key.
+        Without a version, return the first message that has the key.
         """
         found = self._found.get((api_key, type_name, version))
         if found is None:
@@ -374,7 +381,7 @@ class Catalog:
 
 
 def profiles() -> list[str]:
-    """Return the names of the profiles: drafts of KIPs that were never released so.
+    """Return the names of the profiles: drafts of KIPs that were never released in this form.
 
     >>> profiles()
     ['KIP-112', 'KIP-36', 'KIP-879']
@@ -384,7 +391,7 @@ def profiles() -> list[str]:
 
 @once
 def _profiles() -> tuple[str, ...]:
-    # Once, because each access to a message of `kwire.messages` asks for it: listing the folder takes 30 us.
+    # Computed once, because every access to a message of `kwire.messages` needs it, and listing the folder takes 30 us.
     return tuple(sorted(path.name for path in (SCHEMAS / "drafts").iterdir() if path.is_dir()))
 
 
@@ -392,7 +399,7 @@ def overlays_for(release: str | None) -> list[str]:
     """Return the overlays of a release, in the order in which they are searched.
 
     Args:
-        release: the full name of a release; None has no overlays.
+        release: the full name of a release; None means no overlays.
 
     >>> overlays_for("3.5.2")
     ['3.5', '3.6', '3.7', '3.9', '4.0']
@@ -405,16 +412,16 @@ def overlays_for(release: str | None) -> list[str]:
 
 @once
 def catalog_of(layers: tuple[Layer, ...], profile: str, release: str | None) -> Catalog:
-    """Return the catalog of these layers, always the same object, so that its codecs are compiled once."""
+    """Return the catalog of the given layers, always the same object, so that its codecs are compiled once."""
     return Catalog(layers, profile, release)
 
 
 def catalog_for(profile: str | None = None, release: str | None = None) -> Catalog:
-    """Return the catalog of the specs that come with kwire.
+    """Return the catalog of the specs shipped with kwire.
 
     Args:
-        profile: `KIP-36`, `KIP-112`, `KIP-879`, also written `kip36` or `36`; None for what Kafka released.
-        release: a Kafka release such as `3.9`, with the layouts that early access had then; None for all of them.
+        profile: `KIP-36`, `KIP-112`, `KIP-879`, also written `kip36` or `36`; None for Kafka's releases.
+        release: a Kafka release such as `3.9`, with its early-access layouts; None for all releases.
 
     Raises:
         UnknownMessage: there is no such profile or release.

@@ -16,7 +16,7 @@ from ..errors import SpecError, excerpt, suggestion
 
 DEPTH = 64
 LONGEST = 1 << 18  # twenty times Kafka's longest spec
-LONGEST_NUMBER = 400  # reading digits takes time by the square of their number
+LONGEST_NUMBER = 400  # the time to parse digits grows with the square of their number
 
 _TOKEN = lazy_pattern(
     r"""(?P<space>[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)
@@ -36,12 +36,12 @@ class _Token(NamedTuple):
     line: int
 
 
-# where a value is: the place of its container, and its key or index there
+# the position of a value: the position of its container, and its key or index in it
 Place = tuple["Place", str | int] | None
 
 
 class Value:
-    """One JSON value and its place: `value` (for an object: name -> Value; for an array: a list of Values)."""
+    """One JSON value and its position: `value` (for an object: name -> Value; for an array: a list of Values)."""
 
     __slots__ = ("file", "line", "place", "value")
 
@@ -53,7 +53,7 @@ class Value:
 
     @property
     def json_path(self) -> str:
-        """Where the value is, such as `$.fields[0].name`."""
+        """The path of the value, such as `$.fields[0].name`."""
         return _path(self.place)
 
     def error(self, problem: str, hint: str = "") -> SpecError:
@@ -84,7 +84,7 @@ class Value:
         return self.value
 
     def boolean(self) -> bool:
-        """Return true or false; Kafka's reader takes them in quotes too, in any case."""
+        """Return true or false; like Kafka's reader, accept them in quotes and in any case."""
         word = self.value.lower() if isinstance(self.value, str) else self.value
         if word is True or word == "true":
             return True
@@ -93,7 +93,7 @@ class Value:
         raise self.error(f"true or false is needed, not {_kind(self.value)}", "write true or false, without quotes")
 
     def integer(self) -> int:
-        """Return an integer, also one in quotes (`"tag": "0"`)."""
+        """Return an integer, which may be in quotes (`"tag": "0"`)."""
         text = self.value
         if isinstance(text, int) and not isinstance(text, bool):
             return text
@@ -113,7 +113,7 @@ def parse_plain(text: str, file: str) -> Value | None:
     """Parse a document with comments on separate lines only, in a sixth of the time of `parse`; None for other
     documents.
 
-    All lines are 0: to report an error, the caller parses the document again.
+    All line numbers are 0: to report an error, the caller parses the document again.
     """
     if len(text) > LONGEST:
         return None

@@ -1,4 +1,4 @@
-"""The values of specs: MessageSpec, StructSpec and FieldSpec; version ranges (`0-8`, `4+`); the default of a field."""
+"""The classes of specs: MessageSpec, StructSpec and FieldSpec; version ranges (`0-8`, `4+`); defaults of fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Versions:
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Read `0-8`, `4+`, `3`, `none`, or several of them in ascending order with commas (kwire's own).
+        """Parse `0-8`, `4+`, `3`, `none`, or several of these in ascending order, separated by commas (an extension of
+        kwire).
 
         Adjacent ranges are joined. Raises ValueError with the problem.
         """
@@ -77,7 +78,7 @@ class Versions:
         return bool(self.ranges) and self.last == HIGHEST
 
     def covers(self, other: Versions) -> bool:
-        """Whether every version of `other` is one of these."""
+        """Whether these ranges contain every version of `other`."""
         return all(any(low <= a and b <= high for low, high in self.ranges) for a, b in other.ranges)
 
     def meets(self, other: Versions) -> Versions:
@@ -130,7 +131,7 @@ class FieldSpec:
 
     `type` is Kafka's: `int32`, `[]string`, `MetadataResponseBroker`, `[]MetadataResponseBroker` ...
     `default` is a Python value; `...` means a new struct. `struct` is set for struct types and arrays of them.
-    `owner` is the name of the struct that the field belongs to.
+    `owner` is the name of the struct that contains the field.
     """
 
     owner: str
@@ -358,7 +359,7 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 
 def field_doc(spec: MessageSpec, field: FieldSpec) -> str:
-    """Return what a field means, in which versions it is there, and which enum its numbers are of."""
+    """Return the meaning of a field, its versions, and the enum of its values."""
     facts = [f"Versions {field.versions}"]
     if field.nullable_versions:
         facts.append(f"None in {field.nullable_versions}")

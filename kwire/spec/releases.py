@@ -1,4 +1,4 @@
-"""Which versions of which apis each Kafka release supports, from `schemas/releases.json`."""
+"""Reads which versions of apis each Kafka release supports from `schemas/releases.json`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Api:
     Attributes:
         key: the api key.
         name: its name in the newest release.
-        names: release -> its name from then on.
+        names: release -> the api's name from then on.
         changes: release -> the versions supported from then on; none if it was removed.
         stable: release -> the versions without an unstable highest one; only for releases that have one.
     """
@@ -42,7 +42,7 @@ class Api:
         return cls(int(key), entry["name"], names, _ranges(entry["versions"]), _ranges(entry.get("stable", {})))
 
     def is_named(self, api: int | str) -> bool:
-        """Whether a key or a name, also a former one, is that of this api."""
+        """Whether a key or a name, which may be a former one, identifies this api."""
         words = {folded(name) for name in (self.name, *self.names.values())}
         return str(api) == str(self.key) or (isinstance(api, str) and folded(api) in words)
 
@@ -99,12 +99,12 @@ class Releases:
         raise UnknownMessage("api", str(api), [known.name for known in self.apis.values()])
 
     def names_of(self, api_key: int) -> set[str]:
-        """Return all names that an api has had; none if no release has it."""
+        """Return all names of an api, past and present; an empty set if no release has it."""
         api = self.apis.get(api_key)
         return {api.name, *api.names.values()} if api else set()
 
     def name_of(self, release: str | None, api_key: int) -> str:
-        """Return the name of an api in a release, the newest by default; empty if no release has it."""
+        """Return the name of an api in a release, the newest by default; an empty string if no release has it."""
         api = self.apis.get(api_key)
         if api is None or release is None:
             return api.name if api else ""
@@ -117,7 +117,7 @@ class Releases:
         return self.at(release, api.changes, NONE) if api else NONE
 
     def at(self, release: str, steps: dict[str, Any], before: Any) -> Any:
-        """Return the value for a release: that of the last step up to it, or `before` if there is none."""
+        """Return the value of the last step up to a release, or `before` if there is none."""
         reached = self.names[: self.names.index(self.find(release)) + 1]
         return next((steps[name] for name in reversed(reached) if name in steps), before)
 
@@ -180,7 +180,7 @@ class Release:
         return self.table.versions(self.name, self.table.api(api).key)
 
     def stable_versions(self, api: int | str) -> Versions:
-        """Return the versions without those that the release enables only by configuration, such as KIP-848's first.
+        """Return the versions except those that the release enables only by configuration, such as KIP-848's first.
 
         Raises UnknownMessage as `versions` does.
 
@@ -192,7 +192,7 @@ class Release:
         return self.table.api(api).stable.get(self.name, self.versions(api))
 
     def name_of(self, api: int | str) -> str:
-        """Return the name of an api in this release, also if the release does not support it.
+        """Return the name of an api in this release, even if the release does not support it.
 
         Raises UnknownMessage as `versions` does.
 
@@ -255,7 +255,7 @@ def removed_in(api: int | str, version: int | None = None) -> str | None:
         The first release after the last that supports it; None if the newest still does.
 
     Raises:
-        UnknownMessage, UnsupportedVersion: as `first_release` does.
+        UnknownMessage, UnsupportedVersion: see `first_release`.
 
     >>> removed_in("Fetch", 3), removed_in("Fetch", 4), removed_in("UpdateMetadata")
     ('4.0.2', None, '4.0.2')
