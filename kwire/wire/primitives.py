@@ -80,7 +80,7 @@ class Boolean(Node):
 
 
 class Uuid(Node):
-    """Sixteen raw bytes, most significant first. There is no null: all zeroes mean none."""
+    """Sixteen raw bytes, most significant first. There is no null: all zeros mean that there is no UUID."""
 
     type_name: str = "uuid"
     least: int = 16
@@ -162,9 +162,9 @@ class Varint(Node):
 
 
 def short_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Read an unsigned varint of at most 32 bits in as few bytes as it takes; return it and where it ends.
+    """Read an unsigned varint of at most 32 bits in its shortest form; return the value and the position after it.
 
-    Raises ValueError or IndexError for any other, and does not explain: `UnsignedVarint` does.
+    Raises ValueError or IndexError without details for any other bytes; `UnsignedVarint` gives the details.
 
     >>> short_varint(bytes.fromhex("ac02"), 0)
     (300, 2)
@@ -188,7 +188,7 @@ def short_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def unsigned_varint(value: int) -> bytes:
-    """Write a number >= 0 in as few bytes as it takes.
+    """Encode a number >= 0 in its shortest form.
 
     >>> unsigned_varint(300).hex()
     'ac02'
@@ -237,12 +237,12 @@ def int32(value: int) -> int:
 
 
 def read_length(stream: Reader, length: Node, *, nullable: bool, least: int) -> int | None:
-    """Read a length; None is null. The claim is checked before anything of its size is made.
+    """Read a length; None means null. The claimed length is checked before any memory is allocated.
 
     Args:
-        length: how it is written.
+        length: the encoding of the length.
         nullable: whether null is allowed.
-        least: the fewest bytes that one counted thing takes.
+        least: the minimum size of one counted element, in bytes.
     """
     start = stream.pos
     count: int = length._parse(stream, None, "")
@@ -258,7 +258,7 @@ def read_length(stream: Reader, length: Node, *, nullable: bool, least: int) -> 
 
 
 def write_length(stream: Writer, length: Any, count: int | None, *, nullable: bool) -> None:
-    """Write a length; None is null."""
+    """Write a length; None means null."""
     if count is None:
         if not nullable:
             stream.refuse(NullNotWritable, found=None)
@@ -268,8 +268,8 @@ def write_length(stream: Writer, length: Any, count: int | None, *, nullable: bo
     length._build(count, stream, None, "")
 
 
-LONGEST_TEXT = 32767  # Kafka's writers and readers check it in compact strings too
-# Java's decoder makes one U+FFFD of an encoded surrogate, Python's two or three.
+LONGEST_TEXT = 32767  # Kafka's writers and readers check this limit for compact strings as well
+# Java's decoder replaces an encoded surrogate by one U+FFFD, Python's by two or three.
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
@@ -348,7 +348,7 @@ class Bytes(_Counted):
 
 
 class Records(Bytes):
-    """Record batches, not looked into: bytes on the wire, with another JSON form."""
+    """Record batches, which are not parsed: the same as bytes on the wire, with another JSON form."""
 
     word = "records"
 

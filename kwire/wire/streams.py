@@ -1,6 +1,6 @@
 """`Reader` and `Writer`, with their position in the bytes and in the message; and `Node`, the base class of the tree.
 
-They keep the path, so that an error names its field although the nodes pass no names.
+Reader and writer track the path, so that an error names its field although nodes pass no names.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
         docs: str
 
         def parse(self, data: bytes, **contextkw: Any) -> Any:
-            """Read bytes to a value."""
+            """Parse bytes; return the value."""
 
         def build(self, obj: Any, **contextkw: Any) -> bytes:
-            """Write a value as bytes."""
+            """Encode a value; return the bytes."""
             ...
 
         def _parse(self, stream: Any, context: Any, path: str) -> Any: ...
@@ -129,7 +129,7 @@ class Reader:
         raise error
 
     def fault(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Raise a fault that Kafka tolerates, or note it in salvage."""
+        """Raise a fault that Kafka tolerates, or record it in salvage."""
         if not self.salvage:
             self.refuse(kind, offset, **facts)
         if len(self.faults) >= MOST_FAULTS:
@@ -137,7 +137,7 @@ class Reader:
         self.note(kind, offset, **facts)
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Record a note about legal but unusual bytes, in strict mode too; at most `MOST_FAULTS` are kept."""
+        """Record a note about valid but unusual bytes, even in strict mode; at most `MOST_FAULTS` notes are stored."""
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(self._error(kind, offset, facts))
 

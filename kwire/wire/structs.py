@@ -66,7 +66,7 @@ class TaggedFields(Node):
         self.foreign: frozenset[int] = frozenset(foreign) - self.fields.keys()
 
     def read_into(self, values: dict[str, Any], stream: Reader) -> None:
-        """Read the section; put known fields and the slice `unknown_tags` into `values`."""
+        """Read the section; store known fields and the slice `unknown_tags` in `values`."""
         _Section(self, values, stream).read()
 
     def write_from(self, obj: Any, stream: Writer) -> None:
@@ -211,7 +211,7 @@ class _Section:
 
 
 class _TagCount(Node):
-    """How many tagged fields follow; each takes two bytes at least."""
+    """The number of tagged fields that follow; each takes at least two bytes."""
 
     type_name: str = "tag count"
     least: int = 1
@@ -235,13 +235,13 @@ def pass_unknown(
 
     Args:
         data, position: the bytes, and the start of the tags.
-        count: the most tags to skip.
+        count: the maximum number of tags to skip.
         last: the number of the previous tag.
         taken: the numbers of known tags.
-        end: the end of the bytes; that of `data` by default.
+        end: the end of the bytes; by default the end of `data`.
 
     Returns:
-        The position after them, how many of `count` are left, and the number of the last one.
+        The position after the skipped tags, how many of `count` are left, and the number of the last tag.
 
     >>> pass_unknown(bytes.fromhex("05 02 abcd 09 00 07 00"), 0, 3, -1, ())
     (6, 1, 9)
@@ -265,13 +265,13 @@ def is_default(value: Any, default: Any) -> bool:
     if default != () or isinstance(value, str | bytes | bytearray):
         try:
             return bool(value == default)
-        except Exception:  # a value that cannot be compared, such as an array of numpy's, is none
+        except Exception:  # a value that cannot be compared, such as a numpy array, is not a default
             return False
     return isinstance(value, Sequence) and not value
 
 
 def has_tags(unknown: Any) -> bool:
-    """Whether there is anything in a struct's `unknown_tags`, if only something that cannot be written."""
+    """Whether a struct's `unknown_tags` contain anything, even a value that cannot be written."""
     try:
         return bool(unknown)
     except Exception:
@@ -279,13 +279,13 @@ def has_tags(unknown: Any) -> bool:
 
 
 def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:
-    """Take a struct's `unknown_tags` apart.
+    """Split a struct's `unknown_tags` into fields.
 
     Args:
         raw: the slice, or None.
 
     Returns:
-        (tag, data) of each, in the order of the bytes. Raises DecodeError if it is no such slice.
+        (tag, data) of each field, in the order of the bytes. Raises DecodeError for an invalid slice.
 
     >>> split_tags(bytes.fromhex("05 02 abcd 09 00"))
     [(5, b'\\xab\\xcd'), (9, b'')]
@@ -318,7 +318,8 @@ def join_tags(tags: Iterable[tuple[int, bytes]]) -> bytes | None:
     return raw or None
 
 
-# Elements that the fast path reads at a time where bytes are refused; the reference reads the block of the refused one.
+# Elements per block of the fast path, after it refused bytes; the reference path reads the block with the invalid
+# element.
 BLOCK = 64
 
 
@@ -406,7 +407,7 @@ class Field(Subconstruct):
 
 
 class Absent(NamedTuple):
-    """A field that the struct has at other versions only."""
+    """A field that the struct has only in other versions."""
 
     name: str
     json_name: str
@@ -436,7 +437,7 @@ class Struct(Node):
 
     @property
     def least(self) -> int:  # type: ignore[override]
-        """The fewest bytes of one struct."""
+        """The minimum size of a struct in bytes."""
         least: int = sum(field.subcon.least for field in self.fields)
         return least + (self.tagged is not None)
 
@@ -476,7 +477,9 @@ class Struct(Node):
             stream.refuse(BadUnknownTags, found="this version has no tagged fields")
 
     def _mismatch(self, obj: Any) -> dict[str, str]:
-        """Return the facts of a value of another class; that may have the same name, and come of other specs."""
+        """Return the facts for an error about a value of another class, which may have the same name but come from
+        other specs.
+        """
         cls = type(obj)
         facts = {"need": f"a {self.message_class.__qualname__}", "found": f"{cls.__name__} {excerpt(obj, 60)}"}
         if cls.__name__ == self.message_class.__name__:
@@ -528,7 +531,7 @@ class Content(NamedTuple):
 
 @singledispatch
 def content_of(node: Node) -> Content:
-    """Return what a node holds. Raises UnknownNode."""
+    """Return the content of a node. Raises UnknownNode."""
     raise UnknownNode(f"{type(node).__name__} is not a supported node type")
 
 
