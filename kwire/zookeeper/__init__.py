@@ -1,9 +1,10 @@
-"""The values of znodes, to and from JSON, byte for byte: brokers, topics, the controller, ids, features, configs, ACLs.
+"""Converts values of znodes to and from JSON, byte for byte: brokers, topics, the controller, ids, features, configs,
+ACLs.
 
 The path of a znode decides its type. Attributes have the names of the JSON, in snake case; keys are read in any order,
-and unknown keys are kept. `ORDERS` gives for each JSON version the keys in the order in which they are written: that of
-the newest release that writes this version, as captures show it. A value that was read is written as the same bytes.
-`client_protocol` has ZooKeeper's client protocol.
+and unknown keys are kept. `ORDERS` has the order of keys for each JSON version: the order in captures of the newest
+release that writes this version. A value that was read is written back as the same bytes. `client_protocol` decodes
+ZooKeeper's client protocol.
 """
 
 from __future__ import annotations
@@ -73,18 +74,18 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place:
-    """Where in a node's JSON we are; makes the errors."""
+    """The current position in a node's JSON; creates the errors."""
 
     def __init__(self, znode: str, json_path: str = "$") -> None:
         self.znode: str = znode
         self.json_path: str = json_path
 
     def child(self, segment: str) -> Place:
-        """Return the place of a part: `.name` or `[0]`."""
+        """Return the position of a part: `.name` or `[0]`."""
         return Place(self.znode, self.json_path + segment)
 
     def refuse(self, problem: str) -> NoReturn:
-        """Raise the error for this place."""
+        """Raise an error at this position."""
         raise ZnodeError(problem, znode=self.znode, json_path=self.json_path)
 
 
@@ -163,7 +164,7 @@ def _refuse(kind: Any, node: Node, info: msgspec.structs.FieldInfo, **facts: Any
 
 
 def _keys(kind: type[Node], version: Any) -> list[str]:
-    """Return the keys that a version has, in order; of an unknown version those of the newest."""
+    """Return the keys of a version, in order; for an unknown version, the keys of the newest."""
     orders = kind.ORDERS
     known = isinstance(version, int | str | None) and version in orders
     return (orders[version] if known else list(orders.values())[-1]).split()
@@ -178,19 +179,19 @@ def _default(info: msgspec.structs.FieldInfo) -> Any:
 
 
 def _node_in(kind: Any) -> type[Node] | None:
-    """Return the class of nodes that a type is a tuple of."""
+    """Return the class of nodes in a tuple type; None for other types."""
     first = next(iter(get_args(kind)), None)
     return first if isinstance(first, type) and issubclass(first, Node) else None
 
 
 LOG_DIR_FAILURE: Final = 1
-LOG_DIR_RESET: Final = "LogDirReset"  # KIP-112's earlier wording; no source gives it a number
+LOG_DIR_RESET: Final = "LogDirReset"  # KIP-112's earlier wording, for which no source has a number
 
 
 class BrokerRegistration(Node, frozen=True, kw_only=True):
     """`/brokers/ids/ID`: a live broker (KIP-36 for the rack, KIP-103 for the map, KIP-584 for features).
 
-    `host` is None and `port` -1 where no end point is PLAINTEXT.
+    `host` is None and `port` is -1 if no end point is PLAINTEXT.
     """
 
     ORDERS = {
@@ -270,7 +271,7 @@ class LogDirEvent(Node, frozen=True, kw_only=True):
 
 
 class TopicPartition(Node, frozen=True, kw_only=True):
-    """A partition, in lists of them."""
+    """A partition, as an element of lists."""
 
     ORDERS = {None: "topic partition"}
     topic: str
@@ -278,7 +279,7 @@ class TopicPartition(Node, frozen=True, kw_only=True):
 
 
 class AssignedPartition(Node, frozen=True, kw_only=True):
-    """A partition and the replicas it is to have."""
+    """A partition and its target replicas."""
 
     ORDERS = {None: "topic partition replicas"}
     topic: str
@@ -295,7 +296,7 @@ class IsrChange(Node, frozen=True, kw_only=True):
 
 
 class PreferredReplicaElection(Node, frozen=True, kw_only=True):
-    """`/admin/preferred_replica_election`: partitions whose preferred leader is to lead."""
+    """`/admin/preferred_replica_election`: partitions whose preferred replica should become the leader."""
 
     ORDERS = {1: "version partitions"}
     partitions: tuple[TopicPartition, ...]
@@ -303,7 +304,7 @@ class PreferredReplicaElection(Node, frozen=True, kw_only=True):
 
 
 class PartitionReassignment(Node, frozen=True, kw_only=True):
-    """`/admin/reassign_partitions`: requested reassignments that are not completed."""
+    """`/admin/reassign_partitions`: requested reassignments that are not complete."""
 
     ORDERS = {1: "version partitions"}
     partitions: tuple[AssignedPartition, ...]
@@ -328,8 +329,8 @@ class FeatureState(Node, frozen=True, kw_only=True):
 
 
 class ProducerIdBlock(Node, frozen=True, kw_only=True):
-    """`/latest_producer_id_block`: the producer ids allocated last, and the broker they went to (KIP-98). Bounds are
-    text.
+    """`/latest_producer_id_block`: the last allocated block of producer ids, and the broker that received it (KIP-98).
+    Bounds are text.
     """
 
     ORDERS = {1: "version broker block_start block_end"}
@@ -340,7 +341,7 @@ class ProducerIdBlock(Node, frozen=True, kw_only=True):
 
 
 class ConfigEntity(Node, frozen=True, kw_only=True):
-    """`/config/topics/TOPIC`, `/config/users/USER/clients/CLIENT` and so on: the overrides of one of them."""
+    """`/config/topics/TOPIC`, `/config/users/USER/clients/CLIENT` and so on: the overrides of one entity."""
 
     ORDERS = {1: "version config"}
     config: dict[str, str]
@@ -348,7 +349,7 @@ class ConfigEntity(Node, frozen=True, kw_only=True):
 
 
 class ConfigChange(Node, frozen=True, kw_only=True):
-    """`/config/changes/config_change_N`: whose overrides changed (KIP-55)."""
+    """`/config/changes/config_change_N`: the entity whose overrides changed (KIP-55)."""
 
     ORDERS = {1: "version entity_type entity_name", 2: "version entity_path"}
     version: int = 2
@@ -399,7 +400,7 @@ class ConsumerRegistration(Node, frozen=True, kw_only=True):
     version: int = 1
 
 
-# path -> what its JSON is; int is a bare number
+# path -> the class of its JSON; int means a bare number
 PATHS: dict[str, type[Node] | type[int]] = {
     r"/brokers/ids/\d+": BrokerRegistration,
     _TOPIC: TopicState,
@@ -439,7 +440,7 @@ def read_znode(path: str, data: bytes | str | None) -> Any:
     """Read a node.
 
     Args:
-        path: of the node, without a prefix (chroot) that the cluster may have.
+        path: the path of the node, without the prefix (chroot) that a cluster may have.
         data: its bytes.
 
     Returns:
@@ -471,7 +472,7 @@ def znodes_in(text: str) -> list[Znode] | None:
             `data`, and if known `op` (`delete` has no data), `version`, `zxid` and `time` (ISO 8601).
 
     Raises:
-        ZnodeError: a line is not such a change.
+        ZnodeError: a line does not describe a change.
 
     >>> znodes_in('{"/controller_epoch": "7"}')
     [Znode(path='/controller_epoch', data=b'7', version=-1, zxid=-1, time=None, children=None, file='')]
@@ -488,7 +489,7 @@ def znodes_in(text: str) -> list[Znode] | None:
 
 
 def looks_like_znodes(head: str) -> bool:
-    """Whether text begins as the JSON of znodes does."""
+    """Whether text begins like the JSON of znodes."""
     return re.match(r'\s*\{\s*("/[^"]*"\s*:|[^{}]*"path"\s*:\s*"/)', head) is not None
 
 
@@ -517,8 +518,8 @@ def _bytes(data: Any) -> bytes:
 
 
 def write_znode(value: Node | int) -> bytes:
-    """Write a node's data: a value that was read as the same bytes, a new value as the newest release of its version
-    writes it.
+    """Encode a node's data: a value that was read becomes the same bytes; a new value is written like the newest
+    release of its version.
 
     Raises:
         EncodeError: a member has the wrong type, or does not exist in the value's version.

@@ -1,4 +1,4 @@
-"""ZooKeeper's client protocol, decoded as far as it concerns znodes: path, data, version, children.
+"""Decodes ZooKeeper's client protocol as far as it concerns znodes: path, data, version, children.
 
 Takes the packets of a connection and yields znodes. Requests and replies are matched by their xid; a reply whose
 request was not captured, and a packet that does not decode, are ignored. Source: `zookeeper.jute` of Apache ZooKeeper
@@ -17,21 +17,21 @@ _CREATES = (CREATE, CREATE_2, CREATE_CONTAINER, CREATE_TTL)
 CLOSE_SESSION, ERROR = -11, -1
 NO_NODE = -101
 _NOTIFICATION = -1  # an xid
-_EPHEMERAL = 1  # of the flags of a create request
+_EPHEMERAL = 1  # bits of the flags in a create request
 _SET_BY = 1000  # milliseconds in a second
 
 
 class Znode(NamedTuple):
-    """The content of a znode from one moment on.
+    """The content of a znode at a point in time.
 
     Attributes:
-        path: of the node, with the prefix (chroot) of the cluster.
+        path: the path of the node, with the cluster's prefix (chroot).
         data: None for a node that was deleted.
-        version: how often its data was set; -1 where that is not known.
-        zxid: the transaction that made it so; -1 where that is not known.
-        time: in seconds since 1970; None where it is not known.
-        children: names of its children, where they were listed; `data` is then of no meaning.
-        file: where it was read.
+        version: how often its data was set; -1 if unknown.
+        zxid: the transaction that last changed it; -1 if unknown.
+        time: the time of this content, in seconds since 1970; None if unknown.
+        children: the names of its children, if they were listed; `data` is then meaningless.
+        file: the file from which it was read.
     """
 
     path: str
@@ -85,7 +85,7 @@ class _Jute:
 
 
 class _Asked(NamedTuple):
-    """A request, or one of those in a transaction."""
+    """A request, or one operation of a transaction."""
 
     kind: int
     path: str = ""
@@ -116,7 +116,7 @@ def _create(kind: int, body: _Jute) -> _Asked:
     (count,) = body.numbers(">i")
     for _ in range(max(count, 0)):
         body.numbers(">i")  # permissions
-        body.buffer(), body.buffer()  # scheme and id, which may hold the hash of a password: not kept
+        body.buffer(), body.buffer()  # scheme and id, which may contain the hash of a password: not stored
     (flags,) = body.numbers(">i")
     if kind == CREATE_TTL:
         body.numbers(">q")
@@ -124,7 +124,7 @@ def _create(kind: int, body: _Jute) -> _Asked:
 
 
 class ZooKeeperSessions:
-    """The sessions of one ensemble, whose ephemeral nodes go with them."""
+    """The sessions of one ensemble; ephemeral nodes are deleted with their session."""
 
     def __init__(self) -> None:
         self.ephemerals: dict[object, dict[str, int]] = {}  # by session, path and its transaction
@@ -134,7 +134,7 @@ class ZooKeeperConnection:
     """One connection of a client to ZooKeeper.
 
     Args:
-        sessions: those of the ensemble; a session may outlive its connection.
+        sessions: the sessions of the ensemble; a session may outlive its connection.
 
     >>> connection = ZooKeeperConnection(ZooKeeperSessions())
     >>> asked = bytes.fromhex("00000010 00000001 00000004 00000003 2f612f 00".replace(" ", ""))
@@ -149,7 +149,7 @@ class ZooKeeperConnection:
         self._is_new = [True, True]
 
     def packet(self, is_client: bool, data: bytes, time: float | None) -> Iterator[Znode]:
-        """Take the next packet; yield the znodes that it contains.
+        """Process the next packet; yield the znodes that it contains.
 
         Args:
             is_client: whether the client sent it.
@@ -194,7 +194,7 @@ class ZooKeeperConnection:
         for part in asked.parts:
             kind, is_last, error = body.numbers(">i?i")
             if is_last or error or kind == ERROR:
-                return  # nothing of a transaction is done if one of its parts fails
+                return  # if one operation of a transaction fails, none is applied
             found += self._result(part, body, zxid, time)
         yield from found
 
