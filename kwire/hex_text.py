@@ -456,7 +456,7 @@ _LINE = lazy_pattern(r"# (profile|writer): (\S.*)")
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """The bytes of a message, with their origin. `head` holds the lines with `#`, which stay when it is rewritten."""
+    """The bytes of a message, with their origin. `head` holds the lines with `#`, which a rewrite keeps."""
 
     message: str
     version: int

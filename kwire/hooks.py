@@ -1,6 +1,7 @@
 """Functions of upper layers that lower layers call: the rendering of results in notebooks, and message classes.
 
-`kwire/__init__.py` registers them before any module of kwire is imported, so that imports only go down.
+`kwire/__init__.py` registers them before any module of kwire is imported, so that modules import only from lower
+layers.
 """
 
 from __future__ import annotations

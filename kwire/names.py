@@ -1,13 +1,13 @@
 """The names of a spec's fields in Python and in JSON, and the former names of fields and messages.
 
-There is one rule per language; exceptions are in a table with their reasons, and former names in another.
+There is one rule per language; exceptions with their reasons are in one table, former names in another.
 """
 
 from __future__ import annotations
 
 import keyword
 
-# (struct, field of the spec) -> attribute. The founding documents have another word than the released spec.
+# (struct, field of the spec) -> attribute. The KIPs use another word than the released spec.
 ATTRIBUTES: dict[tuple[str, str], str] = {
     # KIP-112 calls the field is_new_replica; Kafka released it as isNew, and its JSON form keeps that name.
     ("LeaderAndIsrPartitionState", "IsNew"): "is_new_replica",
@@ -81,7 +81,7 @@ FORMER_NAMES: dict[tuple[str, str], str] = {
     ("TxnOffsetCommitRequest", "generationId"): "generationIdOrMemberEpoch",
 }
 
-# What some releases called a message -> its name now.
+# former name of a message -> its name now
 FORMER_MESSAGES: dict[str, str] = {
     # up to Kafka 3.1
     "AlterIsrRequest": "AlterPartitionRequest",
@@ -93,7 +93,7 @@ FORMER_MESSAGES: dict[str, str] = {
 
 
 def folded(word: str) -> str:
-    """Return the same text for all spellings of a name, as in code, user input and Kafka's request log.
+    """Return the same text for all spellings of a name in code, user input and Kafka's request log.
 
     >>> folded("ApiVersions") == folded("API_VERSIONS") == folded("api-versions") == folded("apiversions")
     True
@@ -102,7 +102,8 @@ def folded(word: str) -> str:
 
 
 def snake_case(name: str) -> str:
-    """Write a spec's name as Kafka's schemas do: an underscore before a capital that follows no capital.
+    """Convert a spec's name to snake case as in Kafka's schemas: an underscore before a capital that follows no
+    capital.
 
     >>> [snake_case(name) for name in ("TopicId", "isKRaftController", "V0Host", "BrokerID")]
     ['topic_id', 'is_kraft_controller', 'v0_host', 'broker_id']
@@ -117,7 +118,7 @@ def snake_case(name: str) -> str:
 
 
 def camel_case(name: str) -> str:
-    """Write a spec's name as Kafka's JSON does: the first letter small.
+    """Convert a spec's name to its form in Kafka's JSON: the first letter is lower case.
 
     >>> camel_case("TopicId"), camel_case("timeoutMs"), camel_case("ISR")
     ('topicId', 'timeoutMs', 'iSR')

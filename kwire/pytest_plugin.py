@@ -1,4 +1,4 @@
-"""The pytest plugin: frames compared field by field, golden fixtures, and explanations of failed comparisons.
+"""The pytest plugin: compares frames field by field, reads golden fixtures, and explains failed comparisons.
 
 pytest imports this module in every session of an environment that has kwire, so heavy imports wait until first use.
 Failed comparisons are explained for messages, decoded frames, and bytes that are Kafka frames.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .protocol import Request, Response
     from .testing import Kafka
 
-LONGEST = 1 << 22  # bytes that a failed comparison decodes; beyond, pytest's own words must do
+LONGEST = 1 << 22  # most bytes that are decoded for a failed comparison; for more, pytest's own text must suffice
 _VALUES = frozenset(("kwire.messages", "kwire.protocol.results"))  # the modules of messages and decoded frames
 _HEADER = 8  # size, and a correlation id or an api key and its version
 
@@ -33,7 +33,7 @@ class Golden(NamedTuple):
 
 
 class ReadGolden(Protocol):
-    """What the fixture `kwire_fixture` gives: a function from a path to a `Golden`."""
+    """The value of the fixture `kwire_fixture`: a function that returns the `Golden` at a path."""
 
     def __call__(self, path: str | Path) -> Golden:
         """Read a fixture."""
@@ -44,8 +44,8 @@ class ReadGolden(Protocol):
 def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
     """Read golden fixtures: `kwire_fixture("metadata.v12.hex")` has `data`, `message` and `result`.
 
-    The path is relative to the test's file; where there is no such file, to the root of the session. A file that
-    is no fixture, or whose bytes do not decode strictly, is a KwireError.
+    The path is relative to the test's file; if there is no such file, to the root of the session. Raises KwireError for
+    a file that is not a fixture, or whose bytes do not decode strictly.
     """
 
     def read(path: str | Path) -> Golden:
@@ -75,7 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a scope that is none."""
+    """Raise an error for an invalid scope."""
     scope = _scope("", config)
     if scope not in SCOPES:
         raise pytest.UsageError(f"kwire_scope is {scope!r}; it is one of {', '.join(SCOPES)}")
@@ -89,8 +89,8 @@ def _scope(fixture_name: str, config: pytest.Config) -> Any:
 def kafka() -> Iterator[Kafka]:
     """A Kafka broker in memory: `kafka.bootstrap_servers` is for clients; see `kwire.testing.Kafka` for the rest.
 
-    Each test has its own; `--kwire-scope module` or the ini value `kwire_scope` lets tests share one, without rules
-    and with a good network at the beginning of the first test only.
+    Each test has its own broker; with `--kwire-scope module` or the ini value `kwire_scope`, tests share one, whose
+    rules and network are reset only before the first test.
     """
     from .testing import Kafka
 
@@ -100,7 +100,7 @@ def kafka() -> Iterator[Kafka]:
 
 @pytest.fixture(scope=_scope)
 def kafka_cluster() -> Iterator[Kafka]:
-    """Three brokers in memory, each in a different rack and with two log directories; otherwise as `kafka`."""
+    """Three brokers in memory, each in a different rack and with two log directories; otherwise like `kafka`."""
     from .testing import Kafka
 
     with Kafka(brokers=3, racks=("r1", "r2", "r3"), log_dirs=2) as made:
@@ -115,7 +115,7 @@ def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answe
         answers: the type of a response without a preceding request, such as `Metadata:12`.
 
     Raises:
-        AssertionError: they differ. If they are not frames, the text has the first byte that differs.
+        AssertionError: the dumps differ. If they are not frames, the text names the first byte that differs.
         ValueError: `answers` is not NAME:VERSION.
         UnknownMessage, UnsupportedVersion: there is no such response.
 
@@ -138,7 +138,7 @@ def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answe
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
-    """Say in which field two messages, decoded frames or bytes of Kafka frames differ, where `==` failed for them."""
+    """Return lines about the fields in which two messages, decoded frames or bytes of frames differ."""
     values = {type(side).__module__ for side in (left, right) if type(side).__name__ != "Undecodable"}
     if op == "==" and values and values <= _VALUES:
         return _value_lines(left, right)
@@ -165,7 +165,7 @@ def _value_lines(left: object, right: object) -> list[str] | None:
 
 
 def _looks_framed(data: bytes | bytearray) -> bool:
-    """Whether the sizes of frames lead from the first byte to the last; quick, and loads nothing."""
+    """Whether the sizes of frames add up to all bytes; fast, and imports nothing."""
     if not _HEADER <= len(data) <= LONGEST:
         return False
     at = 0

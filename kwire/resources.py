@@ -1,6 +1,6 @@
 """Locates the data files of kwire: specs and tables.
 
-kwire may be imported from a zip file, as Spark ships it; then the folder is in that file.
+Spark may import kwire from a zip file; then the folder is in that file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import Any
 
 
 def _schemas(package: Path) -> Any:
-    """Return the folder: in a wheel it is in the package, in a checkout beside it; in a zip file a `zipfile.Path`."""
+    """Return the folder, which is in the package in a wheel, and beside it in a checkout; for a zip file, a
+    `zipfile.Path`.
+    """
     if package.parent.is_file():
         from zipfile import Path as ZipPath
 

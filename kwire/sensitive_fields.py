@@ -29,7 +29,7 @@ HIDDEN = "_hidden"  # the member of a JSON object that replaces a secret
 
 
 class Hidden:
-    """Replaces a secret of `size` bytes. Two are equal if their secrets are; the secret itself is not kept.
+    """Replaces a secret of `size` bytes. Two objects are equal if their secrets are; the secret itself is not stored.
 
     >>> Hidden(b"wonder"), Hidden(b"wonder") == Hidden(b"wander")
     ([hidden] (6 bytes), False)
@@ -55,7 +55,7 @@ class Hidden:
 
 
 def is_sensitive(config: str) -> bool:
-    """Whether the value of a configuration is a secret, by the name of the configuration.
+    """Whether the value of a configuration is a secret, judged by its name.
 
     >>> is_sensitive("ssl.keystore.password"), is_sensitive("retention.ms"), is_sensitive("cleanup.key.policy")
     (True, False, False)

@@ -1,7 +1,7 @@
 """Generates the type stubs of the message classes, the enums and `kwire.codec`.
 
-Those are made at run time, from the specs; their stubs are written where kwire is built (`native/build_hook.py`) or
-developed (`python -m kwire.stubs`), and none is in git. This loads nothing but the standard library.
+These are created from the specs at run time. Their stubs are written when kwire is built (`native/build_hook.py`) or
+for development (`python -m kwire.stubs`), and are not in git. This module imports only the standard library.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _init(arguments: Iterable[str]) -> str:
 
 
 def _type(spec: MessageSpec, field: FieldSpec, array: str) -> str:
-    """Return the type of a field; `array` is that of an array, which constructors take in more shapes."""
+    """Return the type of a field; `array` is the type for arrays, since constructors accept more types of sequences."""
     is_argument = array.startswith("_")
     name = f"{spec.name}.{field.struct.name}" if field.struct else _TYPES.get(field.element, "int")
     name = "bytes | UUID" if is_argument and field.element == "uuid" else name

@@ -1,7 +1,7 @@
 """Counts frames by client, api, version and other columns, and lists requests without a response.
 
-Frames are decoded ones, or captured ones of which only the headers are read. From the counts follows which clients send
-requests that a release does not support.
+Frames are either decoded, or captured and only their headers read. The counts show which clients send requests that a
+release does not support.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from .spec.catalog import Catalog, catalog_for
 from .spec.releases import release, releases
 
 COLUMNS = ("client", "api", "version", "ip", "broker", "topic", "software", "error")
-About = tuple[tuple[str, str], ...]  # topics and error codes of a frame, each with each; empty if no column has them
+About = tuple[tuple[str, str], ...]  # combinations of a frame's topics and error codes; empty if no column has them
 NOTHING = "-"
 DIRECTIONS = {True: "request", False: "response"}
 API_VERSIONS, LEAST_REPORTED = b"\x00\x12", b"\x00\x03"
-MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
+MOST_SOFTWARE = 4096  # ApiVersions requests whose bytes are remembered
 
 
 class User(NamedTuple):
-    """Who uses which version of an api; of which broker, if that is a column."""
+    """The client that uses a version of an api; with the broker, if that is a column."""
 
     api_key: int
     version: int
@@ -58,8 +58,8 @@ class User(NamedTuple):
 class Count:
     """The counts of some frames. A frame about several topics or errors counts in the rows of all of them.
 
-    Bytes are those of whole frames; `time` is all that between request and answer, in nanoseconds: numbers that add up
-    to the same in any order. `longest_time` is the longest of these.
+    Bytes are sizes of whole frames; `time` is the total time between requests and responses, in nanoseconds: integers,
+    whose sum is the same in any order. `longest_time` is the longest of these times.
     """
 
     requests: int = 0
@@ -73,21 +73,21 @@ class Count:
 
     @property
     def mean(self) -> float | None:
-        """The mean time between request and answer in seconds; None where there are no times."""
+        """The mean time between request and response in seconds; None if there are no times."""
         return self.time / self.answered / SECOND if self.answered else None
 
     @property
     def longest(self) -> float:
-        """The longest time between request and answer in seconds."""
+        """The longest time between request and response in seconds."""
         return self.longest_time / SECOND
 
     def add_request(self, size: int) -> None:
-        """Count a request of so many bytes."""
+        """Count a request, given its size in bytes."""
         self.requests += 1
         self.request_bytes += size
 
     def add_response(self, size: int, time: int | None) -> None:
-        """Count an answer of so many bytes, which took so many nanoseconds, if that is known."""
+        """Count a response, given its size in bytes and, if known, its time in nanoseconds."""
         self.responses += 1
         self.response_bytes += size
         if time is not None:
@@ -101,7 +101,7 @@ class Count:
             self.longest_time = time
 
     def add(self, other: Count) -> None:
-        """Add what another has counted."""
+        """Add the counts of another `Count`."""
         self.requests += other.requests
         self.responses += other.responses
         self.request_bytes += other.request_bytes
@@ -113,8 +113,9 @@ class Count:
 
 
 class Answered(NamedTuple):
-    """A request and its response: how long it took in nanoseconds, when it was sent in seconds since 1970, the numbers
-    of both frames in their file, and who sent it."""
+    """A request and its response: the latency in nanoseconds, the time of the request in seconds since 1970, the
+    numbers of both frames in their file, and the user.
+    """
 
     latency: int
     file: str
@@ -125,13 +126,13 @@ class Answered(NamedTuple):
 
 
 class Latencies:
-    """All latencies by user, exactly, in 8 bytes each; and the slowest requests.
+    """All exact latencies by user, in 8 bytes each; and the slowest requests.
 
     Args:
-        most: how many of the slowest requests are kept.
+        most: how many of the slowest requests to keep.
 
     Attributes:
-        times: of each user, and of what the frames are about, in nanoseconds.
+        times: the latencies by user, topic and error, in nanoseconds.
     """
 
     def __init__(self, most: int) -> None:
@@ -152,7 +153,7 @@ class Latencies:
 
     @property
     def slowest(self) -> list[Answered]:
-        """The slowest requests in descending order; of equal ones the earliest comes first."""
+        """The slowest requests in descending order; of equally slow requests, the earliest comes first."""
         return [answered for _, _, answered in sorted(self._slowest, reverse=True)]
 
 
@@ -181,7 +182,7 @@ class Row:
 
 
 def ip_of(end: str | None) -> str:
-    """Return the address of an end.
+    """Return the IP address of an endpoint; `-` if there is none.
 
     >>> ip_of("[::1]:9092"), ip_of(None)
     ('[::1]', '-')
@@ -203,7 +204,7 @@ class _Counted(Connection):
 
 def user_of(key: int | None, version: int, client: str | None, ip: str, software: str, broker: str = NOTHING) -> User:
     """Return the sender of a request, from its header."""
-    # A client id has no control characters: this is the header of another message, which may hold a secret.
+    # A client id has no control characters: this is another message, which may contain a secret.
     name = client if client is not None and client.isprintable() else NOTHING
     return User(-1 if key is None else key, version, name, software, ip, broker)
 
@@ -223,7 +224,7 @@ class CapturedTraffic:
         self._connections = Connections(self.apis, _Counted)
         self._met: dict[tuple[str, str, bytes], tuple[dict[bytes, str], Any]] = {}
         self.file: str = ""
-        self.number: int = 0  # of the next frame, where latencies are kept
+        self.number: int = 0  # the number of the next frame, if latencies are kept
 
     def add(self, batch: CapturedBatch) -> None:
         """Count the frames of a batch."""
@@ -246,7 +247,7 @@ class CapturedTraffic:
             one.clear()
 
     def begin(self, ends: Endpoints) -> _Counted:
-        """Return the connection that frames came on."""
+        """Return the connection with the given endpoints."""
         connection = self._connections.of(ends)
         if not connection.ip:
             connection.ip = ends.client_ip or NOTHING
@@ -283,7 +284,7 @@ class CapturedTraffic:
                 self._traffic.latencies.add(Answered(took, self.file, request.frame, number, then / SECOND, user))
 
     def meet(self, connection: _Counted, data: bytes) -> None:
-        """Note the software that a request names; most connections have one such request."""
+        """Record the software that a request names; most connections have one such request."""
         key = connection.ip, connection.broker, data[:8] + data[12:]
         met = None if connection.software else self._met.get(key)
         if met is not None:
@@ -299,7 +300,7 @@ class CapturedTraffic:
                 self._met[key] = connection.software, connection.group
 
     def note(self, connection: _Counted, call: Call) -> FrameCount:
-        """Note with a call where its frames are counted: calls of another software are others."""
+        """Store the count of a call's frames with the call; calls of other software have other counts."""
         count = call.note = FrameCount(self._count_of(connection, call))
         return count
 
@@ -320,14 +321,14 @@ class Traffic:
 
     Args:
         by: the columns, some of `COLUMNS`.
-        errors: count error codes too, for which bodies are decoded.
+        errors: count error codes as well, which requires decoding bodies.
         catalog: the specs to use; those of Kafka's releases by default.
-        latencies: takes all latencies; they are left out by default.
+        latencies: receives all latencies; by default, they are not recorded.
 
     Attributes:
-        frames: complete frames.
-        bytes: of these, and of all fragments.
-        unread: bytes that are neither request nor response, by the codes of `DecodeError`.
+        frames: the number of complete frames.
+        bytes: the size of these frames and of all fragments.
+        unread: the number of items that are neither request nor response, by the codes of `DecodeError`.
 
     >>> import kwire
     >>> traffic = Traffic(["api", "version"])
@@ -404,7 +405,7 @@ class Traffic:
         self.unread[error.code] += 1
 
     def broker_of(self, end: str | None) -> str:
-        """Return the broker of a connection, if that is a column."""
+        """Return the broker of a connection if that is a column; else an empty string."""
         return (end or NOTHING) if self._by_broker else NOTHING
 
     def begin(self, file: str) -> None:
@@ -414,17 +415,17 @@ class Traffic:
     def add_batch(self, batch: CapturedBatch) -> None:
         """Count the frames of a batch of captured frames; equal to `add` for each frame, but much faster.
 
-        Not for a `deep` count, which needs decoded frames.
+        Do not use it for a `deep` count, which needs decoded frames.
         """
         self._connections.add(batch)
 
     @property
     def counted(self) -> Counted:
-        """All that was counted, to be added to what others have."""
+        """All counts, for `add_counted` of another `Traffic`."""
         return self.frames, self.bytes, dict(self.unread), [(*key, count) for key, count in self._counts.items()]
 
     def add_counted(self, counted: Counted) -> None:
-        """Add what another `Traffic` of the same columns has counted, but for errors."""
+        """Add the counts of another `Traffic` with the same columns, except errors."""
         frames, size, unread, counts = counted
         self.frames, self.bytes = self.frames + frames, self.bytes + size
         self.unread.update(unread)
@@ -457,7 +458,7 @@ class Traffic:
 
     @property
     def used(self) -> dict[User, int]:
-        """How many requests each user has made."""
+        """The number of requests of each user."""
         used: Counter[User] = Counter()
         for (user, _), count in self._counts.items():
             if count.requests:
@@ -465,14 +466,14 @@ class Traffic:
         return used
 
     def count_of(self, user: User, about: About = ()) -> Count:
-        """Return what counts the frames of a user."""
+        """Return the `Count` of a user's frames."""
         count = self._counts.get((user, about))
         if count is None:
             count = self._counts[user, about] = Count()
         return count
 
     def _about(self, topics: tuple[str, ...], errors: tuple[str, ...]) -> About:
-        """Return what a frame is about, as far as columns ask for it."""
+        """Return the topics and errors of a frame that the columns need."""
         if not (self._topics or self._by_error):
             return ()
         codes = tuple(dict.fromkeys(errors)) if self._by_error else ()
@@ -509,7 +510,7 @@ class Traffic:
         return self._software_by_body[request]
 
     def name_of(self, user: User) -> str:
-        """Return the name of the api that a user has used; its number if there is none."""
+        """Return the name of a user's api; its key if it has no name."""
         name = releases().name_of(None, user.api_key)
         if name:
             return name
@@ -535,11 +536,11 @@ class Unspoken(NamedTuple):
 
 
 def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
-    """Return the clients and versions that a release does not support, those that break first.
+    """Return the clients and versions that a release does not support; those that break come first.
 
     Args:
-        traffic: what was counted, by whatever columns.
-        release_name: such as `4.0`.
+        traffic: the counts, with any columns.
+        release_name: the release, for example `4.0`.
 
     Raises:
         UnknownMessage: there is no such release.
@@ -558,8 +559,8 @@ def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
     return sorted(found, key=lambda one: (not one.breaks, one.client, one.software, one.ip, one.api, one.version))
 
 
-MOST_LISTED = 10_000  # requests; more are counted
-# What is known of the reason: its code, and words for a table.
+MOST_LISTED = 10_000  # requests that are listed; further requests are only counted
+# Reasons: code -> text for a table.
 REASONS = {
     "CUT_SHORT": "the request is cut short",
     "RESPONSE_CUT_SHORT": "its response is cut short",
@@ -574,12 +575,12 @@ class UnansweredRequest(NamedTuple):
     """A request without a response.
 
     Attributes:
-        frame: its number in the file; None if there are no numbers.
-        time: when it was sent, in seconds since 1970; None if unknown.
-        left: seconds from then to the last frame of the file; None if unknown.
+        frame: the number of its frame in the file; None if there are no numbers.
+        time: the time of the request, in seconds since 1970; None if unknown.
+        left: the seconds from the request to the last frame of the file; None if unknown.
         reason: one of `REASONS`.
         api: the name of the api; its number if unknown.
-        user: who sent it.
+        user: the client that sent it.
     """
 
     frame: int | None
@@ -591,7 +592,7 @@ class UnansweredRequest(NamedTuple):
 
 
 class _Seen(Connection):
-    """A connection, the endpoint of its client, and the number of the last item behind which packets are missing."""
+    """A connection, the endpoint of its client, and the number of the last item after which packets are missing."""
 
     __slots__ = ("client", "gap")
 
@@ -602,15 +603,16 @@ class _Seen(Connection):
 
 
 class UnansweredRequests:
-    """The requests of one file without a whole response. Produce with acks=0 expects none, and is not among them.
+    """The requests of one file without a complete response. Produce with acks=0 expects no response and is not
+    included.
 
     Args:
         catalog: the specs to use; those of Kafka's releases by default.
 
     Attributes:
-        frames, requests: how many there were.
+        frames, requests: the numbers of frames and of requests.
         expect_none: how many requests expect no response.
-        count: how many requests have none that should.
+        count: how many requests lack an expected response.
 
     >>> import kwire
     >>> requests = UnansweredRequests()
@@ -626,12 +628,12 @@ class UnansweredRequests:
         self.count: int = 0
         self._connections = Connections(Apis(catalog or catalog_for()), _Seen)
         self._number = 0  # of the next item
-        self._cut: set[int | None] = set()  # numbers of requests that are cut short
+        self._cut: set[int | None] = set()  # numbers of truncated requests
         self._newest: float | None = None
         self._found: list[UnansweredRequest] = []
 
     def add(self, frame: Frame) -> None:
-        """Process the next frame of a file that is no capture."""
+        """Process the next frame of a file that is not a capture."""
         source = frame.source
         connection = self._connections.on_frame(frame)
         connection.client = source.client or ""
@@ -661,7 +663,7 @@ class UnansweredRequests:
         self._newest = self._newest if now is None else now / SECOND
 
     def found(self) -> list[UnansweredRequest]:
-        """Return the requests, ordered by frame, at most `MOST_LISTED`; to be called once, after the last frame."""
+        """Return at most `MOST_LISTED` requests, ordered by frame; call it once, after the last frame."""
         for connection in self._connections:
             self._leave(connection, connection.in_flight, "CAPTURE_ENDED")
         last = self._newest
@@ -689,7 +691,7 @@ class UnansweredRequests:
                 self._cut.add(number)
 
     def _leave(self, connection: _Seen, headers: Iterable[Header], reason: str) -> None:
-        """Note requests to which no response comes."""
+        """Record requests that will get no response."""
         for header in headers:
             self.count += 1
             if header.call is None or len(self._found) >= MOST_LISTED:
