@@ -34,7 +34,7 @@ from .errors import DecodeError, KwireError
 from .protocol import Frame, FrameDecoder, Result, Source
 from .protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
 from .protocol.headers import Header
-from .protocol.summary import MessageSummary
+from .protocol.results import MessageSummary
 from .redaction import mask
 from .render.annotate import SEGMENT, joined, span_text
 from .render.line import fitted, frame_line, link_of

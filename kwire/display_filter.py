@@ -18,8 +18,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from .caches import lazy_pattern
-from .codecs import Codec
-from .codecs.field_plan import places_in
+from .codecs import Codec, places_in
 from .codecs.json import uuid_text
 from .errors import KwireError, suggestion
 from .names import snake_case

@@ -31,7 +31,7 @@ from .protocol.framing import (
 )
 from .protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
 from .protocol.headers import Apis, Call, Header, client_in
-from .protocol.summary import MessageSummary, software_of
+from .protocol.results import MessageSummary, software_of
 from .spec.catalog import Catalog, catalog_for
 from .spec.releases import release, releases
 

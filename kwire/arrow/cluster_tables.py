@@ -21,7 +21,7 @@ from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history
 from ..cluster.captured_groups import APIS, ConsumerGroups
 from ..cluster.cluster_model import Seen, files_of_ids
 from ..cluster.events import LOG, RELEASED
-from ..cluster.group_state import MemberRow, PartitionRow
+from ..cluster.history_tables import MemberRow, PartitionRow
 from ..cluster.metadata_log import logged_records
 from ..codecs import codec_in
 from ..errors import DecodeError, KwireError
@@ -32,7 +32,7 @@ from ..protocol import Client, Frame, Request, Response, Result, Source
 from ..protocol.frame_codec import FrameReading
 from ..protocol.framing import NotKafka
 from ..records import RecordBatch, parse_records
-from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
+from ..redaction.masking import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
 from .batch_builder import CORRUPT, ERROR_NAME

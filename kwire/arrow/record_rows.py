@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from .. import wire
-from ..codecs import Codec
-from ..codecs.field_plan import Place as FieldPlace
-from ..codecs.field_plan import Step, found_in, plan_of
+from ..codecs import Codec, Step, found_in, plan_of
+from ..codecs import Place as FieldPlace
 from ..protocol.headers import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from ..spec.catalog import catalog_for

@@ -4,7 +4,7 @@
 and the disks. Replication is instantaneous: a leader writes to all in-sync replicas at once.
 """
 
-from .dispatcher import ServedCluster
+from .apis import ServedCluster
 from .purgatory import Parked
 from .settings import Node, Settings
 from .storage import Disk, MemoryDisk, Store

@@ -13,8 +13,7 @@ from math import inf
 from typing import Any
 
 from .. import messages
-from ..internal import decode_assignment, decode_subscription, encode_assignment
-from ..internal.consumer_protocol import assignment_of
+from ..internal import assignment_of, decode_assignment, decode_subscription, encode_assignment
 from ..values import ErrorCode
 from .group import (
     Assigned,

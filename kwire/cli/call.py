@@ -14,7 +14,7 @@ from ..codecs import Codec, codec_in
 from ..errors import UnknownMessage, suggestion
 from ..net.client import SOFTWARE, BrokerConnection, address, changes_state
 from ..protocol import Response, encode_request
-from ..protocol.summary import MessageSummary
+from ..protocol.results import MessageSummary
 from ..render.json_objects import envelope, json_line
 from ..render.style import json_text
 from ..render.tree import tree

@@ -14,9 +14,9 @@ from itertools import takewhile
 from typing import Any
 
 from ..cluster import Broker, ClusterModel, ClusterState, LogDir, Partition, Tables
-from ..cluster.captured_groups import ConsumerGroups
+from ..cluster.captured_groups import ConsumerGroups, GroupState
 from ..cluster.cluster_model import SEPARATOR
-from ..cluster.group_state import GroupState, MemberRow, PartitionRow
+from ..cluster.history_tables import MemberRow, PartitionRow
 from ..cluster.multi_level_placement import KIP_36, KIP_879, RackRule
 from ..cluster.state import Settings
 from ..codecs.json import uuid_text

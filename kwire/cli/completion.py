@@ -207,7 +207,7 @@ def _help_topics(line: _Line) -> Found:
 
 def _topics(line: _Line) -> Found:
     from ..protocol import Request, Response
-    from ..protocol.summary import MessageSummary
+    from ..protocol.results import MessageSummary
 
     summary = MessageSummary()
     results = (result for result in _results(line.files) if isinstance(result, Request | Response))
@@ -223,7 +223,7 @@ def _clients(line: _Line) -> Found:
 
 def _fields(line: _Line) -> Found:
     """Return the properties of frames, and the fields of the messages in the files."""
-    from ..codecs.field_plan import places_in
+    from ..codecs import places_in
     from ..display_filter import PROPERTIES
 
     codecs = {result.codec for result in _results(line.files) if result.codec is not None}

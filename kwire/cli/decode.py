@@ -25,8 +25,7 @@ from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result, Token, Undecodable
 from ..protocol.framing import CapturedBatch, CutShort, NoFrame, NotKafka, count_frames
 from ..protocol.identify import Guess, guesses
-from ..protocol.results import with_response_frames
-from ..protocol.summary import MessageSummary
+from ..protocol.results import MessageSummary, with_response_frames
 from ..render.json_objects import envelope, json_line, record_envelope, record_json_line
 from ..render.line import MOST_TEXT, CapturedLines, FrameLines, JsonLines, unread_text
 from ..render.record_text import RecordLines

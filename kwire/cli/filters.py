@@ -17,8 +17,7 @@ from ..logs.checks import rebuild
 from ..logs.spans import explain_batch, has_secrets, mask_log_bytes, mask_record
 from ..protocol import Frame, Request, Response, Result, Undecodable
 from ..protocol.framing import NotKafka
-from ..protocol.results import client_of
-from ..protocol.summary import MessageSummary
+from ..protocol.results import MessageSummary, client_of
 from ..render.record_text import batch_text
 from ..render.tree import is_note
 from ..sensitive_fields import Hidden

@@ -13,7 +13,7 @@ from ..net.client import Address, address
 from ..net.limits import Notes
 from ..net.proxy import Proxy, Show
 from ..protocol import Result
-from ..protocol.summary import MessageSummary
+from ..protocol.results import MessageSummary
 from ..render.json_objects import json_line
 from ..render.line import FrameLines
 from ..render.value_text import count_text

@@ -19,7 +19,7 @@ from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodab
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, count_frames, frame_of, loses
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds
 from ..protocol.headers import Apis, Call, Header
-from ..protocol.summary import body_facts, error_codes
+from ..protocol.results import body_facts, error_codes
 from ..render.html import asset, document, text
 from ..render.line import unread_text
 from ..render.value_text import count_text

@@ -12,7 +12,7 @@ from typing import Any
 from ..display_filter import names_property
 from ..protocol import Frame, FrameDecoder
 from ..protocol.headers import Header
-from ..protocol.summary import MessageSummary
+from ..protocol.results import MessageSummary
 from ..redaction import mask
 from ..render.value_text import count_text
 from .filters import Test, add_filters, filter_for

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..codecs import Codec
 from ..messages.classes import message_class
 from ..protocol import Request, Response, Result
-from ..redaction.rules import is_of_metadata_log
+from ..redaction.masking import is_of_metadata_log
 from ..sensitive_fields import is_sensitive
 from ..spec import MessageSpec, StructSpec
 from ..spec.catalog import catalog_for

@@ -1,10 +1,13 @@
-"""The tables of a cluster's history: a row is a named tuple, whose fields are the columns; derived from timelines."""
+"""The tables of a cluster's history, derived from timelines, and of its consumer groups: the fields of a row are the
+columns.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .events import State
 from .multi_level_placement import RackRule
@@ -365,3 +368,51 @@ def _time(moment: Moment | None) -> float | None:
 
 def _epoch(epoch: int | None) -> int:
     return -1 if epoch is None else epoch
+
+
+class MemberRow(NamedTuple):
+    """A member of a group with the partitions that it had from one moment to another.
+
+    `since` and `until` are seconds since 1970; `until` is None as long as it has them, both where no frame had a time.
+
+    `local_partitions` are those of its partitions with a replica in its rack, None without its or all brokers' racks;
+    `read_partitions` those it was seen to read, `read_across` those of them read from a broker of another rack;
+    `bytes_read` and `bytes_across` the records in these answers. `lag` adds up the partitions whose lag is known.
+    """
+
+    group: str
+    protocol: str
+    generation: int | None
+    assignor: str | None
+    member_id: str
+    instance_id: str | None
+    client_id: str | None
+    host: str | None
+    rack: str | None
+    topics: tuple[str, ...] | None
+    partitions: tuple[str, ...] | None
+    lag: int | None
+    local_partitions: int | None
+    read_partitions: int
+    read_across: int | None
+    bytes_read: int
+    bytes_across: int | None
+    since: float | None
+    until: float | None = None
+
+
+class PartitionRow(NamedTuple):
+    """A partition of a group: its member, its committed and end offsets, and the brokers from which it is read."""
+
+    group: str
+    topic: str
+    partition: int
+    member_id: str | None
+    rack: str | None
+    committed: int | None
+    end: int | None
+    lag: int | None
+    leader: int | None
+    replica_racks: tuple[str | None, ...] | None
+    read_from: tuple[int, ...]
+    is_across: bool | None

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..errors import KwireError
 from ..internal import ControlRecord, FramedRecord, decode_control_record, decode_metadata_frame
 from ..records import Record, RecordBatch, parse_records
-from ..redaction.rules import is_of_metadata_log
+from ..redaction.masking import is_of_metadata_log
 from ..sensitive_fields import is_sensitive
 from ..values import AclOperation, AclPermissionType, ConfigResourceType, PatternType, ResourceType, ScramMechanism
 from .state import Broker, ClusterState, Partition

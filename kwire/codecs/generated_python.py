@@ -31,7 +31,7 @@ from ..wire import (
     UnsignedVarint,
     Uuid,
 )
-from ..wire.streams import Elements
+from ..wire.primitives import Elements
 from .json import JsonWriter, json_writer
 from .python_emitter import (
     CONSTANTS,

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from .. import messages
 from ..broker import Node, Parked, ServedCluster
 from ..broker.access_control import AuthenticationFailed, Session, principal_of
+from ..broker.apis import ServedRequest, read_request, write_response
 from ..broker.cluster_state import RequestContext
-from ..broker.dispatcher import ServedRequest, read_request, write_response
 from ..broker.faults import Treatment, api_of
 from ..broker.settings import LogDir
 from ..errors import BadFrame, CallError, DumpError, KwireError

@@ -17,8 +17,7 @@ from .connection import Connection, is_whole
 from .framing import NOBODY as WHOLE_FILE
 from .framing import CapturedFrame, CutShort, Endpoints, Frame, int32
 from .headers import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, Apis, Call, Header
-from .results import NOBODY, Client
-from .summary import software_of
+from .results import NOBODY, Client, software_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

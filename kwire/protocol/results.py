@@ -1,4 +1,5 @@
-"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`.
+"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`; and the summary of a message: its
+topics, error codes and client software, which the names and types of fields determine.
 
 `with_response_frames` adds to each request the number of its response's frame; for this it holds results in a bounded
 window.
@@ -9,14 +10,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from .. import hooks
-from ..codecs import Codec, Span
+from ..codecs import Codec, Place, Span, found_in, leaves, plan_of, table_of
 from ..errors import DecodeError
+from ..names import snake_case
+from ..native import ENGINE
+from ..values import Value, kind, kind_of
+from ..wire import Integer, String
 from .framing import Frame
 from .headers import expects_response
 from .sasl import SaslMessage
@@ -289,3 +295,143 @@ def with_response_frames(results: Iterable[T]) -> Iterator[T]:
         yield from window.ready()
     window.release()
     yield from window.ready()
+
+
+if TYPE_CHECKING or ENGINE == "native":
+    from ..native import BodyFacts
+
+TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
+SOFTWARE = ("client_software_name", "client_software_version")
+MOST_TOPICS = 100_000  # ids remembered
+
+
+class Facts(NamedTuple):
+    """The summary of one message: distinct topics in order, and error codes other than 0 in order."""
+
+    topics: tuple[str, ...] = ()
+    errors: tuple[Value, ...] = ()
+
+
+class MessageSummary:
+    """Extracts topics and errors from messages; learns topic ids and their names from messages.
+
+    >>> import kwire
+    >>> Reply = kwire.messages.ControlledShutdownResponse
+    >>> MessageSummary().facts(kwire.codec("ControlledShutdownResponse", 1), Reply(error_code=7)).errors
+    (<ErrorCode 7 REQUEST_TIMED_OUT>,)
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[bytes, str] = {}
+
+    def facts(self, codec: Codec, message: Any) -> Facts:
+        """Return the topics and error codes of a decoded message.
+
+        Args:
+            codec: the codec of the message.
+            message: the decoded message.
+
+        A topic with only an id is named if an earlier message contained its name; otherwise it is `?` and the id's
+        start.
+        """
+        found: list[tuple[bytes | None, str]] = []
+        for step, structs, held in found_in(plan_of(codec, _topic), message):
+            if not isinstance(step.interest, _Id):
+                found += [(None, name) for name in (held if step.is_array else (held,))]
+            elif any(held):
+                name = step.interest.name
+                found.append((held, getattr(structs[-1], name) if name else ""))
+        return Facts(self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
+
+    def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
+        """Return distinct names of topics in order; a topic with an id is named as in `facts`.
+
+        Args:
+            topics: ids and names, of which one may be missing.
+        """
+        return tuple({name or "" if id_ is None else self._named(id_, name): None for id_, name in topics})
+
+    def _named(self, topic_id: bytes, name: str | None) -> str:
+        if name and len(self._names) < MOST_TOPICS:
+            self._names[topic_id] = name
+        return name or self._names.get(topic_id) or f"?{topic_id.hex()[:8]}"
+
+
+def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
+    """Return (path without indices, code) for every error code of a message except 0 (no error).
+
+    >>> import kwire
+    >>> topic = kwire.messages.MetadataResponse.MetadataResponseTopic(error_code=3, name="t")
+    >>> message = kwire.messages.MetadataResponse(topics=(topic,))
+    >>> error_codes(kwire.codec("MetadataResponse", 0), message)
+    (('topics.error_code', 3),)
+    """
+    return tuple(
+        (step.path, code)
+        for step, _, held in found_in(plan_of(codec, _error_code), message)
+        for code in (held if step.is_array else (held,))
+        if code
+    )
+
+
+def software_of(message: Any) -> str:
+    """Return name and version of the client software in an ApiVersions request; an empty string for other messages.
+
+    >>> import kwire
+    >>> software_of(kwire.messages.ApiVersionsRequest(client_software_name="librdkafka", client_software_version="2"))
+    'librdkafka 2'
+    """
+    return " ".join(filter(None, (getattr(message, attribute, "") for attribute in SOFTWARE)))
+
+
+def is_topic_field(struct: str, attribute: str) -> bool:
+    """Whether a text field of a struct contains names of topics.
+
+    >>> is_topic_field("MetadataResponseTopic", "name"), is_topic_field("CreatableTopicConfig", "name")
+    (True, False)
+    """
+    named = attribute == "name" and "_topic" in f"_{snake_case(struct)}" and "Config" not in struct
+    return named or attribute in TOPIC_FIELDS
+
+
+@lru_cache(maxsize=1024)
+def body_facts(codec: Codec, guarded: frozenset[str | bytes] = frozenset()) -> BodyFacts | None:
+    """Return a native function that finds topics and error codes in bodies; None if bodies must be decoded to messages.
+
+    Args:
+        codec: the codec of the bodies.
+        guarded: names and ids of topics; bodies that contain one of them are left to other readers.
+    """
+    table = table_of(codec)
+    if table is None:
+        return None
+    try:
+        return BodyFacts(table, dict(step.interest for step in leaves(plan_of(codec, _mark))), guarded)
+    except ValueError:
+        return None
+
+
+def _mark(place: Place) -> tuple[Any, str] | None:
+    topic = _topic(place)
+    if topic is not None:
+        return place.field, "topic id" if isinstance(topic, _Id) else "topic name"
+    return (place.field, "error code") if _error_code(place) else None
+
+
+class _Id(NamedTuple):
+    """A field with a topic id; `name` is the field with the topic's name beside it."""
+
+    name: str | None
+
+
+def _topic(place: Place) -> _Id | bool | None:
+    if place.name == "topic_id" and not place.is_array:
+        names = [str(field.name) for field in place.struct.all_fields if isinstance(field.subcon, String)]
+        return _Id(next((name for name in names if is_topic_field(place.owner, name)), None))
+    # Not indexes of topics.
+    return True if isinstance(place.node, String) and is_topic_field(place.owner, place.name) else None
+
+
+def _error_code(place: Place) -> bool | None:
+    is_number = isinstance(place.node, Integer)
+    return (is_number and kind_of(place.message, place.owner, place.field.json_name) is kind("ErrorCode")) or None

@@ -33,8 +33,7 @@ from ..errors import (
     UnknownCompression,
 )
 from ..wire import VARINT, Reader
-from ..wire.primitives import read_length
-from ..wire.streams import MOST_FAULTS
+from ..wire.primitives import MOST_FAULTS, read_length
 from .checksums import crc32, hex32
 from .compression import inflate
 from .layouts import (

@@ -11,15 +11,13 @@ from collections.abc import Iterable
 from struct import Struct
 
 from ..caches import lazy_pattern
-from ..codecs import Codec, Span
-from ..codecs.field_plan import places_in
+from ..codecs import Codec, Span, places_in
 from ..errors import UnknownVersion
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..protocol.framing import NoFrame
 from ..records.checksums import crc32c
 from ..spec.catalog import Catalog
-from .masking import is_doubtful, is_request_header, mask
-from .rules import NAMES, REASONS, SEPARATORS, kind_for
+from .masking import NAMES, REASONS, SEPARATORS, is_doubtful, is_request_header, kind_for, mask
 
 __all__ = ["NAMES", "REASONS", "Redactor", "mask"]
 

@@ -21,8 +21,7 @@ import msgspec
 from ..codecs.json import UNKNOWN_TAGS
 from ..codecs.json import unknown_tags_json as tags_to_json
 from ..errors import DecodeError
-from ..internal import ControlRecord, FramedRecord
-from ..internal.envelope import principal_of
+from ..internal import ControlRecord, FramedRecord, principal_of
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.framing import NotKafka

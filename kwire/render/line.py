@@ -18,10 +18,8 @@ from ..protocol import Frame, FrameDecoder, Request, Response, Result, SaslMessa
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, CutShort, Endpoints, frame_of
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
 from ..protocol.headers import Apis, Call, Header
-from ..protocol.results import client_of, seconds_between
-from ..protocol.summary import Facts, MessageSummary, body_facts
-from ..redaction.masking import mask_message
-from ..redaction.rules import MESSAGES, METADATA_LOG, may_carry, may_hold_secrets
+from ..protocol.results import Facts, MessageSummary, body_facts, client_of, seconds_between
+from ..redaction.masking import MESSAGES, METADATA_LOG, mask_message, may_carry, may_hold_secrets
 from .json_objects import token_text
 from .style import PLAIN, Style, escape
 from .value_text import count_text, duration_text, shorten

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..caches import lazy_pattern
-from ..codecs import Codec, Span
-from ..codecs.field_plan import places_in
+from ..codecs import Codec, Span, places_in
 from ..errors import DecodeError
 from ..sensitive_fields import Hidden
 from ..values import Value, kind_of

@@ -36,7 +36,7 @@ from ..arrow.read_options import BadOption
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..errors import MissingExtra
 from ..protocol.framing import NotKafka
-from ..redaction.rules import TOPIC, TOPIC_ID
+from ..redaction.masking import TOPIC, TOPIC_ID
 from .data_source import to_spark
 
 __all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_groups", "history", "reading_options"]

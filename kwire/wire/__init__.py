@@ -24,13 +24,16 @@ from .primitives import (
     Bytes,
     Float64,
     Integer,
+    Node,
+    Reader,
     Records,
     String,
     UnsignedVarint,
     Uuid,
     Varint,
+    Writer,
+    bytes_of,
 )
-from .streams import Node, Reader, Writer, bytes_of
 from .structs import (
     Absent,
     Array,

@@ -36,15 +36,18 @@ from .primitives import (
     Bytes,
     Float64,
     Integer,
+    Node,
+    Reader,
     String,
+    Subconstruct,
     Uuid,
+    Writer,
     int32,
     read_length,
     short_varint,
     unsigned_varint,
     write_length,
 )
-from .streams import Node, Reader, Subconstruct, Writer
 
 HIGHEST_TAG = 2**31 - 2  # Kafka's writer does not write 2147483647
 

@@ -12,8 +12,7 @@ import kwire
 from kwire.broker import Settings
 from kwire.broker.group import GroupState
 from kwire.cli import main
-from kwire.internal import decode_assignment, encode_assignment, encode_subscription
-from kwire.internal.consumer_protocol import assignment_of, subscription_of
+from kwire.internal import assignment_of, decode_assignment, encode_assignment, encode_subscription, subscription_of
 from kwire.testing import Kafka
 from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World

@@ -22,7 +22,7 @@ from kwire.codecs import Codec, codec_in
 from kwire.internal import encode_frame, framed_record
 from kwire.protocol.frame_codec import encode_request, encode_response
 from kwire.protocol.headers import header_version_for
-from kwire.redaction.rules import may_carry
+from kwire.redaction.masking import may_carry
 from kwire.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from kwire.spec.catalog import catalog_for
 from kwire.wire import Array, Boolean, Bytes, NullableStruct, String, Struct

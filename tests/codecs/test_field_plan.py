@@ -11,18 +11,16 @@ import kwire
 from kwire import wire
 from kwire.arrow.binary_columns import maker
 from kwire.arrow.record_rows import records_in, sets_in
-from kwire.codecs import Codec
+from kwire.codecs import Codec, Place, found_in, places_in, plan_of
 from kwire.codecs.column_plan import Plan, paths_in
-from kwire.codecs.field_plan import Place, found_in, places_in, plan_of
 from kwire.codecs.generated_python import NoEmitter, compile_decoder, compile_encoder
 from kwire.codecs.json import to_json
 from kwire.codecs.schema_tree import grow
 from kwire.native.table import NoTable, node_table
 from kwire.protocol.identify import _Judge
-from kwire.protocol.summary import MessageSummary, error_codes
+from kwire.protocol.results import MessageSummary, error_codes
 from kwire.redaction import Redactor
-from kwire.redaction.masking import mask_message
-from kwire.redaction.rules import always_carries, may_carry
+from kwire.redaction.masking import always_carries, mask_message, may_carry
 from kwire.render.record_text import _fields_text
 from kwire.render.schema_text import layout_bnf, layout_json, rows, template
 from kwire.render.tree import fields

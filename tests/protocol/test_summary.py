@@ -9,7 +9,7 @@ import pytest
 import kwire
 from kwire.native import ENGINE
 from kwire.protocol.header_reader import decode_clean
-from kwire.protocol.summary import Facts, MessageSummary, body_facts, is_topic_field, software_of
+from kwire.protocol.results import Facts, MessageSummary, body_facts, is_topic_field, software_of
 from tests.messages_of import released_pairs
 from tests.random_values import damaged, draw
 from tests.seeds import TRIES, named, seeded

@@ -14,8 +14,7 @@ from kwire.errors import BadLength, DecodeError, Truncated, UnexpectedResponse, 
 from kwire.protocol import Source, Token
 from kwire.protocol.framing import NotKafka
 from kwire.redaction import mask
-from kwire.redaction.masking import mask_error, mask_message
-from kwire.redaction.rules import may_hold_secrets
+from kwire.redaction.masking import mask_error, mask_message, may_hold_secrets
 from kwire.sensitive_fields import Hidden
 from tests.protocol.test_connections import HANDSHAKE, PLAIN, answered, asked, sized
 from tests.protocol.test_decoder import decoded, request, response

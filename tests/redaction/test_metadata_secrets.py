@@ -9,7 +9,7 @@ import kwire
 from kwire import Record, build_batch
 from kwire.internal import encode_frame, framed_record
 from kwire.redaction import mask
-from kwire.redaction.rules import holds_secrets
+from kwire.redaction.masking import holds_secrets
 from kwire.sensitive_fields import Hidden
 from tests.protocol.test_connections import asked
 from tests.protocol.test_decoder import decoded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.redaction.rules import _BYTES, _TEXTS, NAMES, REASONS, kind_for
+from kwire.redaction.masking import _BYTES, _TEXTS, NAMES, REASONS, kind_for
 from kwire.spec.catalog import catalog_for
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs.field_plan import places_in
-from kwire.redaction.masking import looks_secret, may_hold_secret, reads_as_secret
-from kwire.redaction.rules import carriers
+from kwire.codecs import places_in
+from kwire.redaction.masking import carriers, looks_secret, may_hold_secret, reads_as_secret
 from kwire.sensitive_fields import ENVELOPED, SECRET_FIELDS, is_sensitive
 from tests.conftest import ROOT
 from tests.messages_of import released_pairs

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import kwire
+from kwire.protocol.results import MessageSummary
 from kwire.protocol.sasl import read_token
-from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
 from kwire.render.json_objects import envelope, json_line, sender_of, token_json, token_text
 from kwire.render.line import frame_line

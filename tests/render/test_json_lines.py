@@ -18,7 +18,7 @@ from kwire.input import open_dump
 from kwire.native import FrameBatch
 from kwire.protocol import Result
 from kwire.protocol.framing import SECOND, CapturedFrame, Endpoints, NamedEnds, frame_of, numbers_of
-from kwire.protocol.summary import MessageSummary
+from kwire.protocol.results import MessageSummary
 from kwire.redaction import mask
 from kwire.render.json_objects import json_line
 from kwire.render.line import CapturedLines, FrameLines, JsonLines

@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.protocol.summary import MessageSummary
+from kwire.protocol.results import MessageSummary
 from kwire.render.line import FrameLines, frame_line
 from kwire.render.style import Style
 from tests.protocol.test_decoder import request, response

@@ -20,7 +20,7 @@ from kwire.errors import (
     WrongType,
 )
 from kwire.wire import INT8, INT16, INT32, Node, Reader, Writer
-from kwire.wire.streams import MOST_FAULTS
+from kwire.wire.primitives import MOST_FAULTS
 from tests.wire.walks import unwritable
 
 

@@ -4,33 +4,467 @@ group, with and without racks (KIP-881).
 They are pure functions on values; the results equal Kafka's, including the order of each list.
 Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundrobin` without racks are the same from
 2.4 to 4.4; the sticky assignors are supported in 2.4 and from 2.8 on, those of brokers (`uniform`, `server-range`) from
-4.0 on.
+4.0 on. Clients' `range` takes racks into account (KIP-881); the broker's `range` is that of clients without racks.
+Only the sticky ones and `uniform` keep earlier assignments. The results of the broker's equal Kafka's from 4.0 to 4.4
+where topics' ids are given: Kafka orders topics by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from heapq import heapify, heapreplace
+from itertools import islice
 from typing import NamedTuple
 
 from ...errors import UnknownMessage
+from ...errors.refused import CannotAssign
+from ..java_compat import INTEGERS, hash_order_of, int32, utf16
 from ..state import ClusterState
 from .members import (
     NEWEST,
     UNREADABLE,
     Assignment,
+    Group,
     Held,
     Member,
+    Racks,
+    TopicPartition,
     Topics,
     by_topic,
     knows_sticky,
     member_of,
     numbers_in,
+    racks_matter,
     rules_of,
     topics_of,
 )
-from .range_round_robin_uniform import Ids, assign_range, assign_round_robin, assign_server_range, assign_uniform
 from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
+
+Consumers = Mapping[str, str | None]  # member id -> rack, in processing order
+
+
+def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
+    """Assign partitions as Kafka's `RangeAssignor` does.
+
+    Args:
+        topics: topic -> partition -> racks of its replicas (None: without rack); or topic -> number of partitions.
+            Topics without subscribers or partitions are ignored.
+        members: in the order of JoinGroupResponse.
+
+    Returns:
+        Member id -> partitions, both in the order of Kafka's leader; empty without members.
+
+    >>> assign_range({"orders": 3}, [Member("c1", ["orders"]), Member("c2", ["orders"])])
+    {'c1': [('orders', 0), ('orders', 1)], 'c2': [('orders', 2)]}
+    >>> orders = {0: ["b"], 1: ["a"]}
+    >>> assign_range({"orders": orders}, [Member("c1", ["orders"], "a"), Member("c2", ["orders"], "b")])
+    {'c1': [('orders', 1)], 'c2': [('orders', 0)]}
+
+    Source: KIP-881 (racks), KIP-345 (static members keep their position).
+    """
+    group = Group(topics, members)
+    assignment = group.nothing()
+    shares = _shares(group)
+    with_racks = any(share.needs_racks for share in shares)
+    if with_racks:
+        _match_racks(shares, assignment)
+    for share in shares:
+        share.fill(assignment)
+    if with_racks:
+        names = {topic: utf16(topic) for topic in group.topics}
+        for partitions in assignment.values():
+            partitions.sort(key=lambda partition: (names[partition[0]], partition[1]))
+    return group.answer(assignment)
+
+
+class _Share:
+    """The distribution of one topic."""
+
+    def __init__(self, topic: str, numbers: Sequence[int], consumers: Consumers, racks: Racks) -> None:
+        self.topic, self.numbers, self.consumers, self.racks = topic, numbers, consumers, racks
+        self._each, self._extra = divmod(len(numbers), len(consumers))
+        self._taken: set[int] = set()
+        self._counts: dict[str, int] = {}
+        of_members = (rack for rack in consumers.values() if rack)
+        self.needs_racks = bool(racks) and racks_matter(of_members, racks.values())
+
+    def room(self, consumer: str) -> int:
+        """Return how many more partitions a member may get."""
+        return max(0, self._each + (self._extra > 0) - self._counts.get(consumer, 0))
+
+    def give(self, consumer: str, numbers: Sequence[int], assignment: Assignment) -> None:
+        """Assign partitions to a member."""
+        topic = self.topic
+        assignment[consumer] += [(topic, number) for number in numbers]
+        self._taken.update(numbers)
+        self._counts[consumer] = count = self._counts.get(consumer, 0) + len(numbers)
+        if count > self._each:
+            self._extra -= 1
+
+    def fill(self, assignment: Assignment) -> None:
+        """Assign the remaining partitions to members, up to their share."""
+        left = [number for number in self.numbers if number not in self._taken]
+        start = 0
+        for consumer in self.consumers:
+            if start == len(left):
+                break
+            run = left[start : start + self.room(consumer)]
+            if run:
+                self.give(consumer, run, assignment)
+                start += len(run)
+
+    def fill_by_rack(self, assignment: Assignment) -> None:
+        """Assign partitions to members in their racks, up to their share; a member without rack matches all."""
+        left: dict[str | None, Iterator[int]] = {}
+        for consumer, rack in self.consumers.items():
+            if rack not in left:
+                left[rack] = self._left_in(rack)
+            run = list(islice(left[rack], self.room(consumer)))
+            if run:
+                self.give(consumer, run, assignment)
+
+    def _left_in(self, rack: str | None) -> Iterator[int]:
+        for number in self.numbers:
+            if number not in self._taken and (rack is None or rack in self.racks[number]):
+                yield number
+
+
+def _shares(group: Group) -> list[_Share]:
+    subscribers: dict[str, list[Member]] = {topic: [] for topic in group.topics}
+    for member in group.members.values():
+        for topic in member.topics:
+            if topic in subscribers:
+                subscribers[topic].append(member)
+    sorted_once: dict[tuple[str, ...], Consumers] = {}
+    shares = []
+    for topic, numbers in group.topics.items():
+        key = tuple(member.member_id for member in subscribers[topic])
+        if key not in sorted_once:
+            sorted_once[key] = {member.member_id: member.rack or None for member in in_order(subscribers[topic])}
+        consumers = sorted_once[key]
+        racks = group.racks(topic) if group.has_racks and any(consumers.values()) else {}
+        shares.append(_Share(topic, numbers, consumers, racks))
+    return shares
+
+
+def in_order(members: Iterable[Member]) -> list[Member]:
+    """Sort members as Kafka does: static ones first, by instance id, then the others by member id."""
+    return sorted(members, key=lambda one: _place(one.member_id, one.group_instance_id))
+
+
+def _place(member_id: str, instance_id: str | None) -> tuple[bool, bytes]:
+    return (instance_id is None, utf16(member_id if instance_id is None else instance_id))
+
+
+def _match_racks(shares: list[_Share], assignment: Assignment) -> None:
+    together: dict[tuple[frozenset[tuple[str, str | None]], int], list[_Share]] = {}
+    for share in shares:
+        together.setdefault((frozenset(share.consumers.items()), len(share.racks)), []).append(share)
+    for group in together.values():
+        if len(group) > 1:
+            _fill_together(group, assignment)
+        elif group[0].needs_racks:
+            group[0].fill_by_rack(assignment)
+
+
+def _fill_together(shares: list[_Share], assignment: Assignment) -> None:
+    """Assign partition n of all topics to the first member whose rack has a replica of each."""
+    waiting: dict[str | None, deque[tuple[int, str]]] = {}
+    for place, (consumer, rack) in enumerate(shares[0].consumers.items()):
+        waiting.setdefault(rack, deque()).append((place, consumer))
+    for number in range(len(shares[0].racks)):
+        in_all = frozenset.intersection(*(share.racks.get(number, frozenset()) for share in shares))
+        heads = [head for rack in (None, *in_all) if (head := _head(waiting.get(rack), shares[0]))]
+        if heads:
+            consumer = min(heads)[1]
+            for share in shares:
+                share.give(consumer, [number], assignment)
+
+
+def _head(waiting: deque[tuple[int, str]] | None, share: _Share) -> tuple[int, str] | None:
+    """Return the first member with room. Room never grows again, so members without are removed."""
+    while waiting and not share.room(waiting[0][1]):
+        waiting.popleft()
+    return waiting[0] if waiting else None
+
+
+def assign_round_robin(topics: Topics, members: Iterable[Member]) -> Assignment:
+    """Assign partitions as Kafka's `RoundRobinAssignor` does.
+
+    Args:
+        topics, members: as for `assign_range`; racks are ignored. Partitions are numbered from 0.
+
+    Returns:
+        Member id -> partitions, both in the order of Kafka's leader.
+
+    Raises:
+        CannotAssign: there are no members.
+
+    >>> assign_round_robin({"a": 2, "b": 1}, [Member("c1", ["a", "b"]), Member("c2", ["a", "b"])])
+    {'c1': [('a', 0), ('b', 0)], 'c2': [('a', 1)]}
+    """
+    group = Group(topics, members)
+    if not group.members:
+        raise CannotAssign("no_members", assignor="roundrobin")
+    assignment = group.nothing()
+    turns = [(frozenset(member.topics), assignment[member.member_id]) for member in in_order(group.members.values())]
+    turn = 0
+    for topic in sorted(group.topics, key=utf16):
+        for number in range(len(group.topics[topic])):
+            while topic not in turns[turn][0]:
+                turn = (turn + 1) % len(turns)
+            turns[turn][1].append((topic, number))
+            turn = (turn + 1) % len(turns)
+    return group.answer(assignment)
+
+
+MOST_ROUNDS = 16  # of balancing over all topics; Kafka's limit as well
+Ids = Mapping[str, bytes]  # topic -> its 16 bytes
+
+
+def assign_server_range(topics: Topics, members: Iterable[Member]) -> Assignment:
+    """Assign partitions as the broker's `range` does: in runs, by instance id and member id; racks have no effect.
+
+    Args:
+        topics, members: as for `assign_range`; racks and owned partitions are ignored.
+
+    Returns:
+        Member id -> partitions.
+
+    >>> assign_server_range({"t": 3}, [Member("a", ["t"]), Member("b", ["t"])])
+    {'a': [('t', 0), ('t', 1)], 'b': [('t', 2)]}
+
+    Source: KIP-848.
+    """
+    return assign_range(topics, [replace(one, rack=None) for one in members])
+
+
+def assign_uniform(topics: Topics, members: Iterable[Member], *, ids: Ids | None = None) -> Assignment:
+    """Assign partitions as the broker's `uniform` does: evenly; members keep as many of their partitions as possible.
+
+    Args:
+        topics, members: as for `assign_range`; racks are ignored. `owned` is what the broker gave a member before; a
+            partition that several own is kept by the first.
+        ids: of all topics. Without them, topics are ordered by name: members may get other partitions than from Kafka.
+
+    Returns:
+        Member id -> partitions, sorted by topic and number; empty without members.
+
+    >>> first = assign_uniform({"t": 4}, [Member("a", ["t"]), Member("b", ["t"])])
+    >>> first
+    {'a': [('t', 0), ('t', 1)], 'b': [('t', 2), ('t', 3)]}
+    >>> assign_uniform({"t": 4}, [Member("c", ["t"]), Member("b", ["t"], owned=first["b"])])
+    {'b': [('t', 2), ('t', 3)], 'c': [('t', 0), ('t', 1)]}
+
+    Source: KIP-848.
+    """
+    group = Group(topics, members)
+    former = _former(group)
+    if len({frozenset(one.topics) for one in group.members.values()}) == 1:
+        found = _fill_shares(group, former, ids)
+    else:
+        found = _Levels(group, former, ids).assign()
+    return group.answer({member_id: sorted(places) for member_id, places in found.items()})
+
+
+def uuid_hash(topic_id: bytes) -> int:
+    r"""Return the hash code of Kafka's `Uuid`.
+
+    >>> uuid_hash(bytes(15) + b"\x07")
+    7
+    """
+    high, low = int.from_bytes(topic_id[:8], "big"), int.from_bytes(topic_id[8:], "big")
+    return int32((high ^ low) >> 32 ^ high ^ low)
+
+
+def _former(group: Group) -> dict[str, list[TopicPartition]]:
+    """Return the partitions that each member owns of the topics that it subscribes to."""
+    taken: set[TopicPartition] = set()
+    former = group.nothing()
+    for member_id, member in group.members.items():
+        for place in sorted(set(member.owned) - taken):
+            if place[0] in member.topics and place[1] in group.topics.get(place[0], ()):
+                taken.add(place)
+                former[member_id].append(place)
+    return former
+
+
+def _hashed(topics: Iterable[str], ids: Ids | None) -> list[str]:
+    """Return topics in the order of a HashSet of their ids; without ids, by name."""
+    names = sorted(topics)
+    if ids is None:
+        return names
+    by_id = {ids[name]: name for name in names}
+    return [by_id[one] for one in hash_order_of(by_id, uuid_hash)]
+
+
+def _fill_shares(group: Group, former: Assignment, ids: Ids | None) -> dict[str, set[TopicPartition]]:
+    """Assign partitions if all members subscribe to the same topics.
+
+    One partition more than the others is for members that have it, or for the last ones of the order.
+    """
+    least, more = divmod(sum(map(len, group.topics.values())), len(group.members))
+    owned = {place for places in former.values() for place in places}
+    every = ((topic, number) for topic in _hashed(group.topics, ids) for number in group.topics[topic])
+    free = [place for place in every if place not in owned]
+    found: dict[str, set[TopicPartition]] = {}
+    shares: dict[str, int] = {}
+    for turn, member_id in enumerate(group.members):
+        has_more = more > 0 and (len(former[member_id]) > least or len(group.members) - turn <= more)
+        more -= has_more
+        shares[member_id] = least + has_more
+        left = _beyond(former[member_id], shares[member_id], ids)
+        found[member_id] = set(former[member_id]).difference(left)
+        free += left
+    rest = iter(free)
+    for member_id, share in shares.items():
+        found[member_id].update(islice(rest, share - len(found[member_id])))
+    return found
+
+
+def _beyond(places: list[TopicPartition], share: int, ids: Ids | None) -> list[TopicPartition]:
+    """Return what a member gives up, in Kafka's order: of the topics and numbers that come last in its maps."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in places:
+        numbers.setdefault(topic, []).append(number)
+    in_order = [
+        (topic, number) for topic in _hashed(numbers, ids) for number in hash_order_of(numbers[topic], INTEGERS)
+    ]
+    return in_order[share:]
+
+
+class _Levels:
+    """The algorithm where members want different topics: the least loaded member gets the next partition, and then
+    the most loaded ones give up partitions to the least loaded.
+
+    Members are numbered in the order of Kafka's map.
+    """
+
+    def __init__(self, group: Group, former: Assignment, ids: Ids | None) -> None:
+        self._names = list(group.members)
+        self._owner = {place: at for at, name in enumerate(self._names) for place in former[name]}
+        self._sizes = [len(former[name]) for name in self._names]
+        self._topics = group.topics
+        self._readers = {
+            topic: [at for at, one in enumerate(group.members.values()) if topic in one.topics]
+            for topic in group.topics
+        }
+
+        def place(topic: str) -> tuple[float, int, int, int, str]:
+            readers, topic_id = len(self._readers[topic]), b"" if ids is None else ids[topic]
+            high, low = (int.from_bytes(part, "big", signed=True) for part in (topic_id[:8], topic_id[8:]))
+            return -len(group.topics[topic]) / readers, readers, high, low, topic
+
+        self._order = sorted(group.topics, key=place)
+
+    def assign(self) -> dict[str, set[TopicPartition]]:
+        """Assign all partitions."""
+        for topic in self._order:
+            least = self._least_loaded(topic)
+            for number in self._topics[topic]:
+                if (topic, number) not in self._owner:
+                    self._give((topic, number), _take(least)[1])
+        self._balance()
+        found: dict[str, set[TopicPartition]] = {name: set() for name in self._names}
+        for one, at in self._owner.items():
+            found[self._names[at]].add(one)
+        return found
+
+    def _give(self, place: TopicPartition, to: int) -> None:
+        if place in self._owner:
+            self._sizes[self._owner[place]] -= 1
+        self._owner[place] = to
+        self._sizes[to] += 1
+
+    def _least_loaded(self, topic: str) -> list[tuple[int, int, int]]:
+        """Return the readers of a topic as a heap: number of partitions, place among them, number of the member."""
+        heap = [(self._sizes[at], turn, at) for turn, at in enumerate(self._sorted(topic))]
+        heapify(heap)
+        return heap
+
+    def _sorted(self, topic: str) -> list[int]:
+        return sorted(self._readers[topic], key=lambda at: (self._sizes[at], at))
+
+    def _balance(self) -> None:
+        """Move partitions, topic by topic, until no topic changed in a whole round."""
+        topics = [topic for topic in self._order if len(self._readers[topic]) > 1]
+        last = None
+        for _ in range(MOST_ROUNDS):
+            for topic in topics:
+                if topic == last:
+                    return
+                if self._balance_topic(topic) or last is None:
+                    last = topic
+
+    def _balance_topic(self, topic: str) -> bool:
+        """Move partitions of a topic from its most to its least loaded readers; return whether any was moved."""
+        spare: dict[int, list[TopicPartition]] = {}
+        for number in self._topics[topic]:
+            spare.setdefault(self._owner[topic, number], []).append((topic, number))
+        least, most = self._least_loaded(topic), _MostLoaded(self._sorted(topic), self._sizes)
+        if self._sizes[most.members[-1]] - self._sizes[most.members[0]] <= 1:
+            return False
+        moved = False
+        while (source := most.next_with(spare)) is not None:
+            level, target = _take(least)
+            if most.level - level <= 1:
+                break
+            self._give(spare[source].pop(), target)
+            moved = True
+        return moved
+
+
+def _take(least: list[tuple[int, int, int]]) -> tuple[int, int]:
+    """Return the size and the number of the least loaded member, which gets one partition more."""
+    size, turn, at = least[0]
+    heapreplace(least, (size + 1, turn, at))
+    return size, at
+
+
+class _MostLoaded:
+    """The members that give up partitions, those of one size in turn, from the last to the first.
+
+    Args:
+        members: by number of partitions.
+        sizes: the numbers of partitions of all members, which change meanwhile.
+
+    Attributes:
+        level: the number of partitions that the members in turn had at the start of the turn.
+    """
+
+    def __init__(self, members: list[int], sizes: list[int]) -> None:
+        self.members = members
+        self.level = sizes[members[-1]] + 1
+        self._sizes = sizes
+        self._first = self._end = len(members)
+        self._next = self._end - 1
+
+    def next_with(self, spare: Mapping[int, list[TopicPartition]]) -> int | None:
+        """Return the next member that has partitions to spare; None if there is none."""
+        while True:
+            if self._next < self._first:
+                self._go_down()
+            if self._next < 0:
+                return None
+            at, self._next = self.members[self._next], self._next - 1
+            if spare.get(at):
+                return at
+            # It has none: it goes to the end of those in turn, and out of them.
+            self._end -= 1
+            self.members[self._next + 1], self.members[self._end] = self.members[self._end], at
+
+    def _go_down(self) -> None:
+        """Let those take turns as well who have one partition less; if none is left, those who come next."""
+        if self._end <= self._first and self._first:
+            self.level = self._sizes[self.members[self._first - 1]]
+        else:
+            self.level -= 1
+        while self._first and self._sizes[self.members[self._first - 1]] == self.level:
+            self._first -= 1
+        self._next = self._end - 1
+
 
 __all__ = [
     "ASSIGNORS",

@@ -9,7 +9,7 @@ import pytest
 
 import kwire
 from kwire.broker import Node, ServedCluster, Settings
-from kwire.broker.dispatcher import ServedRequest, read_request, write_response
+from kwire.broker.apis import ServedRequest, read_request, write_response
 from kwire.protocol import Frame
 from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.cluster.assignors import Member, assign_range
-from kwire.cluster.assignors.range_round_robin_uniform import in_order
+from kwire.cluster.assignors import Member, assign_range, in_order
 from tests.cluster.assignors.groups import answered
 from tests.cluster.vectors import cases, check
 
