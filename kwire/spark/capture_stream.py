@@ -21,7 +21,7 @@ from ..arrow.connection_stream import decoded_batch
 from ..arrow.growing_files import LostData
 from ..arrow.input_splits import File, find_files, packed
 from ..arrow.packet_scan import SCHEMA, Split, scan
-from ..arrow.read_options import Options
+from ..arrow.read_options import BadOption, Options
 from .data_source import ORDER, LimitedReader, Ranges, options_of, paths_of, reading_of, splits_of, text_of, to_spark
 from .lake import source_of
 
@@ -49,13 +49,15 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
         A streaming DataFrame with the columns of `read_captures`.
 
     Raises:
-        BadOption: an option is unknown or has an invalid value.
+        BadOption: an option is unknown, has an invalid value or, as `maxFileAge`, has no effect here.
 
     Example:
         >>> stream_captures(spark, "/captures", tailTimeout="60s").writeStream.format("parquet")  # doctest: +SKIP
     """
     given = {name.replace("_", ""): text_of(value) for name, value in options.items()}
     parsed = Options.parse(given)
+    if parsed.max_file_age != Options().max_file_age:
+        raise BadOption("maxFileAge", problem="stream_captures forgets no file", hint="leave it out")
     spark.dataSource.register(ArrivingPackets)
     names = json.dumps([paths] if isinstance(paths, str) else list(paths))
     packets = spark.readStream.format(FORMAT).options(**given).option("paths", names).load()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwire.arrow.growing_files import LostData
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options import BadOption, Options
 from kwire.spark import stream_captures
 from kwire.spark.capture_stream import ArrivalReader
 from tests.arrow.captures import PCAP, rows_of
@@ -25,13 +25,18 @@ def start(spark: Any, folder: Path, place: Path, **trigger: bool) -> Any:
 def run(spark: Any, folder: Path, place: Path) -> None:
     query = start(spark, folder, place, availableNow=True)
     try:
-        assert query.awaitTermination(120), "it did not end"
+        assert query.awaitTermination(400), "it did not end"
     finally:
         query.stop()
 
 
 def batches(place: Path) -> int:
     return sum(path.name.isdigit() for path in (place / "checkpoint/offsets").iterdir())
+
+
+def test_an_option_without_effect_is_refused() -> None:
+    with pytest.raises(BadOption, match="forgets no file"):
+        stream_captures(None, "/captures", maxFileAge="3d")
 
 
 def test_connections_go_on_over_files_and_restarts(spark: Any, tmp_path: Path) -> None:
