@@ -129,7 +129,7 @@ class Plan:
     """The selected columns.
 
     Args:
-        trees: of the message, at one or several versions.
+        trees: the trees of the message, at one or several versions.
         path: the array whose elements are rows.
         columns, dictionary: as for `kwire.columns`.
 
@@ -328,12 +328,12 @@ class Collector(Protocol):
         """Append the rows of bodies, from the body `start` on.
 
         Args:
-            bodies: all of them.
-            numbers: the number of each, for the column `body_index`.
+            bodies: all bodies.
+            numbers: the number of each body, for the column `body_index`.
             start: the index of the first body to add.
 
         Returns:
-            The index of the body that was not accepted, and has added no rows; or the number of bodies.
+            The index of the first body that was not accepted and added no rows; or the number of bodies.
         """
 
     def add_message(self, message: Any, number: int) -> None:
@@ -395,7 +395,7 @@ def conform(array: Any, type_: Any) -> Any:
 
 
 def halves(batch: Any, most: int) -> Iterator[Any]:
-    """Divide a batch in halves until each has at most so many bytes, or one row."""
+    """Divide a batch in halves until each part has at most `most` bytes, or one row."""
     if batch.num_rows <= 1 or batch.get_total_buffer_size() <= most or batch.nbytes <= most:
         yield batch
         return
@@ -424,7 +424,7 @@ class ObjectCollector:
         self.rows: int = 0
 
     def add_bodies(self, bodies: list[bytes], numbers: list[int], start: int) -> int:
-        """Append the rows of bodies, as `Collector.add_bodies`."""
+        """Append the rows of bodies, see `Collector.add_bodies`."""
         for index in range(start, len(bodies)):
             try:
                 message = self._decode(bodies[index])

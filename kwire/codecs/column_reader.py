@@ -280,8 +280,8 @@ class Columns:
     message itself. `body_index` is the index of the body, from 0. Arrays are lists, structs in them structs, uuids
     16 bytes of binary; unknown tagged fields are binary in `unknown_tags`, unchanged.
 
-    By default there are all columns except arrays of enclosing levels. Of other fields only lengths are read. Batches
-    are built from up to 2 MiB of bodies: reading is fast for many bodies per call.
+    By default, all columns are included except arrays of enclosing levels. For other fields, only lengths are read.
+    Batches are built from up to 2 MiB of bodies: reading is fast for many bodies per call.
 
     Attributes:
         schema: the `pyarrow.Schema` of all batches.
@@ -322,7 +322,7 @@ class Columns:
         """Read bodies.
 
         Args:
-            bodies: the bytes of each, without size and header; also a pyarrow array of binary. None is skipped.
+            bodies: the bytes of each body, without size and header; or a pyarrow array of binary. None is skipped.
 
         Yields:
             Batches, with rows in the order of the bodies; each with the undecodable bodies before its end.
@@ -453,6 +453,6 @@ def is_small(bodies: Iterable[Any], most: int) -> TypeGuard[list[bytes]]:
 
 
 def as_bytes(body: Any) -> bytes | None:
-    """Return a body as bytes, also one of a pyarrow array."""
+    """Return a body, which may be a value of a pyarrow array, as bytes."""
     data = body.as_py() if hasattr(body, "as_py") else body
     return None if data is None else bytes(data)

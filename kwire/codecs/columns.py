@@ -1,7 +1,7 @@
-"""Arrays of a message as Arrow columns, without a Python object per value.
+"""Reads arrays of a message as Arrow columns, without a Python object per value.
 
-The native engine fills the columns from the bytes of many bodies; without it, decoded messages do. Frames are read
-elsewhere. pyarrow and numpy (the extra `arrow`) are imported on first use.
+The native engine fills the columns from the bytes of many bodies; without it, decoded messages do. `kwire.arrow` reads
+frames. pyarrow and numpy (the extra `arrow`) are imported on first use.
 """
 
 from __future__ import annotations

@@ -625,7 +625,7 @@ def encoder_source(schema: Struct, title: str = "schema") -> Source:
 
 
 def compile_encoder(schema: Struct, title: str) -> Encoder:
-    """Compile the encoder of a tree: a function of a message that returns its bytes. As `compile_decoder`."""
+    """Compile the encoder of a tree: a function of a message that returns its bytes. See `compile_decoder`."""
     encoder: Encoder = encoder_source(schema, title).run()["encode"]
     return encoder
 

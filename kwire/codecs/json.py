@@ -1,4 +1,4 @@
-"""Converts messages to and from Kafka's JSON form, as its generated converters write it, but lossless.
+"""Converts messages to and from the JSON form of Kafka's generated converters, but without loss.
 
 One walk over the tree in each direction. In addition to Kafka's form, records are base64 instead of an empty string,
 and unknown tagged fields are listed in `_unknownTags` as [{"tag": 99, "data": base64}].

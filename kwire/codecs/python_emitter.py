@@ -1,7 +1,7 @@
 """Writes functions in Python that read or write bytes; adjacent fields of fixed size share one struct format.
 
-Also the helpers that these functions call for long or unusual values, which are not worth inlining. Both raise
-`Refused` or any other exception, without details: the reference path is used for the error.
+Also contains the helpers that these functions call for long or unusual values, which are not worth inlining. Both raise
+`Refused` or any other exception without details: the reference path then raises the error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHORT = 32  # shorter arrays of numbers have a struct each
 
 
 class Refused(Exception):
-    """The generated code refuses bytes or a value; never raised to callers of kwire."""
+    """Raised when generated code refuses bytes or a value; never reaches callers of kwire."""
 
 
 def refuse(*_: Any) -> Any:
