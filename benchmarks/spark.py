@@ -38,7 +38,7 @@ from spark_memory import largest_worker
 from spark_work import ANSWERS, CAPTURED, Parts, consume, load, make_ready, plain, session
 
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options
 from kwire.spark import records
 
 Times = dict[str, list[float]]

@@ -12,8 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.input_splits import Unit
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options, Unit
 from kwire.spark.data_source import KwireReader, KwireSource
 
 ANSWERS = {"apis": "MetadataResponse", "body": "struct", "columns": "offset,api_version,message"}

@@ -19,7 +19,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from spark_work import SETTINGS
 
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options
 from kwire.spark import read_captures, register
 from kwire.spark.data_source import PacketReader
 

@@ -1,6 +1,6 @@
 """`python -m kwire` is the command `kwire`."""
 
-from .cli import main
+from .cli.main import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

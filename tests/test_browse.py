@@ -10,8 +10,8 @@ import pytest
 
 import kwire
 from kwire.browse import Browser, ByteList, FieldList, FrameIndex, FrameList
-from kwire.cli import main
 from kwire.cli.browse import loading
+from kwire.cli.main import main
 from kwire.errors import DumpError
 from kwire.input import Dump, open_dump
 from kwire.spec.catalog import catalog_for

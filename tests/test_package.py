@@ -88,7 +88,7 @@ WRITERS = (
 @pytest.mark.skipif(kwire.engine != "native", reason="the fallback needs its generator")
 def test_a_command_imports_what_it_needs(arguments: str, spared: str) -> None:
     program = (
-        "import sys; from kwire.cli import main; code = main(sys.argv[2:]); sys.stdout = sys.stderr; "
+        "import sys; from kwire.cli.main import main; code = main(sys.argv[2:]); sys.stdout = sys.stderr; "
         "print('imported', *(set(sys.argv[1].split()) & set(sys.modules))); sys.exit(code)"
     )
     done = subprocess.run(

@@ -68,7 +68,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def commands() -> str:
     """Return the page of all commands, made from their argument parsers."""
-    from kwire.cli import COMMANDS
+    from kwire.cli.main import COMMANDS
 
     parts = ["# Commands", "Generated from the argument parsers; `kwire COMMAND --help` prints the same."]
     for name, command in COMMANDS.items():
@@ -84,7 +84,7 @@ def commands() -> str:
 
 def help_of(name: str) -> str:
     """Return what `kwire NAME --help` prints; of a command with commands of its own, theirs too."""
-    from kwire.cli import parser_for
+    from kwire.cli.main import parser_for
 
     (top,) = (action for action in parser_for([name])._actions if isinstance(action, argparse._SubParsersAction))
     parser = top.choices[name]
@@ -130,7 +130,7 @@ def first_sentence(kind: type) -> str:
 
 def options() -> str:
     """Return the table of options of `kwire.arrow.read` and of Spark's data source, with their defaults."""
-    from kwire.arrow.read_options import Options
+    from kwire.arrow.read_options_and_splits import Options
 
     rows = ["| option of Spark | keyword of `kwire.arrow.read` | default |", "|---|---|---|"]
     for field in dataclasses.fields(Options):

@@ -28,7 +28,7 @@ def read(paths: Paths, **options: Any) -> Any:
     Args:
         paths: one or several files, folders and globs, as text or `pathlib.Path`.
         options: the options of Spark's data source, also in snake case: `max_frame_bytes` for `maxFrameBytes`. See
-            `kwire.arrow.read_options.Options`.
+            `kwire.arrow.read_options_and_splits.Options`.
 
     Returns:
         A `pyarrow.RecordBatchReader`: iterate over its batches, call `read_all` for a table, or pass it to polars,
@@ -43,7 +43,7 @@ def read(paths: Paths, **options: Any) -> Any:
     need_libraries()
     from pyarrow import RecordBatchReader
 
-    from .input_splits import Unit, find_files
+    from .read_options_and_splits import Unit, find_files
 
     reading = _reading(options)
     files = find_files(_names(paths), reading.options)
@@ -63,7 +63,7 @@ def schema(**options: Any) -> Any:
 
 def _reading(options: dict[str, Any]) -> Any:
     from .batch_reader import Reading
-    from .read_options import Options
+    from .read_options_and_splits import Options
 
     return Reading(Options.parse({name.replace("_", ""): value for name, value in options.items()}))
 

@@ -29,7 +29,26 @@ from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
-from .batch_builder import (
+from .frame_rows import PADDING, Fault, Pairing, Row, Sink, Walker, fault_of
+from .growing_files import ENDLESS, SAMPLE, broken_cuts
+from .read_options_and_splits import (
+    AUTO,
+    FRAMES,
+    HEX,
+    JSON,
+    LOG,
+    NONE,
+    PCAP,
+    PERMISSIVE,
+    RAW,
+    STRUCT,
+    BadOption,
+    Options,
+    Unit,
+    divide,
+    find_files,
+)
+from .row_schema_and_batches import (
     CORRUPT,
     ERROR_NAME,
     MESSAGE,
@@ -43,10 +62,6 @@ from .batch_builder import (
     Raw,
     Structs,
 )
-from .frame_rows import PADDING, Fault, Pairing, Row, Sink, Walker, fault_of
-from .growing_files import ENDLESS, SAMPLE, broken_cuts
-from .input_splits import RAW, Unit, divide, find_files
-from .read_options import AUTO, FRAMES, HEX, JSON, LOG, NONE, PCAP, PERMISSIVE, STRUCT, BadOption, Options
 
 PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"

@@ -35,7 +35,7 @@ from ..records import RecordBatch, parse_records
 from ..redaction.masking import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
-from .batch_builder import CORRUPT, ERROR_NAME
+from .row_schema_and_batches import CORRUPT, ERROR_NAME
 
 
 class MixedClusters(KwireError):

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from msgspec.msgpack import decode
 
-from ..capture.conversation import note
 from ..capture.frame_extractor import Streams
+from ..capture.kafka_connection_frames import note
 from ..capture.link_layers import NOT_TCP, Segment, segment_of
 from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import PcapngReader
@@ -46,7 +46,6 @@ from .connection_windows import (
 )
 from .frame_rows import Pairing, Row
 from .frame_scan import Entry, fragments_of, read_frames
-from .input_splits import Unit
 from .packet_scan import (
     BROKEN,
     DAMAGE,
@@ -63,6 +62,7 @@ from .packet_scan import (
     pieces_around,
     scan,
 )
+from .read_options_and_splits import Unit
 
 CAPTURE = "capture"  # the column that names the capture
 SHORT, MOST_SHORT = 1 << 20, 1 << 12  # maximum bytes of a short connection, and bytes that are read together

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
-from ..capture.conversation import Conversation
 from ..capture.frame_extractor import Streams
+from ..capture.kafka_connection_frames import KafkaConnection
 from ..capture.pcap import Packet
 from ..capture.tcp_reassembly import MASK
 from ..errors import DumpError
@@ -123,7 +123,7 @@ def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
     if half is None or not half.connection.calm or half.connection.is_closing:
         return None
     state = streams.states.get(half.connection.number)
-    if not isinstance(state, Conversation) or state.tokens or not state.is_at_frames:
+    if not isinstance(state, KafkaConnection) or state.tokens or not state.is_at_frames:
         return None
     in_flight = pairing.in_flight(half.connection.number)
     if in_flight is None:
@@ -146,7 +146,7 @@ def go_on(streams: Streams, pairing: Pairing, span: Span) -> None:
     check(cut, None if rest is None else rest.moved(cut.shifts))
     number = streams.reassembler.known[span.connection].connection.number
     state = streams.states[number]
-    assert isinstance(state, Conversation)
+    assert isinstance(state, KafkaConnection)
     state.continue_with(cut.apis, is_lossy=cut.is_lossy)
     ends = pairing.continue_with(number, cut.began, is_lossy=cut.is_lossy)
     pairing.sink = _shifted(pairing.sink, ends, cut.shifts)

@@ -24,7 +24,7 @@ from ..protocol import LEAST, Connection
 from ..protocol.framing import CutShort, int32
 from ..protocol.headers import Apis
 from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker
-from .read_options import Options
+from .read_options_and_splits import Options
 
 LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, and for the frames after it
 ENOUGH = 16  # this many consecutive frames are not a coincidence

@@ -21,8 +21,23 @@ from ..input.files import open_file, unpacked
 from ..logs.segment_reader import SHORT, credible_stop
 from ..protocol.headers import Apis
 from .frame_rows import Cut, State, Walker
-from .input_splits import MOST_SHARES, RAW, File, Unit, find_files, kind_of, least_parts, packed, parts_of, shared
-from .read_options import AUTO, FRAMES, PCAP, BadOption, Options
+from .read_options_and_splits import (
+    AUTO,
+    FRAMES,
+    MOST_SHARES,
+    PCAP,
+    RAW,
+    BadOption,
+    File,
+    Options,
+    Unit,
+    find_files,
+    kind_of,
+    least_parts,
+    packed,
+    parts_of,
+    shared,
+)
 
 
 class LostData(KwireError):

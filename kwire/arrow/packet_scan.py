@@ -50,9 +50,8 @@ from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows
 from .frame_scan import FrameRanges, Part
-from .input_splits import RAW, kind_of
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
-from .read_options import PCAP, Options
+from .read_options_and_splits import PCAP, RAW, Options, kind_of
 
 MOST_SORTED = 512  # the largest number of pieces that are ordered by time; more are ordered by name
 # The kinds of rows, in the order in which they are to be read.

@@ -19,8 +19,8 @@ from ..native import ENGINE, FrameBatch
 from ..protocol import Frame
 from ..protocol.framing import BrokenDump, CapturedBatch, CutRecord, Damaged, LostPackets, OpenConnection
 from ..spec.catalog import Catalog
-from .conversation import Conversation, note, written
 from .kafka_connection_detection import NonKafkaConnection, Opening, begins_at_once
+from .kafka_connection_frames import KafkaConnection, note, written
 from .kafka_frame_detection import Recogniser
 from .link_layers import LOST, NOT_TCP, Segment, link_layout, segment_of
 from .pcap import NEAR, SECOND, Damage, Interface, Packet, PcapReader
@@ -50,7 +50,7 @@ BETWEEN_TRIMS = 8 << 20  # bytes
 MOST_OTHERS = 1 << 12  # small enough for the processor's cache
 SIDE_COST, AWAITED_COST, OTHER_COST = 1280, 64, 128  # bytes per side, request in flight, skipped connection
 UNREAD_AT_MOST = 100  # packets of unsupported link types before the first supported one
-State = Opening | Conversation | NonKafkaConnection
+State = Opening | KafkaConnection | NonKafkaConnection
 
 
 class Streams:
@@ -157,7 +157,7 @@ class Streams:
         """Estimate the memory of all state, in bytes."""
         states, reassembler = self.states.values(), self.reassembler
         waiting = sum(state.buffered for state in states) + sum(one.held for one in reassembler.stuck.values())
-        awaited = sum(state.awaited for state in states if isinstance(state, Conversation))
+        awaited = sum(state.awaited for state in states if isinstance(state, KafkaConnection))
         return waiting + awaited * AWAITED_COST + len(reassembler.known) * SIDE_COST + len(self.others) * OTHER_COST
 
     def feed(self, segment: Segment, out: CapturedBatch) -> None:
@@ -209,7 +209,7 @@ class Streams:
             count: how many bytes; they are not consumed yet.
         """
         self.recogniser.allow(count)
-        state = self.states[connection.number] = Conversation(self.recogniser, connection, side, head)
+        state = self.states[connection.number] = KafkaConnection(self.recogniser, connection, side, head)
         cut_in_order(state)
 
     def _take(self, event: Event, out: CapturedBatch) -> None:
@@ -232,17 +232,17 @@ class Streams:
             self.states[connection.number] = state.turned
             cut_in_order(state.turned)
 
-    def _decided(self, opening: Opening, state: Conversation | NonKafkaConnection, out: CapturedBatch) -> None:
+    def _decided(self, opening: Opening, state: KafkaConnection | NonKafkaConnection, out: CapturedBatch) -> None:
         self.states[opening.connection.number] = state
-        if isinstance(state, Conversation):
+        if isinstance(state, KafkaConnection):
             cut_in_order(state)
         out += opening.replay(state)
 
     def _end(self, connection: Connection, out: CapturedBatch, *, gone: bool) -> None:
         """Forget a connection. While packets may still arrive for it, do so only if its end truncated a frame."""
         state = self.states.get(connection.number)
-        if state is not None and (gone or (isinstance(state, Conversation) and state.buffered)):
-            if not isinstance(state, Conversation) or state.buffered:
+        if state is not None and (gone or (isinstance(state, KafkaConnection) and state.buffered)):
+            if not isinstance(state, KafkaConnection) or state.buffered:
                 ended = "the capture ended" if self._is_over else "no more of the connection was captured"
                 self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
             del self.states[connection.number]
@@ -300,7 +300,7 @@ class Streams:
             out.append(note(BrokenDump(found=str(broken), offset=broken.offset or 0)))
 
 
-def cut_in_order(conversation: Conversation) -> None:
+def cut_in_order(conversation: KafkaConnection) -> None:
     """Extract the frames of both sides of a conversation by the fast path."""
     if ENGINE == "native":
         conversation.cut_in_order()

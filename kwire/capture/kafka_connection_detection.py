@@ -11,7 +11,7 @@ from ..caches import lazy_pattern
 from ..protocol import LEAST, LIMIT
 from ..protocol.framing import CapturedFrame, Encrypted, NoFrame, NotKafka
 from ..protocol.framing import Gap as GapFault
-from .conversation import Conversation, Search, TcpEnds
+from .kafka_connection_frames import KafkaConnection, Search, TcpEnds
 from .kafka_frame_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG, WEAK, Recogniser, Verdict
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
@@ -132,7 +132,7 @@ class NonKafkaConnection:
         self.recogniser: Recogniser = recogniser
         self.connection: Connection = connection
         self.name: str = name
-        self.turned: Conversation | None = None
+        self.turned: KafkaConnection | None = None
         self._sides = _Counted(), _Counted()
         self._packets = _Packets(connection) if name == ZOOKEEPER and recogniser.gives_zookeeper else None
 
@@ -149,7 +149,7 @@ class NonKafkaConnection:
         return []
 
     def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
-        """Return items that describe the bytes of each side; for the arguments see `Conversation.stop`."""
+        """Return items that describe the bytes of each side; for the arguments see `KafkaConnection.stop`."""
         if self.turned is not None:
             return self.turned.stop(now, cause)
         if self._packets is not None:
@@ -179,7 +179,7 @@ class NonKafkaConnection:
     def _turn(self, event: Portion) -> list[CapturedFrame]:
         frames = self._named(event.side, event.side) + self._named(1 - event.side, event.side)
         head = event.data[4:12]
-        self.turned = Conversation(self.recogniser, self.connection, event.side, head)
+        self.turned = KafkaConnection(self.recogniser, self.connection, event.side, head)
         self.turned.begin_late(event.offset, self._sides[1 - event.side].stop)
         return frames + self.turned.feed(event)
 
@@ -350,7 +350,7 @@ class Opening:
         self._heads = [Head(recogniser), Head(recogniser)]
         self._log: list[Portion | Gap | Unseen] = []
 
-    def feed(self, event: Portion | Gap | Unseen) -> Conversation | NonKafkaConnection | None:
+    def feed(self, event: Portion | Gap | Unseen) -> KafkaConnection | NonKafkaConnection | None:
         """Take the next data of one side; return the protocol's connection once it is known."""
         self._log.append(event)
         self.buffered += EVENT_COST
@@ -372,7 +372,7 @@ class Opening:
             return NonKafkaConnection(self.recogniser, self.connection, name)
         return self._doubt()
 
-    def _gap(self, side: int, head: Head, *, opens: bool) -> Conversation | None:
+    def _gap(self, side: int, head: Head, *, opens: bool) -> KafkaConnection | None:
         """Decide by the bytes before a gap; those after it are examined separately."""
         if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
             return self._conversation(side)
@@ -387,24 +387,24 @@ class Opening:
         self._heads[side] = Head(self.recogniser, whole=False)
         return answered
 
-    def _answered(self, side: int) -> Conversation | None:
+    def _answered(self, side: int) -> KafkaConnection | None:
         """Accept a request that a gap truncates if the other side starts with a complete response to it."""
         asked = self._cut[side]
         if not asked or not self._heads[1 - side].answers(asked):
             return None
-        return Conversation(self.recogniser, self.connection, side, asked)
+        return KafkaConnection(self.recogniser, self.connection, side, asked)
 
-    def _doubt(self) -> Conversation | NonKafkaConnection | None:
+    def _doubt(self) -> KafkaConnection | NonKafkaConnection | None:
         """Accept weaker evidence after many bytes."""
         if self.buffered > UNDECIDED or all(head.refuted for head in self._heads):
             return self.decide()
         if sum(self._counts) > self._doubted:
             self._doubted *= 2
             decided = self.decide()
-            return decided if isinstance(decided, Conversation) else None
+            return decided if isinstance(decided, KafkaConnection) else None
         return None
 
-    def decide(self) -> Conversation | NonKafkaConnection:
+    def decide(self) -> KafkaConnection | NonKafkaConnection:
         """Decide by the bytes that have arrived."""
         opener = self.connection.opener
         sides = (1, 0) if opener == 1 else (0, 1)
@@ -417,7 +417,7 @@ class Opening:
         doubtful = [side for side in sides if side in self._asking]
         if doubtful:
             side = min(doubtful, key=lambda side: not self._asking[side].at_once)
-            return Conversation(self.recogniser, self.connection, side, self._asking[side].request_head)
+            return KafkaConnection(self.recogniser, self.connection, side, self._asking[side].request_head)
         answers = [side for side in sides if side != opener and self._seems_to_answer(side)]
         if len(answers) == 1 and not self._counts[1 - answers[0]]:
             return self._conversation(1 - answers[0])  # only the broker's side was captured
@@ -429,10 +429,10 @@ class Opening:
     def _seems_to_answer(self, side: int) -> bool:
         return self._answers[side] or self._heads[side].is_chain()
 
-    def replay(self, state: Conversation | NonKafkaConnection) -> list[CapturedFrame]:
+    def replay(self, state: KafkaConnection | NonKafkaConnection) -> list[CapturedFrame]:
         """Feed all buffered data to the connection `state`; return the frames."""
         return [captured for event in self._log for captured in state.feed(event)]
 
-    def _conversation(self, client: int) -> Conversation:
+    def _conversation(self, client: int) -> KafkaConnection:
         head = self._heads[client].request_head
-        return Conversation(self.recogniser, self.connection, client, head)
+        return KafkaConnection(self.recogniser, self.connection, client, head)

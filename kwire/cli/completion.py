@@ -62,7 +62,7 @@ def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str
     """Return the words that fit at the end of a command line, formatted for a script of `SCRIPTS`; an empty list for
     files.
 
-    >>> from kwire.cli import parser_for
+    >>> from kwire.cli.main import parser_for
     >>> complete("bash", "kwire schema leaderandisrre", parser_for(["schema"]))
     ['LeaderAndIsrRequest', 'LeaderAndIsrResponse']
     """

@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
 from ..caches import lazy_pattern
-from ..capture.conversation import timed
 from ..capture.kafka_connection_detection import ZOOKEEPER
+from ..capture.kafka_connection_frames import timed
 from ..capture.tcp_reassembly import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError

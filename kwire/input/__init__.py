@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from ..capture.conversation import SASL_HANDSHAKE_0, written
 from ..capture.frame_extractor import Streams
+from ..capture.kafka_connection_frames import SASL_HANDSHAKE_0, written
 from ..capture.pcap import MAGICS, PORTION, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.tcp_reassembly import ALL, Share

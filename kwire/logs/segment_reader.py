@@ -34,8 +34,7 @@ from ..internal.topic_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTI
 from ..protocol import LEAST
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ..records.batch import read_whole
-from ..records.checksums import crc32c
-from ..records.layouts import (
+from ..records.layouts_and_checksums import (
     BATCH,
     CHECKED_FROM,
     COMPRESSION,
@@ -43,6 +42,7 @@ from ..records.layouts import (
     LOG_OVERHEAD,
     MESSAGE,
     UP_TO_MAGIC,
+    crc32c,
     magic_at,
 )
 from ..sensitive_fields import Hidden

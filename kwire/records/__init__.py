@@ -7,7 +7,7 @@ records.
 from .batch import Batches, RecordBatch, Records, parse_records
 from .builder import build_batch
 from .compression import LIMIT
-from .layouts import Record, RecordHeader, UndecodableRecords
+from .layouts_and_checksums import Record, RecordHeader, UndecodableRecords
 
 __all__ = [
     "LIMIT",

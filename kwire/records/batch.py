@@ -1,21 +1,21 @@
 """`RecordBatch` and `parse_records`: splits bytes into batches of any magic, and verifies their checksums.
 
-Only headers are parsed here; `record_reader` reads the records of a batch on request.
+Only headers are parsed here; `record_reader` and `legacy_message_sets` read the records of a batch on request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
+from zlib import crc32
 
 import msgspec
 
 from .. import native
 from ..errors import BadBatchLength, BadChecksum, BadLength, CutBatch, DecodeError, UnknownMagic
 from ..wire.primitives import int32
-from .checksums import crc32, crc32c, hex32
 from .compression import LIMIT
-from .layouts import (
+from .layouts_and_checksums import (
     BATCH,
     CHECKED_FROM,
     COMPRESSION,
@@ -26,10 +26,13 @@ from .layouts import (
     BatchHeader,
     Record,
     UndecodableRecords,
+    crc32c,
+    hex32,
     int64,
     magic_at,
 )
-from .record_reader import PlacedReader, Walk, read_batch, read_message
+from .legacy_message_sets import read_message
+from .record_reader import PlacedReader, Walk, read_batch
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

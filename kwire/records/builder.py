@@ -11,9 +11,8 @@ import msgspec
 from ..errors import EncodeError, NotInVersion, WrongType, excerpt
 from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer
 from ..wire.primitives import unsigned_varint
-from .checksums import crc32c
 from .compression import NAMES, deflate
-from .layouts import (
+from .layouts_and_checksums import (
     CHECKED_FROM,
     COMPRESSION,
     CONTROL,
@@ -28,6 +27,7 @@ from .layouts import (
     Record,
     RecordFields,
     RecordHeader,
+    crc32c,
     int64,
 )
 

@@ -1,32 +1,19 @@
-"""Decompresses one batch and reads its records: positions, salvage, records of magic 2, messages of magic 0 and 1.
+"""Decompresses one batch and reads its records: positions, salvage, records of magic 2.
 
 A record of magic 2: size varint, attributes int8, timestamp delta varlong, offset delta varint, key, value, headers;
 key and value: length varint, bytes; headers: count varint, then name and value of each. A fast path reads valid
 records; on any other bytes the layout reads the record again and explains what is wrong.
-
-A message of magic 0 and 1 is a record; a compressed one holds a message set, whose messages are: offset int64, size
-int32, crc uint32, magic int8, attributes int8, [timestamp int64], key, value (int32 length, bytes). In magic 1, offsets
-inside a compressed message are relative to its first record, and the offset of the message itself is its last record's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from struct import Struct as Packed
 from typing import Any, NoReturn
 
 from ..errors import (
-    BadBatchLength,
-    BadChecksum,
-    BadOuterOffset,
     BadRecordCount,
     BadRecordSize,
-    CutBatch,
     DecodeError,
-    EmptyMessageSet,
-    MixedMagic,
-    NestedCompression,
-    NullNotAllowed,
     Tolerated,
     TooManyFaults,
     TrailingBytes,
@@ -34,20 +21,13 @@ from ..errors import (
 )
 from ..wire import VARINT, Reader
 from ..wire.primitives import MOST_FAULTS, read_length
-from .checksums import crc32, hex32
 from .compression import inflate
-from .layouts import (
+from .layouts_and_checksums import (
     BATCH,
     CHECKED_FROM,
-    COMPRESSION,
-    LEAST_LENGTH,
     LOG_APPEND_TIME,
-    LOG_OVERHEAD,
-    MESSAGE,
-    MESSAGES,
     RECORD,
     BatchHeader,
-    MessageFields,
     Record,
     RecordHeader,
     UndecodableRecords,
@@ -323,111 +303,3 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     if byte == 0 or value >> 64:
         raise ValueError
     return (value >> 1) ^ -(value & 1), at + 1
-
-
-LEAST = LEAST_LENGTH[0]
-_OFFSET_AND_SIZE = Packed(">qi")
-
-
-def read_message(walk: Walk) -> Iterator[Record | UndecodableRecords]:
-    """Yield the record of a message of magic 0 or 1, or the records inside it."""
-    reader = walk.reader(MESSAGE.size)
-    if not walk.batch.compression_id:
-        yield walk.one(reader, 0, reader.end, 0, lambda inner: _record(walk, inner))
-        return
-    fields = _message_fields(reader, walk.batch.magic)
-    if fields.value is None:
-        reader.refuse_field("value", NullNotAllowed, reader.pos - 4, found=-1)
-    _check_tail(reader)
-    yield from _read_set(walk, walk.inflated(fields.value, reader.pos - len(fields.value)))
-
-
-def _record(walk: Walk, reader: PlacedReader) -> Record:
-    batch = walk.batch
-    key, value, timestamp = _message_fields(reader, batch.magic)
-    _check_tail(reader)
-    return Record(batch.last_offset, timestamp, key, value, (), batch.attributes)
-
-
-def _message_fields(reader: PlacedReader, magic: int) -> MessageFields:
-    fields: MessageFields = MESSAGES[magic]._parse(reader, None, "")
-    return fields
-
-
-def _check_tail(reader: PlacedReader) -> None:
-    """Record a fault for bytes after the value; Kafka ignores them."""
-    rest = reader.data[reader.pos : reader.end]
-    if rest:
-        reader.fault(TrailingBytes, reader.pos, have=len(rest), raw=rest)
-
-
-def _read_set(walk: Walk, reader: PlacedReader) -> Iterator[Record | UndecodableRecords]:
-    """Read the messages of a message set. A truncated last message is ignored, as Kafka does."""
-    base, index = _base_offset(walk, reader), 0
-    while reader.pos < reader.end:
-        start = reader.pos
-        walk.stand(reader.data, start)
-        stop = _stop(reader, index)
-        if stop is None:
-            return
-        yield walk.one(reader, start, stop, index, lambda inner: _inner_record(walk, inner, base))
-        index += 1
-
-
-def _stop(reader: PlacedReader, index: int) -> int | None:
-    """Return the end of the message that begins here; None if it is truncated."""
-    start, left = reader.pos, reader.end - reader.pos
-    size = int.from_bytes(reader.data[start + 8 : start + 12], "big", signed=True) if left >= LOG_OVERHEAD else LEAST
-    depth = len(reader.path)
-    reader.path += ("records", index)
-    if size < LEAST:
-        reader.refuse_field("length", BadBatchLength, start + 8, found=size, need=LEAST)
-    if left < LOG_OVERHEAD + size:
-        reader.fault(CutBatch, start, need=LOG_OVERHEAD + size, have=left, raw=reader.data[start : reader.end])
-        return None
-    del reader.path[depth:]
-    return start + LOG_OVERHEAD + size
-
-
-def _base_offset(walk: Walk, reader: PlacedReader) -> int:
-    """Return the number to add to the inner offsets: 0, or in magic 1 the number that makes the last offset correct."""
-    last = _last_offset(reader.data)
-    if last is None:
-        reader.refuse_field("value", EmptyMessageSet, reader.pos)
-    outer = walk.batch.last_offset
-    # librdkafka used to write 0 here; Kafka then treats the inner offsets as absolute.
-    if walk.batch.magic == 0 or outer == 0:
-        return 0
-    if outer < last:
-        reader.refuse_field("value", BadOuterOffset, reader.pos, found=outer, need=last)
-    return outer - last
-
-
-def _last_offset(data: bytes) -> int | None:
-    """Return the offset field of the last complete message of a message set; None if there is none."""
-    last, at = None, 0
-    while at + LOG_OVERHEAD <= len(data):
-        offset, size = _OFFSET_AND_SIZE.unpack_from(data, at)
-        at += LOG_OVERHEAD + size
-        if size < LEAST or at > len(data):
-            break
-        last = int(offset)
-    return last
-
-
-def _inner_record(walk: Walk, reader: PlacedReader, base: int) -> Record:
-    batch, start = walk.batch, reader.pos
-    offset, _, crc, magic, attributes = MESSAGE.unpack_from(reader.data, start)
-    if magic != batch.magic:
-        reader.fault_field("magic", MixedMagic, start + 16, found=magic, need=batch.magic)
-    if attributes & COMPRESSION:
-        reader.refuse_field("attributes", NestedCompression, start + 17)
-    right = crc32(reader.data[start + 16 : reader.end])
-    if crc != right:
-        reader.fault_field("crc", BadChecksum, start + 12, found=(hex32(crc), hex32(right)))
-    reader.pos = start + MESSAGE.size
-    key, value, timestamp = _message_fields(reader, 1 if magic else 0)  # Kafka takes any but 0 for 1
-    _check_tail(reader)
-    if magic == 1 and batch.magic and batch.attributes & LOG_APPEND_TIME:
-        return Record(int64(offset + base), batch.max_timestamp, key, value, (), attributes, timestamp)
-    return Record(int64(offset + base), timestamp, key, value, (), attributes)

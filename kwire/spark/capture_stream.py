@@ -19,11 +19,10 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from ..arrow.connection_decoder import ConnectionDecoder
 from ..arrow.connection_stream import decoded_batch
 from ..arrow.growing_files import LostData
-from ..arrow.input_splits import File, find_files, packed
 from ..arrow.packet_scan import SCHEMA, Split, scan
-from ..arrow.read_options import BadOption, Options
+from ..arrow.read_options_and_splits import BadOption, File, Options, find_files, packed
 from .data_source import ORDER, LimitedReader, Ranges, options_of, paths_of, reading_of, splits_of, text_of, to_spark
-from .lake import source_of
+from .pipeline_and_lake import source_of
 
 FORMAT = "kwire_arriving_packets"
 VERSION = 1
@@ -66,14 +65,15 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
     def decode(key: Any, frames: Iterator[Any], state: Any) -> Iterator[Any]:
         yield from _decoded(parsed, key, frames, state)
 
-    def unpack(batches: Iterator[Any]) -> Iterator[Any]:
-        for data in (value for batch in batches for value in batch.column(0).to_pylist()):
-            yield from pa.ipc.open_stream(data)
-
     timeout = GroupStateTimeout.NoTimeout  # with one of processing time Spark makes empty batches without end
     grouped = packets.groupBy(*ORDER[:2])
     found = grouped.applyInPandasWithState(decode, f"{BATCH} binary", "kept binary", "append", timeout)
-    return found.mapInArrow(unpack, to_spark(schema))
+    return found.mapInArrow(_unpack, to_spark(schema))
+
+
+def _unpack(batches: Iterator[Any]) -> Iterator[Any]:
+    for data in (value for batch in batches for value in batch.column(0).to_pylist()):
+        yield from pa.ipc.open_stream(data)
 
 
 def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], state: Any) -> Iterator[Any]:

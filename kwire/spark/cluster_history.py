@@ -32,7 +32,7 @@ from ..arrow.cluster_tables import (
     history_batches,
     reading_options,
 )
-from ..arrow.read_options import BadOption
+from ..arrow.read_options_and_splits import BadOption
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..errors import MissingExtra
 from ..protocol.framing import NotKafka

@@ -32,9 +32,18 @@ from ..arrow.batch_reader import Reading
 from ..arrow.connection_decoder import ConnectionDecoder, regions_of
 from ..arrow.connection_windows import WHOLE, Region, Windows, windows_of
 from ..arrow.growing_files import Growing, Offset, offset_of, places_of
-from ..arrow.input_splits import COLUMN, File, Unit, column_folder, find_files, packed, share_of
 from ..arrow.packet_scan import SCHEMA, Split, neighbours, scan
-from ..arrow.read_options import BadOption, Options
+from ..arrow.read_options_and_splits import (
+    COLUMN,
+    BadOption,
+    File,
+    Options,
+    Unit,
+    column_folder,
+    find_files,
+    packed,
+    share_of,
+)
 from ..errors import KwireError, MissingExtra, without_password
 from ..spec.catalog import catalog_for
 
@@ -130,7 +139,7 @@ def in_one_line() -> Iterator[None]:
 
 
 class KwireSource(DataSource):  # type: ignore[misc]
-    """Data source of captures, one row per frame. For its options see `kwire.arrow.read_options.Options`."""
+    """Data source of captures, one row per frame. For its options see `kwire.arrow.read_options_and_splits.Options`."""
 
     @classmethod
     def name(cls) -> str:
@@ -409,7 +418,7 @@ def read_captures(
         partitions: the number of partitions for the shuffle of connections; by default `spark.sql.shuffle.partitions`.
         options: options of the data source, by the same names or in snake case. `capture` is a regular expression whose
             first group, found in the path of a file, names its capture; by default the folder of the file. With
-            `long_connections`, several tasks decode one connection: see `kwire.arrow.read_options.Options`.
+            `long_connections`, several tasks decode one connection: see `kwire.arrow.read_options_and_splits.Options`.
 
     Returns:
         A DataFrame with the columns of `format("kwire")` and `capture`. `path` is the file in which a frame ends.

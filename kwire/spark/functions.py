@@ -11,9 +11,17 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sql
 
-from ..arrow.binary_columns import TYPE, Cells, CellWriter, body_text, cell_reader, header_column, portions
-from ..arrow.read_options import BadOption
-from ..arrow.record_rows import RecordReader
+from ..arrow.binary_and_record_columns import (
+    TYPE,
+    Cells,
+    CellWriter,
+    RecordReader,
+    body_text,
+    cell_reader,
+    header_column,
+    portions,
+)
+from ..arrow.read_options_and_splits import BadOption
 from ..codecs import Codec, codec_in
 from ..errors import suggestion
 from ..protocol.headers import Apis

@@ -28,7 +28,7 @@ SCRIPT = '''"""Runs `kwire pipeline` under spark-submit; all arguments are passe
 
 import sys
 
-from kwire.cli import main
+from kwire.cli.main import main
 
 sys.exit(main(["pipeline", *sys.argv[1:]]))
 '''

@@ -22,7 +22,8 @@ from ..caches import LOCK, lazy_pattern, once, once_attribute
 from ..errors import SpecError, UnknownMessage, UnsupportedVersion
 from ..names import FORMER_MESSAGES, folded
 from ..resources import SCHEMAS
-from . import MessageSpec, read_spec
+from .model import MessageSpec
+from .parser import read_spec
 from .releases import releases
 
 _API_KEY = lazy_pattern(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 import kwire
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.input_splits import Unit
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options, Unit
 from kwire.input import packets_of
 from tests.capture.building import enhanced, interface, section
 from tests.conftest import ROOT

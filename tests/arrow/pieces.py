@@ -17,7 +17,7 @@ from kwire.arrow.batch_reader import Reading
 from kwire.arrow.connection_decoder import ConnectionDecoder, regions_of
 from kwire.arrow.connection_windows import WHOLE, Region, Windows, windows_of
 from kwire.arrow.packet_scan import SCHEMA, Split, neighbours, scan
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options
 from kwire.spec.catalog import catalog_for
 
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]

@@ -11,7 +11,7 @@ import pytest
 
 from kwire import arrow
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.read_options import BadOption
+from kwire.arrow.read_options_and_splits import BadOption
 from kwire.errors import MissingExtra
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT

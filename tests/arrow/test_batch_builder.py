@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire.arrow.batch_builder import TYPES, Builder, Raw
 from kwire.arrow.frame_rows import Fault, MalformedFrame, Row, RowEndpoints
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options
+from kwire.arrow.row_schema_and_batches import TYPES, Builder, Raw
 from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for
 

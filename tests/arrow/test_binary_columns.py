@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.binary_columns import (
+from kwire.arrow.binary_and_record_columns import (
     AT_ONCE,
     TYPE,
     CellReader,
@@ -25,7 +25,7 @@ from kwire.arrow.binary_columns import (
     portions,
 )
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.read_options import BadOption
+from kwire.arrow.read_options_and_splits import BadOption
 from kwire.errors import BadFrame, NotInVersion, Truncated, UnknownField, UnknownMessage, UnknownVersion, WrongType
 from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
 from kwire.protocol.headers import Apis

@@ -12,7 +12,7 @@ from kwire.arrow import connection_stream
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.connection_stream import decoded_batch
 from kwire.arrow.packet_scan import SCHEMA, Split, scan
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options
 from tests.arrow.captures import PCAP, rows_of, write
 from tests.arrow.pieces import ORDER, content, cut_at_packets
 from tests.capture.building import Talk as Conversation

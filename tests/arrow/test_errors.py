@@ -8,7 +8,7 @@ import pytest
 
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import BadOption, Options
 from kwire.errors import DumpError, KwireError
 
 

@@ -43,8 +43,7 @@ from kwire.arrow.growing_files import (
     places_of,
     raw_end,
 )
-from kwire.arrow.input_splits import RAW, File, Unit
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import RAW, BadOption, File, Options, Unit
 from tests.arrow.captures import FRAMES, LOG, PCAP, Rows, conversation, write
 from tests.arrow.pieces import records_of
 from tests.arrow.test_reader import UNKNOWN

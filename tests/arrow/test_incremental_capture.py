@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from kwire.arrow.batch_reader import Reading, Replay, Replays
 from kwire.arrow.frame_rows import Row
 from kwire.arrow.growing_files import Growing, captured_end, places_of
-from kwire.arrow.input_splits import Unit
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import Options, Unit
 from kwire.errors import DumpError
 from tests.arrow.captures import PCAP, write
 from tests.arrow.test_growing_files import NEW, PARTS, pcapng_of

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.input_splits import File, Unit, find_files, parts_of
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import BadOption, File, Options, Unit, find_files, parts_of
 from tests.arrow.captures import FRAMES, PCAP, conversation, write
 
 

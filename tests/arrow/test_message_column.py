@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.arrow.batch_builder import Json, Raw, body_start, read_carefully
 from kwire.arrow.frame_rows import Fault
+from kwire.arrow.row_schema_and_batches import Json, Raw, body_start, read_carefully
 from kwire.protocol.headers import Api, Apis
 from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns

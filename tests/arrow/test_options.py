@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.read_options import NAMES, BadOption, Options
+from kwire.arrow.read_options_and_splits import NAMES, BadOption, Options
 
 
 def test_names_are_those_of_sparks_readers_in_any_case() -> None:

@@ -11,7 +11,7 @@ import pytest
 from kwire import arrow
 from kwire.arrow import PARQUET, write_parquet
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.read_options import BadOption
+from kwire.arrow.read_options_and_splits import BadOption
 from tests.arrow.captures import FRAMES
 
 

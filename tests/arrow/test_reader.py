@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.input_splits import File, Unit, parts_of
-from kwire.arrow.read_options import Options
+from kwire.arrow.read_options_and_splits import File, Options, Unit, parts_of
 from tests.arrow.captures import FRAMES, LOG, PCAP, TIMES, conversation, dated, rows_of, write
 
 REAL = [frame.data for frame in kwire.read_dump(FRAMES)]

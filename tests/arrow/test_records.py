@@ -12,8 +12,8 @@ import pytest
 import kwire
 from kwire import Record, RecordHeader, build_batch
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options import BadOption, Options
-from kwire.arrow.record_rows import RecordReader
+from kwire.arrow.binary_and_record_columns import RecordReader
+from kwire.arrow.read_options_and_splits import BadOption, Options
 from tests.arrow.captures import LOG, conversation, write
 
 BATCH = build_batch([Record(0, 5, b"k", b"v"), Record(1, 6, None, b"w", headers=(RecordHeader("h", b"x"),))])

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import kwire
-from kwire.arrow.batch_builder import TYPES
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import BadOption, Options
+from kwire.arrow.row_schema_and_batches import TYPES
 from kwire.errors import UnknownMessage
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.batch_builder import Structs, in_order
 from kwire.arrow.frame_rows import Fault, Row
+from kwire.arrow.row_schema_and_batches import Structs, in_order
 from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns

@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire.broker import Settings
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.internal import decode_group_record, encode_subscription
 from kwire.net.client import BrokerConnection, address
 from kwire.net.log_dirs import FileDisk

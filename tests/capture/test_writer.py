@@ -12,8 +12,8 @@ import pytest
 
 import kwire
 from kwire import Frame
-from kwire.capture.conversation import timed
 from kwire.capture.frame_extractor import Streams
+from kwire.capture.kafka_connection_frames import timed
 from kwire.capture.pcap import PcapReader
 from kwire.capture.writer import CaptureWriter, PcapWriter, TcpWriter
 from kwire.protocol import FrameDecoder, Request, Response, Source, Token, Undecodable

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.conftest import ROOT, SHARED, needs_shared
 
 DUMP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.protocol import Frame
 from kwire.protocol.framing import int16, int32
 from tests.cli.test_commands import out

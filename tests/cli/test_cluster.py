@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kwire.broker import Settings
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.net.server import Serving
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
 from tests.input.test_request_log import ANSWERED, ASKED, KROXYLICIOUS, LOG4J

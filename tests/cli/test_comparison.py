@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
 from tests.conftest import ROOT

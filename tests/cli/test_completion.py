@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import COMMANDS, main, parser_for
 from kwire.cli.completion import OPERATORS, SCRIPTS, SHELLS, VALUES, complete
 from kwire.cli.help import words_of
+from kwire.cli.main import COMMANDS, main, parser_for
 from tests.conftest import ROOT
 
 FETCH_FIELD = [f"api == fetch and partition_max_bytes {sign}" for sign in OPERATORS]

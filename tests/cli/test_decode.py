@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, KWIRE, ran
 from tests.conftest import ROOT

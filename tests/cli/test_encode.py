@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.capture.building import request, response
 from tests.capture.test_writer import PATHS, facts, read
 from tests.cli.test_main import DUMP, ran

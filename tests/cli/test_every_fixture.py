@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kwire import arrow
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.cluster.events import RELEASED
 from kwire.spec.catalog import profiles
 from tests.conftest import ROOT

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import COMMANDS, main
 from kwire.cli.help import TOPICS
+from kwire.cli.main import COMMANDS, main
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response
 

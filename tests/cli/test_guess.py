@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.protocol.identify import guesses
 from tests.cli.test_commands import out
 from tests.conftest import ROOT, SHARED, each_of

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from kwire.cli import COMMANDS, main, parser_for
 from kwire.cli.completion import SCRIPTS
 from kwire.cli.help import words_of
+from kwire.cli.main import COMMANDS, main, parser_for
 from kwire.display_filter import PROPERTIES
 from tests.cli.test_commands import out
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.capture.building import ACK, FIN, RST, Talk, capture, request, response
 
 

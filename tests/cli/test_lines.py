@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli import decode, parser_for
+from kwire.cli import decode
+from kwire.cli.main import parser_for
 from kwire.protocol.header_reader import Kinds
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES

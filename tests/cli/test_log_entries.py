@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kwire import Record, build_batch
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.logs.building import LOG
 
 OFFSETS = "fixtures/logs/__consumer_offsets-1/00000000000000000000.log"

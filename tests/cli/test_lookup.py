@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.codecs import Codec
 from kwire.codecs.schema_tree import grow
 from kwire.render.schema_text import heading

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request
 
@@ -54,7 +54,7 @@ def test_help_begins_with_examples_and_fits_a_terminal(capsys: pytest.CaptureFix
 
 
 def test_help_loads_nothing_heavy() -> None:
-    program = "import sys, kwire.cli; kwire.cli.main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    program = "import sys, kwire.cli.main; kwire.cli.main.main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, cwd=ROOT, check=True)
     for module in (b"'construct'", b"'msgspec'", b"'asyncio'", b"'pyarrow'", b"'pyspark'", b"'numpy'"):
         assert module not in done.stderr
@@ -100,8 +100,8 @@ def test_a_bad_frame_is_a_line_and_exit_code_1() -> None:
 
 @pytest.mark.ci
 def test_an_endless_input_is_read_in_pieces_and_little_memory() -> None:
-    program = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); import kwire.cli; "
-    program += "raise SystemExit(kwire.cli.main(['decode', '-']))"
+    program = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); import kwire.cli.main; "
+    program += "raise SystemExit(kwire.cli.main.main(['decode', '-']))"
     command = ["sh", "-c", f'cat "$1" /dev/zero | {shlex.quote(sys.executable)} -c "$2"', "-", DUMP, program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
@@ -201,7 +201,7 @@ def test_garbage_is_collected_while_a_command_runs(monkeypatch: pytest.MonkeyPat
         seen.append(gc.isenabled())
         return 0
 
-    monkeypatch.setattr(sys.modules["kwire.cli"], "parser_for", parser_for)
+    monkeypatch.setattr(sys.modules["kwire.cli.main"], "parser_for", parser_for)
 
     assert main() == 0
     assert (seen, gc.isenabled(), gc.get_freeze_count()) == ([False, True], True, frozen)

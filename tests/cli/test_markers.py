@@ -17,7 +17,7 @@ import pytest
 
 import kwire
 from kwire import Record, Request, Response, build_batch
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.codecs import Codec, codec_in
 from kwire.internal import encode_frame, framed_record
 from kwire.protocol.frame_codec import encode_request, encode_response

@@ -11,7 +11,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.cli.mcp import MOST_TEXT, Tools
 from tests.conftest import ROOT
 

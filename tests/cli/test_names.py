@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main, with_versions
+from kwire.cli.main import main, with_versions
 
 REPLY = "0000001e 00000001 00 00000000 0000 05 4e4f4e45 00000001 03 6231 00002384 00"
 REQUEST = "--hex=0000000e 000a 0000 0000002a 0001 6d 0001 67"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.capture.building import Talk, capture
 
 ZOOKEEPER = bytes.fromhex("0000002d") + bytes(24) + b"\0\0\0\x10" + b"session password" + b"\0"

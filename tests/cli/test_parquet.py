@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.arrow.captures import FRAMES
 
 

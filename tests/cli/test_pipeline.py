@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.cli.pipeline import _print
 from tests.cli.test_commands import out
 from tests.conftest import ROOT
@@ -37,7 +37,7 @@ def test_what_is_wrong_is_said(arguments: list[str], said: str, capsys: pytest.C
 
 
 def test_without_pyspark_it_says_what_to_install() -> None:
-    code = "import sys; sys.modules['pyspark'] = None\nfrom kwire.cli import main\n"
+    code = "import sys; sys.modules['pyspark'] = None\nfrom kwire.cli.main import main\n"
     code += "sys.exit(main(['pipeline', 'a.pcap', '--out', 'x']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.cluster import Broker, add_partitions, assign_multi_level, broker_metadatas, generate_assignment, is_even
 from kwire.cluster.java_compat import Random
 from kwire.cluster.multi_level_placement import RackTree, Rings, increase_replication_factor

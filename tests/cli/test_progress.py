@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main
 from kwire.cli.inputs import dumps_in, part_read
+from kwire.cli.main import main
 from kwire.cli.report import CapturedTally
 from kwire.cli.terminal import progress_text, with_progress
 from kwire.input import open_dump

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.net.client import address
 from tests.conftest import ROOT
 from tests.net.serving import serving

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.redaction import REASONS
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP

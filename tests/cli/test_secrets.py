@@ -14,7 +14,7 @@ import pytest
 
 import kwire
 from kwire.capture.frame_extractor import Streams
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.input import packets_of
 from kwire.protocol import SaslMessage
 from kwire.redaction import mask

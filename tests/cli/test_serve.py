@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main, parser_for
+from kwire.cli.main import main, parser_for
 from kwire.cli.serve import nodes_for, settings_for
 from kwire.net.client import Address, BrokerConnection, address
 from tests.conftest import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 
 
 def test_steps_are_printed_and_the_capture_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

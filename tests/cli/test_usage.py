@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.conftest import ROOT
 
 PCAP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from kwire.capture.tcp_reassembly import Share
-from kwire.cli import main, stats
+from kwire.cli import stats
 from kwire.cli import stats as helpers
+from kwire.cli.main import main
 from kwire.cli.stats import Helpers, parts_for
 from tests.capture.test_sharding import many
 

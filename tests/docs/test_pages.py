@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kwire.cli import COMMANDS, parser_for
+from kwire.cli.main import COMMANDS, parser_for
 from tests.conftest import ROOT
 from tests.docs.pages import PAGES, blocks_of, folder_for, text_of
 

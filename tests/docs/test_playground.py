@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from tests.browser import Driven, drive
 from tests.conftest import ROOT, lacking
 from tests.render.test_html import hostile_frames

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import main
 from kwire.cli.check import disk_differences
+from kwire.cli.main import main
 from kwire.input import open_dump
-from kwire.records.checksums import crc32c
+from kwire.records.layouts_and_checksums import crc32c
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
 
 DISK = ROOT / "fixtures/logs/broker-disk"

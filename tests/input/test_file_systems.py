@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.arrow.input_splits import find_files
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import BadOption, Options, find_files
 from kwire.errors import DumpError, MissingExtra
 from kwire.input import read_dump
 from kwire.input.files import entries_in, entry_of, globbed, open_file

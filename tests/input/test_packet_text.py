@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
 from kwire.cli.help import TOPICS
+from kwire.cli.main import main
 from kwire.errors import DumpError
 from kwire.input import open_dump, open_hex, read_dump
 from kwire.input.packet_text import PacketReader, decrypted, followed_streams, tcp_segment

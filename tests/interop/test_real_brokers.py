@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.errors import CallError
 from kwire.net.client import BrokerConnection, address
 from kwire.spec.catalog import catalog_for

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.cluster import Broker, is_even
 from kwire.cluster.multi_level_placement import RackTree
 from kwire.net.admin import LiveCluster

@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire import LogBatch, LogBytes, LogRecord, Record, build_batch
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.logs import Log
 from kwire.logs.spans import explain_batch, has_secrets, mask_explained, mask_log_bytes, mask_record
 from kwire.sensitive_fields import Hidden

@@ -17,7 +17,7 @@ PROGRAM = """
 import sys
 if {hidden}:
     sys.modules["kwire.native._engine"] = None
-from kwire.cli import main
+from kwire.cli.main import main
 main(sys.argv[1:])
 import kwire
 print("engine", kwire.engine)

@@ -14,7 +14,7 @@ import pytest
 import kwire
 from kwire.broker.access_control import AuthenticationFailed, ClientExchange
 from kwire.capture.writer import PcapWriter
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.errors import CallError
 from kwire.net.client import Address, BrokerConnection, Security, address
 from kwire.testing import Kafka, Tls

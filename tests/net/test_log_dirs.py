@@ -20,7 +20,7 @@ from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
 from kwire.broker.group import Commit
 from kwire.broker.settings import LogDir
 from kwire.broker.storage import Damage, Found
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.errors import CallError
 from kwire.net.log_dirs import FileDisk, FileStore, ReadOnlyDisk, locked
 from kwire.values import ErrorCode

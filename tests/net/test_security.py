@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.errors import CallError, DumpError
 from kwire.net.client import BrokerConnection, Security, address
 from kwire.net.limits import Recorder

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.records import checksums
+from kwire.records import layouts_and_checksums as checksums
+from kwire.records.compression import xxh32
 
 
 @pytest.fixture
@@ -50,4 +51,4 @@ def test_xxh32_of_its_makers(length: int, value: int) -> None:
     while len(data) < length:
         data.append(generator >> 56)
         generator = generator * 11400714785074694797 % 2**64
-    assert checksums.xxh32(bytes(data)) == value
+    assert xxh32(bytes(data)) == value

@@ -12,7 +12,7 @@ from kwire.errors import DecodeError
 from kwire.native import AVAILABLE
 from kwire.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
 from kwire.records import record_reader as magic2
-from kwire.records.layouts import RECORD
+from kwire.records.layouts_and_checksums import RECORD
 from kwire.wire import VARINT, Reader
 from kwire.wire.primitives import read_length
 

@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire import Frame
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.protocol.results import MessageSummary
 from kwire.render.html import MOST, asset, document, embedded, explain_html, explain_page, result_html, text
 from kwire.render.line import frame_line

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire import FrameDecoder
-from kwire.capture.conversation import TcpEnds
+from kwire.capture.kafka_connection_frames import TcpEnds
 from kwire.input import open_dump
 from kwire.native import FrameBatch
 from kwire.protocol import Result

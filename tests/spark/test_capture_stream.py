@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwire.arrow.growing_files import LostData
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import BadOption, Options
 from kwire.spark import stream_captures
 from kwire.spark.capture_stream import ArrivalReader
 from tests.arrow.captures import PCAP, rows_of

@@ -10,7 +10,7 @@ import pytest
 
 import kwire.spark
 from kwire import arrow
-from kwire.arrow.read_options import BadOption
+from kwire.arrow.read_options_and_splits import BadOption
 from kwire.cluster import ROWS
 from tests.arrow.captures import FRAMES, PCAP
 from tests.conftest import SHARED, needs_shared

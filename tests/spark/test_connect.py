@@ -124,7 +124,7 @@ def test_a_server_that_is_not_there_is_said_at_once() -> None:
 
 
 def test_what_it_takes_is_said() -> None:
-    code = "import sys; sys.modules['grpc'] = None; from kwire.cli import main; "
+    code = "import sys; sys.modules['grpc'] = None; from kwire.cli.main import main; "
     code += "sys.exit(main(['pipeline', 'x', '--out', 'y', '--master', 'sc://localhost']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert "sc://... needs the library grpcio; pip install 'kwire[connect]'" in done.stderr

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kwire.cluster import ROWS
-from kwire.spark.lake import MANIFEST, STAGING, GrownFiles, Lake, source_of
+from kwire.spark.pipeline_and_lake import MANIFEST, STAGING, GrownFiles, Lake, source_of
 from kwire.spark.session import JobFailed
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT
@@ -117,7 +117,7 @@ def rows_in(spark: Any, lake: Path) -> dict[str, list[str]]:
 
 
 def test_captures_are_added_once(spark: Any, tmp_path: Path) -> None:
-    from kwire.spark import pipeline_job as job
+    from kwire.spark import pipeline_and_lake as job
 
     folder, lake = tmp_path / "in", tmp_path / "lake"
     folder.mkdir()
@@ -139,9 +139,9 @@ def test_captures_are_added_once(spark: Any, tmp_path: Path) -> None:
 
 
 def test_a_killed_job_and_another_are_one_job(spark: Any, tmp_path: Path) -> None:
-    from kwire.spark import pipeline_job as job
+    from kwire.spark import pipeline_and_lake as job
 
-    code = "import sys; from kwire.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from kwire.cli.main import main; sys.exit(main(sys.argv[1:]))"
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     words = ["pipeline", str(PCAP), "--master", "local[2]", "--out", str(killed)]
     settings = ["--conf", "spark.sql.shuffle.partitions=2"]

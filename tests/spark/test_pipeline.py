@@ -15,9 +15,9 @@ import pytest
 import kwire
 from kwire import arrow
 from kwire.arrow.cluster_tables import MixedClusters
-from kwire.arrow.read_options import BadOption
+from kwire.arrow.read_options_and_splits import BadOption
 from kwire.cluster import ROWS
-from kwire.spark.pipeline_job import OutputExists, UnnamedFiles
+from kwire.spark.pipeline_and_lake import OutputExists, UnnamedFiles
 from kwire.spark.session import JobFailed, write_zip
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT, SHARED, lacking
@@ -26,7 +26,7 @@ from tests.spark.conftest import SETTINGS
 
 @pytest.fixture(scope="session")
 def job(spark: Any) -> Any:
-    from kwire.spark import pipeline_job as job
+    from kwire.spark import pipeline_and_lake as job
 
     return job
 

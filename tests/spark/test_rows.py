@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.read_options import BadOption
+from kwire.arrow.read_options_and_splits import BadOption
 from kwire.spark import records
 from tests.arrow.captures import LOG, write
 from tests.arrow.test_records import BATCH, fetched, produce, rows_in

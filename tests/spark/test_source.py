@@ -125,7 +125,7 @@ def test_a_time_that_no_calendar_has_can_be_collected(spark: Any, tmp_path: Path
 def test_filters_are_known_before_frames_are_decoded(spark: Any) -> None:
     from pyspark.sql.datasource import EqualTo, In, StringStartsWith
 
-    from kwire.arrow.read_options import Options
+    from kwire.arrow.read_options_and_splits import Options
     from kwire.spark.data_source import narrowed
 
     options, name, way = Options.parse({"pushdown": "true"}), ("api_name",), ("direction",)

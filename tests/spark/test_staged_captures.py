@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import BadOption, Options
 from kwire.spark import read_captures
 from kwire.spark.data_source import PacketReader, windows_in
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write

@@ -7,7 +7,7 @@ from pyspark.sql import types as spark
 
 import kwire
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.read_options_and_splits import BadOption, Options
 from kwire.spark.data_source import schema_to_arrow, to_spark
 from kwire.spec.catalog import catalog_for
 

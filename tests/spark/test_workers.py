@@ -127,7 +127,7 @@ def test_workers_without_kwire_get_it_with_the_native_engine(cluster: Cluster, t
 KILLING = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from kwire.spark import pipeline_job as pipeline, session
+from kwire.spark import pipeline_and_lake as pipeline, session
 
 url, capture, out = sys.argv[1:4]
 settings = dict(word.split("=", 1) for word in sys.argv[4:])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import SpecError
-from kwire.spec import MOST_ERRORS, read_spec
+from kwire.spec import read_spec
+from kwire.spec.parser import MOST_ERRORS
 from tests.effort import at_most
 from tests.small_specs import document, field, spec_of, struct
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import SpecError
-from kwire.spec import DEEPEST, MOST_ERRORS, read_spec
+from kwire.spec import read_spec
 from kwire.spec.model import Versions
+from kwire.spec.parser import DEEPEST, MOST_ERRORS
 from tests.small_specs import document as doc
 from tests.small_specs import field, spec_of, struct
 

@@ -8,7 +8,8 @@ import pytest
 
 from kwire.codecs.schema_tree import grow
 from kwire.errors import SpecError
-from kwire.spec import MOST_FIELDS, read_spec
+from kwire.spec import read_spec
+from kwire.spec.parser import MOST_FIELDS
 from tests.small_specs import document, field, spec_of, struct
 
 

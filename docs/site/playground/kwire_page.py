@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
-from kwire.cli import main
+from kwire.cli.main import main
 
 
 def run(arguments: Sequence[str]) -> tuple[int, str, str]:

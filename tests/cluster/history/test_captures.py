@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli import main
+from kwire.cli.main import main
 from kwire.cluster import history_of, observed
 from kwire.cluster.history_tables import OfflineReplica, Tables
 from kwire.cluster.zk_controller import TopicPartition

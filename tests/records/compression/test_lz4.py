@@ -6,8 +6,7 @@ import pytest
 
 from kwire.errors import BadCompression, LimitExceeded
 from kwire.records import compression
-from kwire.records.checksums import xxh32
-from kwire.records.compression import library
+from kwire.records.compression import library, xxh32
 
 DATA = random.Random(3).randbytes(100_000) + bytes(100_000)
 

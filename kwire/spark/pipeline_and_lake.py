@@ -1,34 +1,245 @@
 """The job of `kwire pipeline`: writes all frames of captures, and the history of their clusters, as Parquet.
 
 Decides where tables are written and what is counted; the data source and `cluster` produce the rows.
+
+The tables are a lake that grows run by run: each run appears atomically, and no file of a capture is written twice.
+Spark writes a run beside the tables, in a folder that no reader lists. When the run is complete, a decision is written;
+then its folders are moved to the tables. A job that finds a decision moves the remaining folders, and deletes runs
+without a decision. So after a killed job and another run, a lake is the same as after a single run.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+from pyarrow.fs import FileSelector, FileType
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
 from pyspark.sql.types import TimestampType
 
-from ..arrow.batch_builder import COMMENTS
 from ..arrow.cluster_tables import MixedClusters
 from ..arrow.frame_rows import HARMLESS, INCOMPLETE, NOT_CORRUPT
-from ..arrow.input_splits import find_files
-from ..arrow.read_options import BadOption, Options
+from ..arrow.read_options_and_splits import BadOption, Options, find_files
+from ..arrow.row_schema_and_batches import COMMENTS
 from ..cluster import ROWS
 from ..cluster.cluster_model import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
-from ..input.files import local_path
+from ..input.files import local_path, open_file, store_of
 from . import cluster_history as cluster
 from .data_source import frames_of, packets_of, windows_in
-from .lake import Lake, Source, sources_of
 from .session import JobFailed
+
+MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
+SAMPLE = 64 << 10  # bytes at the start and end of a file that identify it, with its size
+HEAD = 256  # first bytes that stay the same when a file grows: the file header, and the time of the first packet
+FEW = 64  # files that the driver, or one task, examines
+_FILES = pa.schema([("path", pa.string()), ("size", pa.int64())])
+_SOURCES = pa.schema([*_FILES, ("head", pa.string()), ("identity", pa.string())])
+
+
+class GrownFiles(KwireError):
+    """These `files` have grown since they were written to the lake."""
+
+    hint = "write captures that are complete; --overwrite writes all of them anew"
+
+    def __init__(self, files: tuple[str, ...] = ()) -> None:
+        super().__init__(files)
+        self.files: tuple[str, ...] = tuple(map(without_password, files))
+
+    def __str__(self) -> str:
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{''.join(self.files[:1])}{more}: written to the lake when it was shorter; {self.hint}"
+
+
+class Source(NamedTuple):
+    """A file of a capture: its path and size, the hash of its first bytes, and the hash of its size, first and last
+    bytes.
+    """
+
+    path: str
+    size: int
+    head: str
+    identity: str
+
+
+def sources_of(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> list[Source]:
+    """Return the non-empty files that paths match; over Spark Connect, the files on the server.
+
+    Raises:
+        BadOption: see `kwire.arrow.read_options_and_splits.find_files`.
+    """
+    wanted, options = list(paths), dict(given)
+
+    def listed(batches: Iterator[Any]) -> Iterator[Any]:
+        for _ in batches:
+            files = [file for file in find_files(wanted, Options.parse(options)) if file.size]
+            yield pa.RecordBatch.from_pylist([{"path": file.path, "size": file.size} for file in files], _FILES)
+
+    columns = "path string, size long"
+    if is_remote():
+        named = spark.range(1).repartition(1).mapInArrow(listed, columns)
+    else:
+        (batch,) = listed(iter([None]))
+        if batch.num_rows <= FEW:
+            return [Source(**row) for found in _identified([batch]) for row in found.to_pylist()]
+        named = spark.createDataFrame([tuple(row.values()) for row in batch.to_pylist()], columns)
+        named = named.repartition(-(-batch.num_rows // FEW))
+    found = named.mapInArrow(_identified, f"{columns}, head string, identity string").toArrow()
+    return [Source(**row) for row in found.to_pylist()]
+
+
+def _identified(batches: Any) -> Iterator[Any]:
+    for batch in batches:
+        rows = [source_of(row["path"], row["size"])._asdict() for row in batch.to_pylist()]
+        yield pa.RecordBatch.from_pylist(rows, _SOURCES)
+
+
+def source_of(path: str, size: int) -> Source:
+    """Identify a file by its size, first and last bytes; its name may change."""
+    with open_file(path, SAMPLE) as stream:
+        head = stream.read(min(SAMPLE, size))
+        stream.seek(max(0, size - SAMPLE))
+        tail = stream.read(min(SAMPLE, size))
+    identity = sha256(b"%d %d " % (size, len(head)) + head + tail).hexdigest()
+    return Source(path, size, sha256(head[:HEAD]).hexdigest(), identity)
+
+
+class Lake:
+    """The tables in a folder; one job at a time writes to it.
+
+    Args:
+        out: the folder, or its URI.
+    """
+
+    def __init__(self, out: str) -> None:
+        self.out: str = out.rstrip("/")
+        self._store, self._root = store_of(self.out)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the folder contains files that no run has written."""
+        names = {name for name, _ in self._within("")}
+        return bool(names) and not names & {MANIFEST, STAGING}
+
+    def done(self) -> dict[str, Source]:
+        """Return the files that were written, by their identity."""
+        runs = [json.loads(self._read(f"{MANIFEST}/{name}")) for name, _ in self._within(MANIFEST)]
+        return {source.identity: source for run in runs for source in (Source(**one) for one in run["files"])}
+
+    def new(self, sources: Sequence[Source]) -> list[Source]:
+        """Return the files that were not written yet, without duplicates.
+
+        Raises:
+            GrownFiles: a file was written when it was shorter.
+        """
+        done = self.done()
+        grown = {(one.path, one.head): one.size for one in done.values()}
+        found = {one.identity: one for one in sources if one.identity not in done}
+        longer = [one.path for one in found.values() if one.size > grown.get(_shown(one), one.size)]
+        if longer:
+            raise GrownFiles(tuple(sorted(longer)))
+        return list(found.values())
+
+    def stage(self, sources: Sequence[Source], *, overwrite: bool = False) -> tuple[str, str]:
+        """Return the name of a run over these files, and the folder in the lake under which Spark writes its tables.
+
+        A run that replaces other runs has a new name.
+        """
+        names = "".join(sorted(source.identity for source in sources)) + (token_hex(8) if overwrite else "")
+        run = "r" + sha256(names.encode()).hexdigest()[:12]  # "r", because readers would parse digits as a number
+        return run, f"{STAGING}/{run}-{token_hex(4)}"
+
+    def commit(self, run: str, staged: str, sources: Sequence[Source], *, overwrite: bool = False) -> None:
+        """Make a run visible whose tables are complete; raises JobFailed if it has no tables."""
+        files = [source._replace(path=without_password(source.path))._asdict() for source in sources]
+        tables = [name for name, is_folder in self._within(staged) if is_folder]
+        if not tables:
+            raise JobFailed(f"what was written to {self.out} is not seen from here; name the folder by its URI")
+        decision = {"run": run, "overwrite": overwrite, "tables": tables, "files": files}
+        self._write(f"{staged}/{DECISION}", json.dumps(decision).encode())
+        self._carry_out(staged, decision)
+
+    def recover(self) -> None:
+        """Complete a killed job if its decision was written; otherwise delete its run."""
+        for name, _ in self._within(STAGING):
+            staged = f"{STAGING}/{name}"
+            decision = self._read(f"{staged}/{DECISION}")
+            if decision:
+                self._carry_out(staged, json.loads(decision))
+            else:
+                self._delete(staged)
+
+    def _carry_out(self, staged: str, decision: Mapping[str, Any]) -> None:
+        """Carry out a decision; this may be repeated after a crash at any point."""
+        run, tables = decision["run"], decision["tables"]
+        for name in (*tables, MANIFEST) if decision["overwrite"] else ():
+            for one, _ in self._within(name):
+                if one not in (f"run={run}", f"{run}.json"):
+                    self._delete(f"{name}/{one}")
+        for table in tables:
+            self._move(f"{staged}/{table}", f"{table}/run={run}")
+            self._write(f"{table}/{SUCCESS}", b"")
+        self._write(f"{MANIFEST}/{run}.json", json.dumps({"files": decision["files"]}).encode())
+        self._delete(staged)
+
+    def _within(self, folder: str) -> list[tuple[str, bool]]:
+        """List a folder: names, and whether they are folders."""
+        infos = self._store.get_file_info(FileSelector(self._at(folder), allow_not_found=True))
+        return sorted((info.base_name, info.type == FileType.Directory) for info in infos)
+
+    def _at(self, name: str) -> str:
+        return f"{self._root}/{name}" if name else self._root
+
+    def _read(self, name: str) -> bytes:
+        """Return the contents of a file; empty bytes if there is no such file."""
+        if self._store.get_file_info(self._at(name)).type != FileType.File:
+            return b""
+        with self._store.open_input_stream(self._at(name)) as stream:
+            data: bytes = stream.read()
+        return data
+
+    def _write(self, name: str, data: bytes) -> None:
+        """Write a file atomically."""
+        path, part = self._at(name), self._at(f"{STAGING}/{token_hex(8)}.part")
+        for one in (path, part):
+            self._store.create_dir(one.rpartition("/")[0], recursive=True)
+        with self._store.open_output_stream(part) as stream:
+            stream.write(data)
+        self._store.move(part, path)
+
+    def _move(self, source: str, target: str) -> None:
+        """Move a folder; file by file if a store has no folders."""
+        start, stop = self._at(source), self._at(target)
+        infos = self._store.get_file_info(FileSelector(start, recursive=True, allow_not_found=True))
+        for info in infos:
+            if info.type == FileType.File and info.base_name != SUCCESS and not info.base_name.startswith("."):
+                path = stop + info.path[len(start) :]
+                self._store.create_dir(path.rpartition("/")[0], recursive=True)
+                self._store.move(info.path, path)
+        self._delete(source)
+
+    def _delete(self, name: str) -> None:
+        path = self._at(name)
+        kind = self._store.get_file_info(path).type
+        if kind == FileType.Directory:
+            self._store.delete_dir(path)
+        elif kind == FileType.File:
+            self._store.delete_file(path)
+
+
+def _shown(source: Source) -> tuple[str, str]:
+    """Return the key by which a manifest finds a file that has grown since."""
+    return without_password(source.path), source.head
+
 
 FRAMES = "frames"
 DATE = "dt"

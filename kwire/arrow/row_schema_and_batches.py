@@ -1,6 +1,7 @@
-"""Builds record batches from rows, column by column; columns that are not selected are not built.
+"""The columns of rows of frames, with types and comments (`TYPES`): the schema in Arrow and Spark; builds batches.
 
-The column `message` has bodies as JSON, bytes, or structs with the fields of all versions.
+Record batches are built from rows, column by column; columns that are not selected are not built. The column `message`
+has bodies as JSON, bytes, or structs with the fields of all versions.
 
 Defines the content of each column and how each mode treats malformed frames; reads no files.
 """
@@ -28,7 +29,7 @@ from ..protocol.frame_codec import FrameReading
 from ..protocol.headers import Api, may_be_downgraded
 from ..spec.catalog import Catalog
 from .frame_rows import HARMLESS, Fault, MalformedFrame, Row, RowEndpoints, fault_of
-from .read_options import DROPMALFORMED, FAILFAST, Options
+from .read_options_and_splits import DROPMALFORMED, FAILFAST, Options
 
 CONNECTION = pa.struct(
     [

@@ -346,7 +346,7 @@ class _General:
         self.directions: list[Direction | None] = [None, None]
 
 
-class Conversation(ConversationState):
+class KafkaConnection(ConversationState):
     """A connection that was identified as Kafka's, with known client and broker sides.
 
     The native fast path records most requests and responses itself (`ConversationState`).
