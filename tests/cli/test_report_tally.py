@@ -98,8 +98,9 @@ def test_memory_is_flat(kind: str) -> None:
                 yield frame(bytes.fromhex("00000004 270f0001"), number / 100)
                 continue
             client = f"{number % 2000}-{'x' * 300}" if kind == "clients" else "me"
-            yield frame(request(number, client_id=client), number / 100)
-            yield replace(frame(response(number)), source=frame(b"", number / 100 + 0.001).source)
+            correlation_id = 70_000 + number  # the engine keeps the integers up to 65,536
+            yield frame(request(correlation_id, client_id=client), number / 100)
+            yield replace(frame(response(correlation_id)), source=frame(b"", number / 100 + 0.001).source)
 
     tallied(frames(10))
     gc.collect()
