@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,7 @@ from kwire.spark import stream_captures
 from kwire.spark.capture_stream import ArrivalReader
 from tests.arrow.captures import PCAP, rows_of
 from tests.arrow.pieces import content, cut_at_packets
+from tests.conftest import ROOT
 
 
 def start(spark: Any, folder: Path, place: Path, **trigger: bool) -> Any:
@@ -34,6 +39,14 @@ def batches(place: Path) -> int:
     return sum(path.name.isdigit() for path in (place / "checkpoint/offsets").iterdir())
 
 
+def check(rows: list[dict[str, Any]]) -> None:
+    """Compare what a stream has given of `PCAP` with its frames: each once."""
+    good, expected = (
+        content([row for row in some if row["_error"] is None]) for some in (rows, rows_of(PCAP, body="raw"))
+    )
+    assert good == expected
+
+
 def test_an_option_without_effect_is_refused() -> None:
     with pytest.raises(BadOption, match="forgets no file"):
         stream_captures(None, "/captures", maxFileAge="3d")
@@ -51,11 +64,56 @@ def test_connections_go_on_over_files_and_restarts(spark: Any, tmp_path: Path) -
     pieces[2].rename(folder / pieces[2].name)
     run(spark, folder, place)
     assert batches(place) == 3
-    rows = spark.read.parquet(str(place / "out")).toArrow().to_pylist()
-    good, expected = (
-        content([row for row in some if row["_error"] is None]) for some in (rows, rows_of(PCAP, body="raw"))
-    )
-    assert good == expected
+    check(spark.read.parquet(str(place / "out")).toArrow().to_pylist())
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from kwire.spark import stream_captures
+from tests.spark.conftest import SETTINGS
+
+folder, place, marker = map(Path, sys.argv[1:])
+builder = SparkSession.builder.master("local[2]")
+for name, value in SETTINGS.items():
+    builder = builder.config(name, value)
+
+def save(df, number):
+    df.write.mode("overwrite").parquet(str(place / "out" / f"batch={number}"))
+    if number == 1:
+        marker.touch()  # the batch is written, and Spark has not committed it
+        while marker.exists():
+            pass
+
+frames = stream_captures(builder.getOrCreate(), str(folder), body="raw", maxFilesPerTrigger=1)
+writer = frames.writeStream.foreachBatch(save).option("checkpointLocation", str(place / "checkpoint"))
+writer.trigger(availableNow=True).start().awaitTermination()
+"""
+
+
+def test_a_driver_killed_in_a_batch_loses_and_repeats_nothing(spark: Any, tmp_path: Path) -> None:
+    folder, place, marker = tmp_path / "in", tmp_path / "table", tmp_path / "marker"
+    cut_at_packets(PCAP, folder, 3)
+    command = [sys.executable, "-c", KILLED, str(folder), str(place), str(marker)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL) as driver:
+        try:
+            deadline = time.monotonic() + 300
+            while not marker.exists():
+                assert driver.poll() is None and time.monotonic() < deadline, "it did not come to the second batch"
+                time.sleep(0.05)
+        finally:
+            os.killpg(driver.pid, signal.SIGKILL)
+    assert not (place / "checkpoint/commits/1").exists()
+
+    def save(df: Any, number: int) -> None:
+        df.write.mode("overwrite").parquet(str(place / "out" / f"batch={number}"))
+
+    frames = stream_captures(spark, str(folder), body="raw", maxFilesPerTrigger=1)
+    writer = frames.writeStream.foreachBatch(save).option("checkpointLocation", str(place / "checkpoint"))
+    assert writer.trigger(availableNow=True).start().awaitTermination(300)
+    check(spark.read.parquet(str(place / "out")).toArrow().to_pylist())
 
 
 def test_a_query_makes_no_batch_while_no_file_arrives(spark: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -19,7 +20,9 @@ import kwire
 from kwire import arrow
 from kwire.cluster import ROWS
 from tests.arrow.captures import PCAP
+from tests.arrow.pieces import cut_at_packets
 from tests.conftest import ROOT
+from tests.spark.test_capture_stream import check as check_frames
 
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
@@ -127,7 +130,7 @@ def test_workers_without_kwire_get_it_with_the_native_engine(cluster: Cluster, t
 KILLING = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from kwire.spark import pipeline_and_lake as pipeline, session
+from kwire.spark import pipeline_and_lake as pipeline, session, stream_captures
 
 url, capture, out = sys.argv[1:4]
 settings = dict(word.split("=", 1) for word in sys.argv[4:])
@@ -158,7 +161,7 @@ with session.session(url, settings) as spark:
     thread = threading.Thread(target=watch, args=(spark.sparkContext, ended))
     thread.start()
     try:
-        pipeline.run(spark, [capture], out)
+        JOB
     finally:
         ended.set()
         thread.join()
@@ -167,8 +170,32 @@ print("killed", len(killed))
 
 
 def test_workers_that_die_in_the_first_stages_change_no_table(cluster: Cluster, tmp_path: Path) -> None:
+    run_killing(cluster, "pipeline.run(spark, [capture], out)", PCAP, tmp_path / "lake")
+    check(tmp_path / "lake")
+
+
+STREAM = """
+        frames = stream_captures(spark, capture, body="raw", maxFilesPerTrigger=1)
+        writer = frames.writeStream.option("checkpointLocation", out + "-checkpoint").trigger(availableNow=True)
+        writer.start(out, format="parquet").awaitTermination()
+"""
+
+
+def test_workers_that_die_change_no_stream(cluster: Cluster, tmp_path: Path) -> None:
+    cut_at_packets(PCAP, tmp_path / "in", 3)
+    run_killing(cluster, STREAM.strip(), tmp_path / "in", tmp_path / "out")
+    files = [
+        json.loads(line)["path"]
+        for path in (tmp_path / "out/_spark_metadata").glob("[0-9]*")
+        for line in path.read_text().splitlines()[1:]
+    ]
+    rows = parquet.ParquetDataset([name.removeprefix("file://") for name in files]).read().to_pylist()
+    check_frames(rows)
+
+
+def run_killing(cluster: Cluster, job: str, capture: Path, out: Path) -> None:
+    """Run a job, and kill executors in its first stages."""
     settings = [f"{name}={value}" for name, value in SETTINGS.items()]
-    done = cluster.run("-c", KILLING, cluster.url, str(PCAP), str(tmp_path / "lake"), *settings)
+    done = cluster.run("-c", KILLING.replace("JOB", job), cluster.url, str(capture), str(out), *settings)
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout.split()[-1]) >= 3
-    check(tmp_path / "lake")
