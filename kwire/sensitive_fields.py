@@ -13,7 +13,7 @@ SECRET_FIELDS: dict[str, str] = {
     "server_key": "scram",
     "hmac": "token",
 }
-# What a SASL token holds: attribute of `kwire.protocol.sasl.SaslMessage.fields`.
+# What a SASL token holds: attribute of `kwire.protocol.sasl_tokens.SaslMessage.fields`.
 SECRET_PARTS = frozenset(("password", "salt", "proof", "signature", "token", "extra"))
 # What a forwarded message is carried in: it may hold any of these.
 ENVELOPED = frozenset(("request_data", "response_data"))

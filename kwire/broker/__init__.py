@@ -1,6 +1,6 @@
 """A broker for tests, sans-IO: requests in, responses out, for one or several brokers with one controller.
 
-`dispatcher.ServedCluster` answers immediately or later (`purgatory`). The caller passes the time, a random generator
+`apis.ServedCluster` answers immediately or later (`purgatory`). The caller passes the time, a random generator
 and the disks. Replication is instantaneous: a leader writes to all in-sync replicas at once.
 """
 

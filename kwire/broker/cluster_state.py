@@ -20,7 +20,7 @@ from ..records import RecordBatch
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
 from ..values import AclOperation, ErrorCode, ResourceType
-from .access_control import ANONYMOUS, CLUSTER_NAME, Authorizer, Session, denial
+from .authentication_and_acls import ANONYMOUS, CLUSTER_NAME, Authorizer, Session, denial
 from .faults import Rules, api_of
 from .group_coordinator import Groups
 from .internal_topics import GROUPS, SHARES, TRANSACTIONS, InternalTopic

@@ -16,24 +16,14 @@ from ..cluster.assignors.members import TopicPartition
 from ..errors import DecodeError, KwireError
 from ..internal import CoordinatorRecord, coordinator_record, decode_group_record, encode_record
 from ..values import ErrorCode
-from .group import (
-    LEAST_SIZE,
-    Assigned,
-    ClassicProtocol,
-    Commit,
-    ConsumerGroup,
-    ConsumerMember,
-    Group,
-    GroupState,
-    Held,
-    Member,
-)
+from .classic_group import Commit, Group, Held, Member
+from .classic_rebalance import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, Rebalancing, downgrade, upgraded
+from .consumer_group import LEAST_SIZE, Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState
 from .internal_topics import InternalTopic, Producer, Written, changes
 from .kraft_controller import Controller
 from .metadata_journal import Row
 from .partitions import NO_ID, Topic
 from .purgatory import Parked, Purgatory
-from .rebalance import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, Rebalancing, downgrade, upgraded
 from .settings import Settings
 from .share_group import SHARE, ShareGroup, SharePartition
 

@@ -18,7 +18,7 @@ from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assig
 from ..cluster.state import NO_LEADER
 from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
 from ..records import parse_records
-from .access_control import Acl, Credential, Users
+from .authentication_and_acls import Acl, Credential, Users
 from .metadata_journal import (
     Journals,
     Known,

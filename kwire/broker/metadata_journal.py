@@ -20,7 +20,7 @@ from ..errors import KwireError
 from ..internal import decode_metadata_frame, encode_frame, framed_record
 from ..records import Record, RecordBatch, build_batch
 from ..values import ConfigResourceType
-from .access_control import SCRAM, Acl, Credential, acl_of
+from .authentication_and_acls import SCRAM, Acl, Credential, acl_of
 from .partitions import Partition, Topic
 from .settings import Entity, LogDir, Node
 from .storage import Damage, Disk, Store, believed

@@ -15,7 +15,7 @@ from .. import messages
 from ..errors import KwireError
 from ..internal import coordinator_record, decode_share_record, encode_record
 from ..values import ErrorCode
-from .group import Group
+from .classic_group import Group
 from .group_coordinator import Groups
 from .internal_topics import InternalTopic
 from .kraft_controller import Controller

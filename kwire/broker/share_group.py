@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..cluster.assignors.members import TopicPartition
 from ..values import ErrorCode
-from .group import Assigned, ConsumerGroup, ConsumerMember, GroupState
+from .consumer_group import Assigned, ConsumerGroup, ConsumerMember, GroupState
 
 SHARE = "share"  # the type of such groups
 SIMPLE = "simple"  # the assignor of share groups

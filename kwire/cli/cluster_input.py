@@ -1,6 +1,7 @@
 """Reads the inputs of `kwire cluster` and `kwire place`: dumps, a live broker, and brokers or plans as JSON.
 
-Also parses the arguments of `kwire place` that name brokers, racks and assignors.
+The format of a plan is in `kwire.cluster.reassign_partitions`. Also parses the arguments of `kwire place` that name
+brokers, racks and assignors.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from random import SystemRandom
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from ..cluster import (
     Broker,
@@ -33,10 +34,11 @@ from ..cluster.cluster_model import Seen, judged
 from ..cluster.java_compat import Random
 from ..cluster.metadata_log import message_in
 from ..cluster.multi_level_placement import RackTree, Rings, increase_replication_factor
+from ..cluster.reassign_partitions import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
 from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
 from ..cluster.replica_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
-from ..errors.refused import InvalidPartitions, InvalidReplicaAssignment, InvalidReplicationFactor
+from ..errors.refused import InvalidPartitions, InvalidReplicationFactor
 from ..input import read_znodes
 from ..logs import LogRecord
 from ..net.admin import LiveCluster, ask_sizes, under_way
@@ -168,13 +170,10 @@ def _items(
             yield Found(seen, source.frame, source.time)
 
 
-Plan = dict[tuple[str, int], list[int]]
 Sizes = dict[tuple[str, int], int]
-MOST = 2**31 - 1
 _IDS = ("nodeId", "node_id", "id", "brokerId", "broker_id")
 _DIGITS = re.compile("[0-9]{1,10}")
 _FORMS = 'write [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1", ...}, or what kwire cluster --json writes'
-_PLAN = 'write {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}, ...]}'
 _SIZES = "it takes what kafka-log-dirs --describe prints"
 NEW_TOPIC = "new"  # shown in place of a missing topic name
 EVEN = "even"
@@ -230,7 +229,7 @@ def _situation(options: argparse.Namespace) -> Situation:
         file = options.brokers or options.source
         value = _read(file, _FORMS)
         has_partitions = options.source and isinstance(value, dict) and value.get("partitions")
-        return Situation(_brokers(value, file), _plan(value, file) if has_partitions else {})
+        return Situation(_brokers(value, file), read_reassignment(value, file) if has_partitions else {})
     options.files = options.files or [options.source]
     return _of_state(state_of(options))
 
@@ -338,19 +337,7 @@ def read_plan(file: str) -> Plan:
         InvalidReplicaAssignment: a partition lists a broker twice.
         OSError: the file cannot be read.
     """
-    return _plan(_read(file, _PLAN), file)
-
-
-def _plan(value: Any, file: str) -> Plan:
-    rows = value.get("partitions") if isinstance(value, dict) else None
-    if not isinstance(rows, list) or not rows:
-        raise DumpError("there are no partitions in it", file=file, hint=_PLAN)
-    plan: Plan = {}
-    for partition, replicas in (_partition(row, file) for row in rows):
-        if partition in plan:
-            raise DumpError(f"partition {partition[0]}-{partition[1]} is there twice", file=file)
-        plan[partition] = replicas
-    return plan
+    return read_reassignment(_read(file, REASSIGNMENT_FORM), file)
 
 
 def _read(file: str, hint: str) -> Any:
@@ -367,24 +354,9 @@ def _broker(row: Any, file: str) -> Broker:
         node_id, rack = next((row[name] for name in _IDS if name in row), None), row.get("rack")
         if isinstance(node_id, str) and _DIGITS.fullmatch(node_id):
             node_id = int(node_id)
-        if _is_id(node_id) and isinstance(rack, str | None):
+        if is_id(node_id) and isinstance(rack, str | None):
             return Broker(node_id, rack=rack, fenced=row.get("fenced") is True)
     raise DumpError(f"{excerpt(row)} is no broker", file=file, hint=_FORMS)
-
-
-def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:
-    if isinstance(row, dict):
-        topic, index, replicas = row.get("topic"), row.get("partition"), row.get("replicas")
-        if isinstance(topic, str) and _is_id(index) and isinstance(replicas, list) and all(map(_is_id, replicas)):
-            if len(set(replicas)) < len(replicas):
-                label = f"{topic}-{index}"
-                raise InvalidReplicaAssignment("broker_twice_in_one_partition", partition=label, replicas=replicas)
-            return (topic, index), replicas
-    raise DumpError(f"{excerpt(row)} is no partition", file=file, hint=_PLAN)
-
-
-def _is_id(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def new_partitions(options: argparse.Namespace, found: Situation, name: str) -> dict[int, list[int]]:

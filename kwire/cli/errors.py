@@ -1,4 +1,7 @@
-"""`kwire errors`: Kafka's error codes by number, name or part of a name."""
+"""`kwire errors`: Kafka's error codes by number, name or part of a name.
+
+The exit codes of commands are in `main`, kwire's own exceptions in `kwire.errors`.
+"""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
         UsageError: the options contradict each other.
         DumpError, OSError: the password file is empty or cannot be read.
     """
-    from ..broker.access_control import MECHANISMS
+    from ..broker.authentication_and_acls import MECHANISMS
     from ..net.client import PLAINTEXT, Security
     from .inputs import UsageError
 

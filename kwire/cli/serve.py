@@ -14,9 +14,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..broker import Node, ServedCluster, Settings
-from ..broker.access_control import MECHANISMS, principal
 from ..broker.apis import DRAFTS
-from ..broker.rebalance import POLICIES
+from ..broker.authentication_and_acls import MECHANISMS, principal
+from ..broker.classic_rebalance import POLICIES
 from ..broker.settings import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for

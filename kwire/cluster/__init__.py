@@ -29,10 +29,9 @@ if TYPE_CHECKING:
         add_partitions,
         assign_replicas,
         broker_metadatas,
-        generate_assignment,
         rack_alternated_broker_list,
-        reassignment_json,
     )
+    from .reassign_partitions import generate_assignment, reassignment_json
     from .replica_assignors import assignor_for
     from .replica_plan import Goals, ReplicaPlan, plan_replicas
     from .state import Broker, ClusterState, LogDir, Partition, Settings
@@ -98,7 +97,7 @@ _MODULES = {
     "assign_replicas": "rack_aware_placement",
     "assignor_for": "replica_assignors",
     "broker_metadatas": "rack_aware_placement",
-    "generate_assignment": "rack_aware_placement",
+    "generate_assignment": "reassign_partitions",
     "history_of": "cluster_model",
     "increase_replication_factor": "multi_level_placement",
     "is_even": "multi_level_placement",
@@ -110,7 +109,7 @@ _MODULES = {
     "plan_replicas": "replica_plan",
     "rack_alternated_broker_list": "rack_aware_placement",
     "rack_path": "multi_level_placement",
-    "reassignment_json": "rack_aware_placement",
+    "reassignment_json": "reassign_partitions",
     "spread_of": "multi_level_placement",
 }
 

@@ -266,10 +266,11 @@ cdef class ReassemblerState:
 
 
 cdef class ConversationState:
-    """A Kafka connection, with the requests without a response; for the attributes see `conversation.Conversation`.
+    """A Kafka connection, with the requests without a response; for the attributes see `KafkaConnection` in
+    `kwire.capture.kafka_connection_frames`.
 
     Args:
-        recogniser, connection, client, head: as of a `Conversation`.
+        recogniser, connection, client, head: as of a `KafkaConnection`.
 
     Attributes:
         ends: what names the ends of the connection.

@@ -170,7 +170,10 @@ class Security:
         if found.error_code:
             there = ", ".join(found.mechanisms) or "none: is this a listener without SASL?"
             raise CallError(where, f"it has no SASL mechanism {self.mechanism}", f"its mechanisms: {there}")
-        from ..broker.access_control import AuthenticationFailed, ClientExchange  # takes the broker for tests with it
+        from ..broker.authentication_and_acls import (  # takes the broker for tests with it
+            AuthenticationFailed,
+            ClientExchange,
+        )
 
         exchange = ClientExchange(self.mechanism, self.username, self.password, token_urlsafe(24))
         token: bytes | None = exchange.begin()

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from .. import messages
 from ..broker import Node, Parked, ServedCluster
-from ..broker.access_control import AuthenticationFailed, Session, principal_of
 from ..broker.apis import ServedRequest, read_request, write_response
+from ..broker.authentication_and_acls import AuthenticationFailed, Session, principal_of
 from ..broker.cluster_state import RequestContext
 from ..broker.faults import Treatment, api_of
 from ..broker.settings import LogDir

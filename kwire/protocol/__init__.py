@@ -11,7 +11,7 @@ from .framing import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_s
 from .header_reader import HeaderReader, Peek, peek
 from .headers import Header
 from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
-from .sasl import SaslMessage
+from .sasl_tokens import SaslMessage
 
 __all__ = [
     "LEAST",

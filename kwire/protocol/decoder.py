@@ -23,7 +23,7 @@ from .framing import CutShort, Frame, Source, cut_short, int16, int32, size_faul
 from .header_reader import Connections, DecodedConnection, Peek, peek_of
 from .headers import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, Api, Apis, Call, Header, header_version_for
 from .results import CodecOf, Request, Response, Result, Token, Undecodable, software_of
-from .sasl import SaslMessage, read_token
+from .sasl_tokens import SaslMessage, read_token
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

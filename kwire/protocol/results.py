@@ -25,7 +25,7 @@ from ..values import Value, kind, kind_of
 from ..wire import Integer, String
 from .framing import Frame
 from .headers import expects_response
-from .sasl import SaslMessage
+from .sasl_tokens import SaslMessage
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -24,7 +24,7 @@ from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodabl
 from ..protocol.framing import LIMIT, NotKafka
 from ..protocol.headers import header_version_for
 from ..protocol.results import is_topic_field
-from ..protocol.sasl import seems_token
+from ..protocol.sasl_tokens import seems_token
 from ..records import RecordBatch, parse_records
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive, names_sensitive
 from ..spec.catalog import WIRE_TYPES, catalog_for

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from ..broker.access_control import MECHANISMS
+from ..broker.authentication_and_acls import MECHANISMS
 from ..records import Record
 from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
 

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 
 from ..broker import Disk, MemoryDisk, Node, ServedCluster, Settings
-from ..broker.access_control import MECHANISMS, principal
+from ..broker.authentication_and_acls import MECHANISMS, principal
 from ..errors import CallError
 from ..net.control import Control, ControlClient
 from ..net.log_dirs import FileDisk, locked

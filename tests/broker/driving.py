@@ -9,7 +9,7 @@ from typing import Any
 import kwire
 from kwire.broker import Disk, Node, Parked, ServedCluster, Settings
 from kwire.broker.apis import ServedRequest, read_request
-from kwire.broker.group import Group
+from kwire.broker.classic_group import Group
 from kwire.broker.internal_topics import coordinator_of
 from kwire.codecs import Codec
 from kwire.protocol import Frame

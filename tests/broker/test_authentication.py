@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from kwire.broker.access_control import (
+from kwire.broker.authentication_and_acls import (
     MECHANISMS,
     AuthenticationFailed,
     Credential,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.broker.access_control import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Acl, Authorizer, Filter
+from kwire.broker.authentication_and_acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Acl, Authorizer, Filter
 from kwire.values import AclOperation as Op
 from kwire.values import ResourceType as Kind
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.broker.group import GroupState
+from kwire.broker.consumer_group import GroupState
 from kwire.broker.internal_topics import coordinator_of
 from kwire.cluster.java_compat import string_hash
 from kwire.internal import decode_group_record

@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire.broker import Settings
-from kwire.broker.group import GroupState
+from kwire.broker.consumer_group import GroupState
 from kwire.cli.main import main
 from kwire.internal import assignment_of, decode_assignment, encode_assignment, encode_subscription, subscription_of
 from kwire.testing import Kafka

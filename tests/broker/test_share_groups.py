@@ -11,7 +11,7 @@ import pytest
 
 import kwire
 from kwire.broker import Settings
-from kwire.broker.access_control import ALLOW, ANONYMOUS, LITERAL, Acl
+from kwire.broker.authentication_and_acls import ALLOW, ANONYMOUS, LITERAL, Acl
 from kwire.broker.share_coordinator import state_key
 from kwire.broker.share_group import AcknowledgeType, Limits, ShareGroup, SharePartition, Wanted, assign_shares
 from kwire.internal import decode_share_record

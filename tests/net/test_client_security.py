@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.broker.access_control import AuthenticationFailed, ClientExchange
+from kwire.broker.authentication_and_acls import AuthenticationFailed, ClientExchange
 from kwire.capture.writer import PcapWriter
 from kwire.cli.main import main
 from kwire.errors import CallError

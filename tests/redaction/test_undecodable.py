@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.messages_of import released_pairs
 from tests.protocol.test_connections import answered, asked
 from tests.protocol.test_decoder import response
-from tests.protocol.test_sasl import BEARER, CHALLENGE, FINAL, FIRST, VERIFIED
+from tests.protocol.test_sasl_tokens import BEARER, CHALLENGE, FINAL, FIRST, VERIFIED
 
 M: Any = kwire.messages
 

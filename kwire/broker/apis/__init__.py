@@ -22,10 +22,20 @@ from ...protocol.framing import int16, int32
 from ...spec.catalog import Catalog
 from ...spec.releases import Release, release, releases
 from ...values import ErrorCode
-from ..access_control import ANONYMOUS
+from ..authentication_and_acls import ANONYMOUS
 from ..cluster_state import Api, Cluster, RequestContext
 from ..faults import api_of, error_response, has_code
 from ..settings import Node, Settings
+from .classic_groups import (
+    delete_groups,
+    describe_groups,
+    find_coordinator,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    sync_group,
+)
 from .configs import (
     alter_client_quotas,
     alter_configs,
@@ -37,16 +47,6 @@ from .configs import (
     push_telemetry,
 )
 from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
-from .groups import (
-    delete_groups,
-    describe_groups,
-    find_coordinator,
-    heartbeat,
-    join_group,
-    leave_group,
-    list_groups,
-    sync_group,
-)
 from .metadata import (
     add_raft_voter,
     api_versions,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ... import messages
 from ...errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Refused
 from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ErrorCode, ResourceType
-from ..access_control import CLUSTER_NAME, DENIALS
+from ..authentication_and_acls import CLUSTER_NAME, DENIALS
 from ..cluster_state import RequestContext
 from ..partitions import NO_ID
 from ..settings import (

@@ -6,10 +6,11 @@ from typing import Any
 
 from ... import messages
 from ...values import ErrorCode
+from ..classic_group import Group
 from ..cluster_state import RequestContext
-from ..group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, Group, check_pattern, places_of
+from ..consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, check_pattern, places_of
 from ..share_group import ShareGroup
-from .groups import new_member_id, problem_with
+from .classic_groups import new_member_id, problem_with
 
 JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # member epochs
 FIRST_WITH_OWN_IDS = 1  # versions of ConsumerGroupHeartbeat from here on: clients choose their member ids (KIP-1082)

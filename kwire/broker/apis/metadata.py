@@ -12,7 +12,7 @@ from typing import Any
 from ... import messages
 from ...errors.refused import Refused
 from ...values import AclOperation, EndpointType, ErrorCode, FeatureUpgradeType, ResourceType
-from ..access_control import CLUSTER_NAME, UNASKED, operations
+from ..authentication_and_acls import CLUSTER_NAME, UNASKED, operations
 from ..cluster_state import FEATURES, Api, Cluster, Feature, RequestContext
 from ..partitions import INTERNAL, RESERVED, Partition, Topic, check_name
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from ... import messages
 from ...values import ErrorCode
+from ..classic_group import Commit, Group
 from ..cluster_state import RequestContext
-from ..group import Commit, Group, GroupState
+from ..consumer_group import GroupState
 from ..partitions import NO_ID, Topic
 from ..replica_log import Log
 from ..share_group import ShareGroup
-from .groups import consumer_problem, membership, problem_with
+from .classic_groups import consumer_problem, membership, problem_with
 from .produce_and_fetch import READ_COMMITTED
 
 FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition

@@ -1,6 +1,9 @@
 """SaslHandshake and SaslAuthenticate (KIP-43, KIP-152, KIP-368); SCRAM credentials (KIP-554); ACLs; delegation tokens.
 
-As with a Kafka that has no secret for tokens, these are refused; so are ACLs where there is no authorizer."""
+Requests and responses only: the exchanges of SASL and SCRAM, and the rules of ACLs, are in
+`kwire.broker.authentication_and_acls`. As with a Kafka that has no secret for tokens, these are refused; so are ACLs
+where there is no authorizer.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 from ... import messages
 from ...values import AclOperation, ErrorCode, ResourceType
-from ..access_control import (
+from ..authentication_and_acls import (
     ALLOW,
     ANY,
     CLUSTER_NAME,

@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 from ... import messages
 from ...records import parse_records
 from ...values import ErrorCode, ResourceType
-from ..access_control import operations
+from ..authentication_and_acls import operations
+from ..classic_group import Group
 from ..cluster_state import RequestContext
-from ..group import ConsumerMember, Group, GroupState
+from ..consumer_group import ConsumerMember, GroupState
 from ..partitions import Partition, Topic
 from ..purgatory import Later, Parked
 from ..replica_log import Entry, Log
 from ..share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ..share_group import SHARE, AcknowledgeType, Acquired, Place, ShareGroup, SharePartition, Span, Wanted
+from .classic_groups import problem_with
 from .consumer_groups import JOINS, LEAVES, by_topic
-from .groups import problem_with
 from .produce_and_fetch import MOST_WAIT_MS
 
 NO_OFFSET = -1

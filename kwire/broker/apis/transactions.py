@@ -9,14 +9,15 @@ from typing import Any
 
 from ... import messages
 from ...values import AclOperation, ErrorCode, ResourceType
-from ..access_control import CLUSTER_NAME
+from ..authentication_and_acls import CLUSTER_NAME
+from ..classic_group import Commit, Group
 from ..cluster_state import RequestContext
-from ..group import Commit, Group, GroupState
+from ..consumer_group import GroupState
 from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
 from ..replica_log import Producer as KnownProducer
 from ..share_group import ShareGroup
 from ..transaction_coordinator import HIGHEST_EPOCH, Place, Transaction, TransactionState
-from .groups import consumer_problem, member_or_problem, problem_with
+from .classic_groups import consumer_problem, member_or_problem, problem_with
 from .offsets import checked_commit
 
 MOST_TIMEOUT_MS = 15 * 60 * 1000  # Kafka's transaction.max.timeout.ms

@@ -15,14 +15,13 @@ from typing import Any
 from .. import messages
 from ..internal import assignment_of, decode_assignment, decode_subscription, encode_assignment
 from ..values import ErrorCode
-from .group import (
+from .classic_group import Group, Member
+from .consumer_group import (
     Assigned,
     ClassicProtocol,
     ConsumerGroup,
     ConsumerMember,
-    Group,
     GroupState,
-    Member,
     Protocols,
     places_of,
 )

@@ -13,9 +13,8 @@ from kwire.cluster.rack_aware_placement import (
     RackAwareMode,
     add_partitions,
     broker_metadatas,
-    generate_assignment,
-    reassignment_json,
 )
+from kwire.cluster.reassign_partitions import generate_assignment, reassignment_json
 from kwire.errors.refused import AdminOperation
 from tests.cluster.vectors import Case, answer_of, brokers_of, by_number, by_release, by_text, cases, check
 

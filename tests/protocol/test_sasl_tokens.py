@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from kwire.protocol.sasl import read_token, seems_token
+from kwire.protocol.sasl_tokens import read_token, seems_token
 from kwire.sensitive_fields import SECRET_PARTS
 
 FIRST = b"n,,n=user,r=fyko+d2lbbFgONRv9qkxdawL"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from kwire.broker import Settings
-from kwire.broker.group import LEAST_SIZE, Group, GroupState
-from kwire.broker.rebalance import Rebalancing
+from kwire.broker.classic_group import Group
+from kwire.broker.classic_rebalance import Rebalancing
+from kwire.broker.consumer_group import LEAST_SIZE, GroupState
 from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World, formed
 

@@ -1,7 +1,7 @@
-"""Parses SASL tokens of mechanisms that send plain text.
+"""Parses the SASL tokens of a connection for display: user and proof of PLAIN (RFC 4616) and SCRAM (RFC 5802).
 
-PLAIN is RFC 4616, SCRAM RFC 5802; tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. `connection` recognises
-which frames are tokens.
+Tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. `connection` decides which frames are tokens;
+`kwire.broker.authentication_and_acls` authenticates, for clients and for brokers.
 """
 
 from __future__ import annotations

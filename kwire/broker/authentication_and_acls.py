@@ -4,8 +4,8 @@ Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (its requests), KIP-368 (session
 (ACLs, by the rules of Kafka's StandardAuthorizer). `NEEDS` lists what each api needs, as Kafka's documentation does
 under "Operations and Resources on Protocols".
 
-This module handles tokens, principals and resource names, but no messages and no sockets. No `repr` in it contains a
-secret.
+This module handles tokens, principals and resource names, but no messages (`apis.security` does) and no sockets. No
+`repr` in it contains a secret.
 """
 
 from __future__ import annotations

@@ -14,11 +14,21 @@ import msgspec
 from ... import messages
 from ...errors import DecodeError
 from ...values import AclOperation, ErrorCode, ResourceType
-from ..access_control import CLUSTER_NAME, operations
+from ..authentication_and_acls import CLUSTER_NAME, operations
+from ..classic_group import Group, Member
+from ..classic_rebalance import (
+    assigned,
+    classic_assignment,
+    described,
+    joined,
+    not_assigned,
+    not_joined,
+    owned_by,
+    subscribe,
+)
 from ..cluster_state import RequestContext
-from ..group import ClassicProtocol, ConsumerGroup, ConsumerMember, Group, GroupState, Member, Protocols, size_of
+from ..consumer_group import ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState, Protocols, size_of
 from ..internal_topics import GROUPS, SHARES, TRANSACTIONS, coordinator_of
-from ..rebalance import assigned, classic_assignment, described, joined, not_assigned, not_joined, owned_by, subscribe
 from ..share_group import SHARE, ShareGroup
 
 FIRST_WITH_KEYS = 4  # FindCoordinator: from this version on a request has several keys (KIP-699)

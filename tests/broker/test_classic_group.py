@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kwire.broker import Parked
-from kwire.broker.group import Commit, Commits, Group, GroupState, Held, Member
-from kwire.broker.rebalance import assigned, described, joined, not_assigned, not_joined
+from kwire.broker.classic_group import Commit, Commits, Group, Held, Member
+from kwire.broker.classic_rebalance import assigned, described, joined, not_assigned, not_joined
+from kwire.broker.consumer_group import GroupState
 
 
 def member(name: str, *protocols: str, instance: str | None = None) -> Member:
