@@ -14,7 +14,7 @@ from typing import Any
 
 from ..cluster import Broker, broker_metadatas
 from ..cluster.multi_level_placement import Level, Loss, Node, RackTree, is_even, losses_of, spread_of
-from ..cluster.reassign_partitions import reassignment_json
+from ..cluster.reassign_partitions import Plan, reassignment_json
 from ..cluster.replica_plan import ReplicaPlan
 from ..errors import DumpError
 from ..net.admin import LiveCluster, Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
@@ -23,7 +23,6 @@ from ..render.style import PLAIN, Style, escape, json_text, table
 from ..render.value_text import count_text, size_text
 from .cluster_input import (
     NEW_TOPIC,
-    Plan,
     Situation,
     assignor_name,
     check_count,
