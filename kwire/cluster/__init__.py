@@ -1,7 +1,7 @@
-"""Algorithms on whole clusters: a model of current and past state, placement, assignors, the ZooKeeper-era controller.
+"""Models and algorithms for whole clusters: state and history, placement, assignors, the ZooKeeper-era controller.
 
 `events`, `metadata_log` and `znode_events` convert messages, records and znodes to events; `cluster_model` derives the
-current state and the tables of the history. Bytes, frames and files are read elsewhere.
+current state and the tables of the history. Other packages read bytes, frames and files.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ _MODULES = {
     "spread_of": "multi_level_placement",
 }
 
-if not TYPE_CHECKING:  # a checker that saw this would let any name pass
+if not TYPE_CHECKING:  # a type checker that reads this function would accept any name
 
     def __getattr__(name: str) -> Any:
-        """Import a module when a name of it is first used: `kwire serve`, which needs few, starts 30 ms sooner."""
+        """Import a module when one of its names is first used: `kwire serve`, which needs few, starts 30 ms sooner."""
         from importlib import import_module
 
         if name not in _MODULES:

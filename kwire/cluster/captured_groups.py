@@ -1,7 +1,8 @@
-"""Derives consumer groups from the frames of a capture: members with racks, subscriptions and partitions, lag, and
-reads across racks (KIP-881, KIP-848, KIP-392).
+"""Derives consumer groups from captured frames: members, racks, subscriptions, partitions, lag, reads across racks.
 
-Groups are plain values. Takes decoded frames in their order. Unknown values are None, never guessed.
+Sources: KIP-881, KIP-848, KIP-392.
+
+Groups are plain values. Decoded frames are processed in their order. Unknown values are None; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .state import ClusterState
 
 @dataclass(slots=True)
 class Reading:
-    """The Fetch traffic of a member for one partition and broker: Fetch answers, and bytes of records."""
+    """The Fetch traffic of a member for one partition and broker: the number of responses, and the bytes of records."""
 
     fetches: int = 0
     bytes: int = 0
@@ -35,16 +36,16 @@ class GroupMember:
     """A member of a group.
 
     Attributes:
-        member_id: given by the coordinator, or from KIP-848 on by the client.
-        instance_id: of a static member (KIP-345).
-        client_id, host: of the connection it joined on, without the port.
-        rack: `client.rack`, from its subscription, its heartbeats or its fetches; None if there is none.
-        topics: that it subscribed to; None if unknown.
-        regex: the pattern it subscribed with (KIP-848).
-        partitions: assigned to it, in order; None if unknown.
-        epoch: of the member (KIP-848), or the generation it joined.
+        member_id: the id from the coordinator; with KIP-848, from the client.
+        instance_id: the id of a static member (KIP-345).
+        client_id, host: the client id and address of the connection on which it joined, without the port.
+        rack: `client.rack`, from its subscription, heartbeats or fetches; None if there is none.
+        topics: the topics that it subscribed to; None if unknown.
+        regex: the regular expression that it subscribed with (KIP-848).
+        partitions: the assigned partitions, in order; None if unknown.
+        epoch: the member epoch (KIP-848), or the generation that it joined.
         since: when it got these partitions, in seconds since 1970; `generation` of the group at that time.
-        reads: what it fetched, by partition and by the broker's node id; None for an unknown broker.
+        reads: its fetches, by partition and by node id of the broker; None for an unknown broker.
     """
 
     member_id: str
@@ -63,10 +64,11 @@ class GroupMember:
 
 @dataclass(slots=True)
 class GroupState:
-    """A group: `protocol` is classic, consumer (KIP-848) or share (KIP-932), `generation` the epoch of the latter two.
+    """A group. `protocol` is classic, consumer (KIP-848) or share (KIP-932); for the latter two, `generation` is the
+    epoch.
 
-    `committed` are the offsets by partition; `state` is that of the last describe response. `rebalances` are the last
-    100 of a classic group whose leader was seen, in order.
+    `committed` has the offsets by partition; `state` is from the last describe response. `rebalances` has the last 100
+    rebalances of a classic group whose leader was captured, in order.
     """
 
     group_id: str
@@ -81,7 +83,7 @@ class GroupState:
 
     @property
     def is_known(self) -> bool:
-        """Whether more than its name was seen."""
+        """Whether more than the name of the group is known."""
         return bool(self.members or self.committed or self.state or self.generation is not None)
 
 
@@ -90,13 +92,13 @@ class Rebalance:
     """The input and the result of an assignment by the leader of a classic group.
 
     Attributes:
-        generation, assignor, leader: of the group.
-        members: the assignor's input, in the order of the JoinGroup response.
-        topics: those that they subscribe to and that metadata had listed by then, with the racks of replicas.
-        snapshot: the leader's copy of these, with which it detects changes of racks.
+        generation, assignor, leader: the generation, assignor and leader of the group.
+        members: the input of the assignor, in the order of the JoinGroup response.
+        topics: the subscribed topics that metadata had listed by then, with the racks of replicas.
+        snapshot: the leader's copy of these topics, with which it detects changes of racks.
         assigned: the leader's assignment; None until it is captured.
         at: seconds since 1970.
-        release: of the leader, if it is a Java client that stated its software (KIP-511).
+        release: the Kafka release of the leader, if it is a Java client that sent its version (KIP-511).
     """
 
     generation: int
@@ -110,10 +112,10 @@ class Rebalance:
     release: str | None = None
 
 
-_LATEST = -1  # the timestamp with which ListOffsets returns the end
+_LATEST = -1  # the timestamp for which ListOffsets returns the end offset
 _NO_ID = bytes(16)
-_REBALANCES = 100  # of a group that are kept, with their metadata
-_IN_FLIGHT = 1000  # requests of one connection that may wait for their answers
+_REBALANCES = 100  # the number of rebalances per group that are kept, with their metadata
+_IN_FLIGHT = 1000  # requests of one connection that may wait for a response
 
 
 class _Asked(NamedTuple):
@@ -125,15 +127,15 @@ class _Asked(NamedTuple):
 
 
 class ConsumerGroups:
-    """The consumer groups in frames; `see` takes one frame after the other.
+    """The consumer groups in frames; `see` processes one frame after the other.
 
     Attributes:
         groups: by id.
         cluster: brokers with racks, and partitions with replicas.
-        ends: the end of each partition's log, from the last Fetch or ListOffsets response.
-        ambiguous: Fetch responses for partitions that are assigned in several groups to members with the same client id
-            and host.
-        unreadable: subscriptions and assignments that did not decode.
+        ends: the end offset of each partition's log, from the last Fetch or ListOffsets response.
+        ambiguous: the number of Fetch responses for partitions that are assigned in several groups to members with the
+            same client id and host.
+        unreadable: the number of subscriptions and assignments that did not decode.
     """
 
     def __init__(self) -> None:
@@ -169,7 +171,7 @@ class ConsumerGroups:
         return True
 
     def _request_of(self, response: Response) -> Request | None:
-        """Return the request of a response; earlier requests of the connection have no response."""
+        """Return the request of a response; discard earlier requests of the connection, which have no response."""
         waiting = self._asked.get(response.frame.source.connection, deque())
         for place, asked in enumerate(waiting):
             if asked.correlation_id == response.correlation_id and asked.api_key == response.api_key:
@@ -179,10 +181,10 @@ class ConsumerGroups:
         return None
 
     def _learnt(self, message: Any) -> bool:
-        """Record ids of topics and addresses of brokers."""
+        """Record topic ids and addresses of brokers; return whether the message is about the cluster."""
         for broker in (self.cluster.brokers or {}).values():
             self._nodes[f"{broker.host}:{broker.port}"] = broker.node_id
-            self._racks[broker.node_id] = broker.rack  # kept when the broker goes down
+            self._racks[broker.node_id] = broker.rack  # kept if the broker stops
         for topic in (*getattr(message, "topics", ()), *getattr(message, "topic_states", ())):
             topic_id = getattr(topic, "topic_id", _NO_ID)
             name = getattr(topic, "name", None) or getattr(topic, "topic_name", None)
@@ -192,7 +194,7 @@ class ConsumerGroups:
         return True
 
     def _rename(self, word: str, name: str) -> None:
-        """Name the partitions whose topic was known only by its id."""
+        """Rename the partitions of a topic that was known only by its id."""
 
         def named(partition: TopicPartition) -> TopicPartition:
             return (name, partition[1]) if partition[0] == word else partition
@@ -205,13 +207,13 @@ class ConsumerGroups:
                 member.reads = {named(one): reads for one, reads in member.reads.items()}
 
     def topic(self, of: Any) -> str:
-        """Return the name of a topic in a message; its id in hex as long as the name is unknown."""
+        """Return the topic name in a message; the topic id in hex while the name is unknown."""
         name = getattr(of, "name", None) or getattr(of, "topic_name", None) or getattr(of, "topic", None)
         topic_id = getattr(of, "topic_id", _NO_ID)
         return name or self._names.get(topic_id) or topic_id.hex()
 
     def flat(self, topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
-        """Return the partitions of a list of topics."""
+        """Return the partitions in a list of topics."""
         return tuple((self.topic(one), number) for one in topics for number in one.partitions)
 
     def group(self, group_id: str, protocol: str | None = None) -> GroupState:
@@ -251,7 +253,7 @@ class ConsumerGroups:
             self._past.append(self._member_row(group, member, at))
 
     def subscribe(self, member: GroupMember, data: bytes) -> None:
-        """Record the subscription of a member of a classic group; count it if it is invalid."""
+        """Record the subscription of a member of a classic group; count invalid subscriptions."""
         try:
             subscription = decode_subscription(data).message
         except DecodeError:
@@ -261,7 +263,7 @@ class ConsumerGroups:
         member.rack = subscription.rack_id or member.rack
 
     def rebalance(self, group: GroupState, response: Any) -> None:
-        """Record the input of the leader's assignment."""
+        """Record the input of the leader's assignor."""
         message = response.message
         members: list[Member] = []
         for one in message.members:
@@ -270,7 +272,7 @@ class ConsumerGroups:
                     assignor_member(message.protocol_name, one.member_id, one.metadata, one.group_instance_id)
                 )
             except DecodeError:
-                return  # counted where it is read for the member itself
+                return  # counted where the member's own subscription is read
         known = topics_of(self.cluster)
         wanted = {topic for member in members for topic in member.topics}
         topics = {topic: known[topic] for topic in known if topic in wanted}
@@ -282,7 +284,7 @@ class ConsumerGroups:
         del group.rebalances[:-_REBALANCES]
 
     def assigned_to(self, group: GroupState, member_id: str, data: bytes, at: float | None) -> None:
-        """Record an assignment of a classic group; an empty value means no partitions."""
+        """Record an assignment in a classic group; an empty value means no partitions."""
         try:
             topics = decode_assignment(data).message.assigned_partitions if data else ()
         except DecodeError:
@@ -295,7 +297,7 @@ class ConsumerGroups:
         return self._nodes.get(response.frame.source.broker or "")
 
     def read(self, request: Request, response: Response, partition: TopicPartition, size: int) -> None:
-        """Count records that were fetched for the member that has the partition."""
+        """Count records that the owner of a partition fetched."""
         host = (request.frame.source.client or "").rpartition(":")[0] or None
         found = [
             member
@@ -320,14 +322,14 @@ class ConsumerGroups:
                 yield self._member_row(group, member)
 
     def partitions(self, group_id: str | None = None) -> Iterator[PartitionRow]:
-        """Yield the partitions that are assigned in a group, or that it committed; by group, topic and number."""
+        """Yield the partitions that a group has assigned or committed, by group, topic and number."""
         for group in self._sorted(group_id):
             owners = {one: member for member in group.members.values() for one in member.partitions or ()}
             for partition in sorted({*owners, *group.committed}):
                 yield self._partition_row(group, partition, owners.get(partition))
 
     def history(self, group_id: str | None = None) -> list[MemberRow]:
-        """Return the intervals in which members had partitions, in the order of their ends; then the current ones."""
+        """Return the intervals in which members had partitions, ordered by their end, followed by the current ones."""
         past = [row for row in self._past if group_id in (None, row.group)]
         return [*past, *self.members(group_id)]
 
@@ -353,7 +355,7 @@ class ConsumerGroups:
         return sum(member.rack in of_one for of_one in racks if of_one is not None)
 
     def _is_across(self, member: GroupMember, partition: TopicPartition) -> bool | None:
-        """Whether a member was seen to read a partition from another rack; None if that cannot be known."""
+        """Whether a member was seen to read a partition from another rack; None if unknown."""
         racks = {self._rack(node) for node in member.reads.get(partition, {})}
         if not racks or member.rack is None or None in racks:
             return None
@@ -406,7 +408,7 @@ class ConsumerGroups:
 
 
 def _release(response: Response) -> str | None:
-    """Return the Kafka release of a Java client, as in `apache-kafka-java 3.9.1`."""
+    """Return the Kafka release of a Java client, from a version such as `apache-kafka-java 3.9.1`."""
     name, _, version = response.client.software.partition(" ")
     is_release = name == "apache-kafka-java" and re.fullmatch(r"[0-9]+(\.[0-9]+){1,3}", version, re.ASCII)
     return version if is_release else None
@@ -416,13 +418,13 @@ def assignor_member(assignor: str, member_id: str, subscription: bytes, instance
     """Create a member for an assignor from its subscription.
 
     Args:
-        assignor: the assignor whose user data the subscription carries.
+        assignor: the assignor whose user data is in the subscription.
         member_id: the member id in the JoinGroup response.
         subscription: the bytes of the member's metadata in this response.
         instance_id: the instance id of a static member.
 
     Raises:
-        DecodeError: the bytes are not a subscription.
+        DecodeError: the bytes are not a valid subscription.
     """
     message, user_data = decode_subscription(subscription).message, None
     reader = _USER_DATA.get(assignor)
@@ -445,7 +447,7 @@ def _texts(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:
 
 
 def _joined(groups: ConsumerGroups, response: Any, request: Any) -> None:
-    """A member joined a generation; the leader learns of all members."""
+    """Process a JoinGroup response: a member joined a generation; the leader receives all members."""
     message = response.message
     if request is None or message.error_code:
         return
@@ -464,7 +466,7 @@ def _joined(groups: ConsumerGroups, response: Any, request: Any) -> None:
 
 
 def _leader_joined(groups: ConsumerGroups, group: GroupState, response: Any, *, is_consumer: bool) -> None:
-    """The response to a leader lists all members of the group."""
+    """Process the response to a leader, which lists all members of the group."""
     message = response.message
     for gone in group.members.keys() - {one.member_id for one in message.members}:
         groups.leave(group, gone, response.frame.source.time)
@@ -490,7 +492,7 @@ def _synced(groups: ConsumerGroups, response: Any, request: Any) -> None:
         last = group.rebalances[-1]
         if last.generation == request.message.generation_id:
             members = {one.member_id: group.members.get(one.member_id) for one in request.message.assignments}
-            if None not in members.values():  # else an assignment did not decode
+            if None not in members.values():  # otherwise an assignment did not decode
                 last.assigned = {name: member.partitions or () for name, member in members.items() if member}
     groups.assigned_to(group, request.message.member_id, message.assignment, at)
 
@@ -512,7 +514,7 @@ def _left(groups: ConsumerGroups, response: Any, request: Any) -> None:
 
 
 def _heartbeat(groups: ConsumerGroups, response: Any, request: Any) -> None:
-    """Update a member of KIP-848 or KIP-932: its request contains changes, the response its target assignment."""
+    """Update a member of KIP-848 or KIP-932: the request contains changes, the response the target assignment."""
     message = response.message
     if request is None or message.error_code:
         return
@@ -643,7 +645,7 @@ def _fetched(groups: ConsumerGroups, response: Any, request: Any) -> None:
 
 
 def _replica(request: Any) -> int:
-    """Return the node id of a follower that fetches; -1 for consumers. From version 15 on it is in a struct."""
+    """Return the node id of a follower that fetches; -1 for consumers. From version 15 on the id is in a struct."""
     state = getattr(request, "replica_state", None)
     of_state: int = getattr(state, "replica_id", -1)
     return of_state if of_state >= 0 else int(request.replica_id)

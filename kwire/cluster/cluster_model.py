@@ -1,6 +1,6 @@
-"""The one model of a cluster: messages, records of the metadata log and znodes in; state and tables of its past out.
+"""The model of a cluster: takes messages, records of the metadata log and znodes; returns the state and the history.
 
-Refused requests are left out. Contradictions are settled by epochs, then by `Authority`. Missing sources are named.
+Refused requests are ignored. Contradictions are resolved by epochs, then by `Authority`. Missing sources are listed.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ from .state import Broker, ClusterState, Partition, Settings
 from .timeline import LAG, METADATA_LOG, ZNODES, Brokers, Moment, Timeline
 from .znode_events import Znodes
 
-MOST = 10_000  # messages that wait at a time
+MOST = 10_000  # messages that wait at the same time
 _REASSIGN = "AlterPartitionReassignmentsRequest"
 _ANSWERED = {*CONTROLLER, _REASSIGN}
-SNAPSHOT = "snapshot of the metadata log"  # as a source
+SNAPSHOT = "snapshot of the metadata log"  # the name of this source
 
 
 Seen = Observation | LoggedRecord | Znode
 
 
 class Judged(NamedTuple):
-    """A message, and whether it is a request that the broker refused since its controller's time is over."""
+    """A message, and whether it is a request that the broker refused because it came from an earlier controller."""
 
     observation: Seen
     is_refused: bool = False
 
 
 def judged(messages: Iterable[Seen], most: int = MOST) -> Iterator[Judged]:
-    """Yield observations in order, as soon as it is known whether each was refused.
+    """Yield observations in order, as soon as it is known whether each of them was refused.
 
     Args:
-        messages: in their order, with records and znodes, which cannot be refused.
+        messages: observations in order, including records and znodes, which cannot be refused.
         most: how many may wait for a response.
     """
     queue: deque[Seen] = deque()
-    verdicts: dict[int, bool] = {}  # by the identity of a request in the queue
+    verdicts: dict[int, bool] = {}  # by the identity of the waiting request
     asked: dict[tuple[str, int | None], Observation] = {}
     for observation in messages:
         queue.append(observation)
@@ -119,7 +119,7 @@ NO_MESSAGES = "znodes do not have which replicas lie in failed log directories: 
 
 @dataclass(slots=True)
 class _Count:
-    """Messages of one kind in one file."""
+    """The messages of one kind in one file."""
 
     decoded: int = 0
     undecodable: int = 0
@@ -145,7 +145,7 @@ class Sources:
     def count(
         self, name: str, file: str, time: float | None, cluster_id: str | None = None, *, is_decoded: bool = True
     ) -> None:
-        """Count one of a kind in a file."""
+        """Count a message of a kind in a file."""
         count = self._counts.setdefault((name, file), _Count())
         count.undecodable += not is_decoded
         count.decoded += is_decoded
@@ -182,10 +182,10 @@ def _notes(name: str, undecodable: int, names: set[str], directories: Directorie
 
 
 def files_of_ids(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
-    """Return each cluster id with the first file that names it.
+    """Return each cluster id with the first file that contains it.
 
     Args:
-        rows: files, with the cluster ids that they name.
+        rows: files with the cluster ids in them.
 
     >>> files_of_ids([("b.pcap", ["x"]), ("a.pcap", ["x", "y"])])
     {'x': 'a.pcap', 'y': 'a.pcap'}
@@ -201,12 +201,12 @@ class ClusterModel:
     """The newest state and the history of one cluster, from all sources.
 
     Attributes:
-        brokers: their lifetimes.
-        timelines: of partitions, by topic and index.
+        brokers: the brokers and their lifetimes.
+        timelines: the timelines of partitions, by topic and index.
         sources: the messages, records and znodes that were read.
-        controller_epoch: the highest; requests of controllers with earlier epochs are ignored.
-        log: the metadata log, as far as it was read.
-        znodes: as far as they were read.
+        controller_epoch: the highest controller epoch; requests with lower epochs are ignored.
+        log: the part of the metadata log that was read.
+        znodes: the znodes that were read.
 
     >>> from kwire import messages
     >>> model = ClusterModel()
@@ -230,10 +230,10 @@ class ClusterModel:
         self._latest: dict[tuple[tuple[str, int], int | None], tuple[bool, int]] = {}
         self._directories = Directories()
         self._counts = DirectoryCounts()
-        self._offline: dict[tuple[str, int], tuple[int, ...]] = {}  # by the metadata log
+        self._offline: dict[tuple[str, int], tuple[int, ...]] = {}  # according to the metadata log
 
     def take(self, seen: Seen, is_refused: bool = False) -> bool:
-        """Apply the next observation, in the order of time, or of the file if there are no times.
+        """Apply the next observation, in the order of time; without times, in the order of the file.
 
         Args:
             seen: a message, a record of the metadata log, or a znode.
@@ -283,7 +283,7 @@ class ClusterModel:
         return state
 
     def _settings(self, recorded: Settings) -> Settings:
-        """Return the settings from the records, and the configurations that only brokers reported."""
+        """Return the settings in the records, completed by configurations that only brokers reported."""
         settings = deepcopy(recorded)
         settings.configs = deepcopy(self._facts.settings.configs) | settings.configs
         return settings
@@ -302,7 +302,7 @@ class ClusterModel:
         return live + [one for one in self._fenced if one.node_id not in there]
 
     def tables(self) -> Tables:
-        """Return what became of the cluster so far."""
+        """Return the tables of the history so far."""
         timelines = [(key, one) for key, one in sorted(self.timelines.items()) if one.entries]
         offline = Offline(self.brokers, self._answers, self._directories.losses, self._topic_names)
         racks = Racks(self.brokers)
@@ -320,13 +320,13 @@ class ClusterModel:
         )
 
     def _records(self, records: Iterable[LoggedRecord], file: str) -> None:
-        """Take records of the metadata log, which changes its state as they come."""
+        """Apply records of the metadata log one by one."""
         for record in records:
             self.sources.count(METADATA_LOG, file, record.time)
             self._logged(record)
 
     def _logged(self, record: LoggedRecord) -> None:
-        """Record the changes that a record of the metadata log has made."""
+        """Apply the changes that a record of the metadata log has made."""
         log, message, source = self.log.state, record.message, type(record.message).__name__
         now = Moment(self.count, record.time)
         topic_id = getattr(message, "topic_id", None)
@@ -350,7 +350,7 @@ class ClusterModel:
 
     def _log_partition(self, one: Partition, now: Moment, source: str) -> None:
         if not one.replicas:
-            return  # a change of a partition from before the start of the log
+            return  # changes a partition that was created before the start of the log
         key = one.topic, one.index
         offline = self.log.state.offline(one) if self.log.is_whole else None
         self._offline[key] = offline or ()
@@ -464,7 +464,9 @@ class ClusterModel:
                 self._answer(key, Answer(now, self.brokers.at(observation.broker), has_failed))
 
     def _answer(self, key: tuple[str, int], answer: Answer) -> None:
-        """Keep a broker's answer about its replica; of equal answers since the last state, the first."""
+        """Store a broker's response about its replica; of equal responses since the last state, only the first is
+        kept.
+        """
         place = len(self.timelines[key].entries) if key in self.timelines else 0
         known = self._latest.get((key, answer.broker))
         if known != (answer.has_failed, place):
@@ -516,13 +518,13 @@ def _conflicts(key: tuple[str, int], timeline: Timeline) -> Iterator[Conflict]:
 
 
 def _snapshot_end(file: str) -> int:
-    """Return the offset in the name of a snapshot's file; a large number if there is none."""
+    """Return the offset in the file name of a snapshot; a large number if there is none."""
     match = re.search(r"(\d{20})-\d{10}\.checkpoint", file)
     return int(match[1]) if match else 2**62
 
 
 def model_of(seen: Iterable[Seen]) -> ClusterModel:
-    """Return the model of observations, applied in the order of time."""
+    """Return the model of observations, which are applied in the order of time."""
     model = ClusterModel()
     for one, is_refused in judged(seen):
         model.take(one, is_refused)
@@ -530,9 +532,9 @@ def model_of(seen: Iterable[Seen]) -> ClusterModel:
 
 
 def history_of(seen: Iterable[Seen]) -> Tables:
-    """Return the tables of what became of a cluster.
+    """Return the tables of a cluster's history.
 
     Args:
-        seen: in the order of time; messages other than `MESSAGES` are passed over.
+        seen: the observations in the order of time; messages other than `MESSAGES` are ignored.
     """
     return model_of(seen).tables()

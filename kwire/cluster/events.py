@@ -1,7 +1,7 @@
 """Converts one message to events about partitions and brokers; each type of message has a small adapter.
 
-Released messages and drafts of KIPs are read by the meaning of their fields: `body_of` converts the body of a draft to
-the released message and lists the fields that its version carries, so that readers test for a field and not for a
+Released messages and drafts of KIPs are read by the meaning of their fields. `body_of` converts the body of a draft to
+the released message and lists the fields that its version carries, so that readers test for a field instead of a
 version number. Records of the metadata log are read by `metadata_log`, znodes by `znode_events`. Sources: KIP-36,
 KIP-112, KIP-455, KIP-497, KIP-858, KIP-966.
 """
@@ -37,9 +37,9 @@ from .state import (
     Settings,
 )
 
-# A draft's message -> the released message that carries the same.
+# message of a draft -> the released message with the same content
 RELEASED = {"TopicMetadataResponse": "MetadataResponse"}
-# (struct of a draft, attribute there) -> attribute of the released message, where the names differ.
+# (struct of a draft, its attribute) -> attribute of the released message, if the names differ
 RENAMED = {
     ("TopicMetadataResponse", "broker_end_points"): "brokers",
     ("TopicMetadataResponse", "topics_meta_data"): "topics",
@@ -54,11 +54,11 @@ RENAMED = {
 
 
 class Body(NamedTuple):
-    """A message of a released class, whatever draft or early access it came from.
+    """A message of a released class, also if it was converted from a draft or an early-access release.
 
     Attributes:
         message: the message; fields that its version does not carry have Kafka's default.
-        fields: paths of the fields that its version carries: `topics.partitions.offline_replicas`.
+        fields: paths of the fields that its version carries, such as `topics.partitions.offline_replicas`.
     """
 
     message: Any
@@ -66,14 +66,14 @@ class Body(NamedTuple):
 
 
 def body_of(message: Any, codec: Codec | int) -> Body:
-    """Return a decoded message under the released names.
+    """Return a decoded message with the released names.
 
     Args:
         message: a decoded body.
-        codec: what decoded it; of a released message its version is enough.
+        codec: the codec that decoded it; for a released message the version is enough.
 
     Raises:
-        UnknownMessage, UnsupportedVersion: the codec is a number, and Kafka released no such message or version.
+        UnknownMessage, UnsupportedVersion: `codec` is a number, and Kafka released no such message or version.
 
     >>> import kwire
     >>> codec = kwire.codec("MetadataResponse", 3, profile="KIP-112")
@@ -111,12 +111,13 @@ def _name(struct: StructSpec, attribute: str) -> str:
 
 
 def _rebuilt(value: Any, source: StructSpec, target: StructSpec, classes: Any) -> Any:
-    """Build a struct of a released message out of another's; a field without a counterpart is left out.
+    """Build a struct of a released message from a struct of a draft; fields without a counterpart are left out.
 
     Args:
-        value: the struct that was decoded, by `source`.
-        target: the struct of the released message.
-        classes: the class of the released message, which has those of its structs as attributes.
+        value: the decoded struct.
+        source: the spec of the decoded struct.
+        target: the spec of the released struct.
+        classes: the class of the released message, which has the classes of its structs as attributes.
     """
     known = {field.attribute: field for field in target.fields}
     values: dict[str, Any] = {}
@@ -136,23 +137,23 @@ def _rebuilt(value: Any, source: StructSpec, target: StructSpec, classes: Any) -
 _WITH_CONFIGS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}
 _SET = ConfigSource.TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
 _OF_ALL_BROKERS = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, ConfigSource.STATIC_BROKER_CONFIG
-FULL = 2  # the type of an UpdateMetadata request that lists all there is
+FULL = 2  # the type of an UpdateMetadata request that lists all partitions
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND = 3, 5, 9, 72
-# KIP-112: the paths of the lists of offline replicas, in the messages that have one.
+# paths of the lists of offline replicas (KIP-112)
 OFFLINE = (
     "topics.partitions.offline_replicas",
     "ungrouped_partition_states.offline_replicas",
     "topic_states.partition_states.offline_replicas",
 )
 _NO_ID = bytes(16)
-_NOWHERE = -3  # no leader of Kafka's
+_NOWHERE = -3  # a leader id that Kafka does not use
 
 
 class Authority(IntEnum):
-    """The authority of a source; at equal epochs, the higher one is accepted.
+    """The authority of a source; if epochs are equal, the source with the higher authority is accepted.
 
-    A broker's answer to a client may be outdated, and so may a broker; a controller decides; the metadata log and
-    ZooKeeper have its decisions.
+    A broker's response to a client may be outdated, and so may the broker itself. A controller makes decisions; the
+    metadata log and ZooKeeper store them.
     """
 
     CLIENT = 0
@@ -162,7 +163,9 @@ class Authority(IntEnum):
 
 
 class State(NamedTuple):
-    """The state of a partition in a message; None for fields that it does not have. `offline` is in ascending order."""
+    """The state of a partition in a message; None for fields that the message lacks. `offline` is in ascending
+    order.
+    """
 
     leader: int | None
     leader_epoch: int | None = None
@@ -203,12 +206,13 @@ class State(NamedTuple):
         return self.partition_epoch < other.partition_epoch
 
     def filled(self, other: State) -> State:
-        """Return this state, completed by the fields that only the other has."""
+        """Return this state, completed by the fields that only the other state has."""
         pairs: Iterator[Any] = zip(self, other, strict=True)
         return State(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
-# Leader -2 begins a deletion, which waits for offline replicas; a topic that is no longer listed is deleted.
+# Leader -2 marks the begin of a deletion, which waits for offline replicas. A topic that is no longer listed is
+# deleted.
 DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
 
 
@@ -231,7 +235,7 @@ class Listed:
 
     @property
     def broker(self) -> Broker:
-        """The broker, at its first endpoint."""
+        """The broker, with its first endpoint."""
         host, port = split_address(self.endpoints[0]) if self.endpoints else ("", -1)
         return Broker(self.node_id, host, port, self.rack, self.fenced)
 
@@ -246,12 +250,12 @@ def partition_states(request: Any) -> Iterator[tuple[tuple[str, int], Any]]:
 
 
 def topic_ids_in(request: Any) -> dict[str, bytes]:
-    """Return the topic ids that a LeaderAndIsr or UpdateMetadata request gives."""
+    """Return the topic ids in a LeaderAndIsr or UpdateMetadata request."""
     return {topic.topic_name: bytes(topic.topic_id) for topic in request.topic_states}
 
 
 def stopped_partitions(request: Any) -> Iterator[tuple[tuple[str, int], bool, int]]:
-    """Yield of each partition in a StopReplica request whether to delete it, and the leader epoch (-1: unknown)."""
+    """Yield the partitions in a StopReplica request, whether to delete each, and its leader epoch (-1: unknown)."""
     for one in request.ungrouped_partitions:
         yield (one.topic_name, one.partition_index), request.delete_partitions, NO_EPOCH
     for topic in request.topics:
@@ -263,7 +267,7 @@ def stopped_partitions(request: Any) -> Iterator[tuple[tuple[str, int], bool, in
 
 
 def partition_errors(response: Any, names: Mapping[bytes, str]) -> dict[tuple[str, int], int]:
-    """Return the error of each partition in an answer; `names` are those of topic ids."""
+    """Return the error of each partition in a response; `names` maps topic ids to names."""
     errors = {(one.topic_name, one.partition_index): one.error_code for one in response.partition_errors}
     for topic in getattr(response, "topics", ()):
         for one in topic.partition_errors:
@@ -290,8 +294,9 @@ def state_of(one: Partition, offline: tuple[int, ...] | None) -> State:
 
 
 def partition_of(topic: str, index: int, state: State) -> Partition:
-    """Return the partition of a state, with offline replicas in the order of the replicas; missing fields are -1 or
-    empty.
+    """Return a partition with a state.
+
+    Offline replicas are in the order of the replicas; missing fields are -1 or empty.
     """
     order = {node: place for place, node in enumerate(state.replicas or ())}
     offline = (
@@ -316,7 +321,7 @@ def partition_of(topic: str, index: int, state: State) -> Partition:
 
 
 def _merged(before: Partition | None, event: Event, index: int) -> Partition:
-    """Return a partition updated by an event; fields that the event does not have stay, except offline replicas."""
+    """Return a partition updated by an event; fields missing in the event are kept, except offline replicas."""
     fresh = partition_of(event.topic, index, event.state)
     if before is None:
         return fresh
@@ -351,7 +356,7 @@ def events_of_controller(body: Body) -> Iterator[Event]:
 
 
 def _reassignment(body: Body, one: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
-    """Return the adding and removing replicas of a LeaderAndIsr request (KIP-455)."""
+    """Return the adding and removing replicas in a LeaderAndIsr request (KIP-455)."""
     has_lists = any(path.endswith("partition_states.adding_replicas") for path in body.fields)
     return (tuple(one.adding_replicas), tuple(one.removing_replicas)) if has_lists else (None, None)
 
@@ -359,8 +364,8 @@ def _reassignment(body: Body, one: Any) -> tuple[tuple[int, ...] | None, tuple[i
 def events_of_view(body: Body) -> Iterator[Event]:
     """Yield the events of a Metadata or DescribeTopicPartitions response: the view of one broker, for one client.
 
-    A leader without the client's listener (error 72) is unknown; versions without internal topics omit offline brokers
-    from the lists.
+    A leader without the client's listener (error 72) is unknown. In versions without internal topics, the lists omit
+    offline brokers.
     """
     for topic in body.message.topics:
         if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
@@ -373,7 +378,7 @@ def events_of_view(body: Body) -> Iterator[Event]:
 
 def _seen(body: Body, one: Any, topic_id: bytes) -> State:
     says_lists = "topics.is_internal" in body.fields or one.error_code == 0
-    # Before 2.4, brokers list no ISR where there is no leader, whatever it is.
+    # Before 2.4, brokers list no ISR if there is no leader, even if there is one.
     says_isr = says_lists and not (one.error_code and not one.isr_nodes and one.leader_epoch < 0)
     leaders = {0: one.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: one.leader_id}
     elr = getattr(one, "eligible_leader_replicas", None)
@@ -407,7 +412,7 @@ def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
 
     Args:
         body: a request that was not refused, or a ListPartitionReassignments response.
-        known: the replicas of partitions, which a request does not have.
+        known: the replicas of partitions, which a request does not contain.
     """
     for topic in body.message.topics:
         for one in topic.partitions:
@@ -425,7 +430,7 @@ def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
 
 
 def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
-    """Return the log directories in a DescribeLogDirs response, by path; None if it is a refusal."""
+    """Return the log directories in a DescribeLogDirs response, by path; None if the broker refused the request."""
     if getattr(body.message, "error_code", 0):
         return None
     found = {}
@@ -438,9 +443,9 @@ def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
 
 
 def learn_configs(settings: Settings, body: Body) -> None:
-    """Update settings by the configurations of topics and brokers in a DescribeConfigs response.
+    """Update settings from the configurations of topics and brokers in a DescribeConfigs response.
 
-    If a topic's `min.insync.replicas` is from its broker's configuration file, it is used as the default of all
+    If a topic's `min.insync.replicas` comes from its broker's configuration file, it is used as the default of all
     brokers.
     """
     for one in body.message.results:
@@ -462,7 +467,7 @@ def learn_configs(settings: Settings, body: Body) -> None:
 
 
 def offline_count(log_dirs: dict[str, LogDir]) -> int:
-    """Return how many log directories are offline."""
+    """Return the number of offline log directories."""
     return sum(one.error_code == ErrorCode.KAFKA_STORAGE_ERROR for one in log_dirs.values())
 
 
@@ -481,9 +486,11 @@ def listed_by_controller(body: Body) -> tuple[Listed, ...]:
 
 
 def listed_by_view(body: Body) -> tuple[Listed, ...]:
-    """Return the brokers that a Metadata or DescribeCluster response lists, each with the endpoint of the client's
-    listener; fenced brokers too."""
-    brokers = getattr(body.message, "brokers", ())  # DescribeTopicPartitions lists none
+    """Return the brokers in a Metadata or DescribeCluster response, including fenced brokers.
+
+    Each has the endpoint of the client's listener.
+    """
+    brokers = getattr(body.message, "brokers", ())  # DescribeTopicPartitions lists no brokers
     if getattr(body.message, "endpoint_type", BROKERS) != BROKERS:
         return ()
     return tuple(
@@ -508,7 +515,7 @@ def address_of(host: str, port: int) -> str:
 
 
 def split_address(endpoint: str) -> tuple[str, int]:
-    """Return host and port of an endpoint.
+    """Return the host and port of an endpoint.
 
     >>> split_address("CLIENT://[::1]:9092"), split_address("b1:9092")
     (('::1', 9092), ('b1', 9092))
@@ -521,7 +528,7 @@ def _known(topic_id: bytes | None) -> bytes | None:
     return None if topic_id == _NO_ID else topic_id
 
 
-BROKERS = 1  # KIP-919: else the endpoints of a DescribeCluster response are controllers
+BROKERS = 1  # KIP-919: otherwise, the endpoints of a DescribeCluster response are controllers
 CONTROLLER = "LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest"
 ANSWERS = "LeaderAndIsrResponse", "UpdateMetadataResponse", "StopReplicaResponse"
 VIEWS = "MetadataResponse", "DescribeTopicPartitionsResponse", "DescribeClusterResponse"
@@ -531,7 +538,7 @@ REASSIGNMENTS = (
     "AlterPartitionReassignmentsResponse",
     "ListPartitionReassignmentsResponse",
 )
-LOG = "FetchResponse", "FetchSnapshotResponse"  # of the metadata log
+LOG = "FetchResponse", "FetchSnapshotResponse"  # responses with parts of the metadata log
 OTHERS = "AlterPartitionResponse", "DescribeLogDirsResponse", "DescribeConfigsResponse"
 MESSAGES = (
     *CONTROLLER,
@@ -541,20 +548,20 @@ MESSAGES = (
     *REASSIGNMENTS,
     *LOG,
     *OTHERS,
-)  # the messages that a model reads
+)  # the messages that a model uses
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One of `MESSAGES`.
+    """One message of `MESSAGES`.
 
     Attributes:
-        message: the decoded body, also of a draft's class; None if it could not be decoded.
-        codec: its codec; the version is enough for a released message.
-        time: in seconds since 1970; None if unknown.
-        client, broker: the endpoints of its connection as `ip:port`; empty if unknown.
-        correlation_id: that of its header.
-        file: the file that contains it.
+        message: the decoded body, which may be of a draft's class; None if it could not be decoded.
+        codec: the codec of the message; for a released message the version is enough.
+        time: seconds since 1970; None if unknown.
+        client, broker: the endpoints of the connection as `ip:port`; empty if unknown.
+        correlation_id: the correlation id in the header.
+        file: the file that contains the message.
     """
 
     message: Any
@@ -567,23 +574,23 @@ class Observation:
 
     @property
     def name(self) -> str:
-        """The name of the released message: `UpdateMetadataRequest`."""
+        """The name of the released message, such as `UpdateMetadataRequest`."""
         name = self.codec.name if isinstance(self.codec, Codec) else type(self.message).__name__
         return RELEASED.get(name, name)
 
     @property
     def body(self) -> Body:
-        """The message under its released names, with the fields that it carries."""
+        """The message with its released names, and the fields that it carries."""
         return body_of(self.message, self.codec)
 
     @property
     def connection(self) -> str:
-        """The identity of its connection."""
+        """The identity of the connection."""
         return f"{self.client}>{self.broker}"
 
 
 def observed(result: Result) -> Observation | None:
-    """Return the observation in a decoded frame, or in the Envelope that it is (KIP-590); None for irrelevant ones."""
+    """Return the observation in a decoded frame, also inside an Envelope (KIP-590); None for irrelevant frames."""
     if not isinstance(result, Request | Response):
         return None
     source, inside = result.frame.source, result.inside
@@ -603,12 +610,12 @@ def observed(result: Result) -> Observation | None:
 
 
 def learn(state: ClusterState, message: Any, codec: Codec | int) -> bool:
-    """Apply a message to a state, overwriting earlier values: for readers of a single source.
+    """Apply a message to a state, overwriting earlier values: for readers with a single source.
 
     Args:
         state: the state to change.
         message: any decoded message, also of a draft or in a record of the metadata log.
-        codec: its codec, which determines its fields; the version is enough for a released message.
+        codec: the codec of the message, which determines its fields; for a released message the version is enough.
 
     Returns:
         Whether the message contains information about the cluster.
@@ -643,7 +650,7 @@ def is_refusal(body: Body) -> bool:
 
 
 def learn_facts(state: ClusterState, body: Body) -> None:
-    """Copy the ids of the cluster and of its controller, and the names of topics, from a message to a state."""
+    """Copy the ids of the cluster and its controller, and the names of topics, from a message to a state."""
     message = body.message
     state.cluster_id = getattr(message, "cluster_id", None) or state.cluster_id
     if "controller_id" in body.fields:

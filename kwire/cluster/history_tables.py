@@ -1,5 +1,6 @@
-"""The tables of a cluster's history, derived from timelines, and of its consumer groups: the fields of a row are the
-columns.
+"""Tables of a cluster's history, derived from timelines, and of its consumer groups.
+
+The fields of a row class are the columns of its table.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class PartitionState:
     Attributes:
         leader: -1 for none.
         leader_epoch, partition_epoch: -1 if unknown.
-        offline_replicas: in ascending order; None if no message lists them (before Kafka 1.0): see the brokers.
-        source: the first message with this state.
+        offline_replicas: in ascending order; None if no message lists them (before Kafka 1.0): see the live brokers.
+        source: the first message that contained this state.
     """
 
     topic: str
@@ -65,12 +66,12 @@ class OfflineReplica:
         cause: `log directory` or `broker`; None if unknown.
         leader_before: the previous leader; -1 for none, None if unknown.
         leader_after: the leader afterwards; None if it was not captured.
-        offline_from, offline_to: the start and end. A replica is back when its broker answers a LeaderAndIsr request
-            for it without KAFKA_STORAGE_ERROR, or when it is in the ISR again; a newly elected controller does not know
-            failed directories, so that its requests until then end no outage.
+        offline_from, offline_to: the start and end. A replica is online again when its broker answers a LeaderAndIsr
+            request for it without KAFKA_STORAGE_ERROR, or when it is in the ISR again. A newly elected controller has
+            no record of failed directories, so its requests do not end an outage until then.
         ended_by: `online` if it came back, `removed` if it is no longer a replica, `deletion begun` (leader -2) or
             `deleted` with its topic.
-        source: the message; `brokers` if derived from the live brokers.
+        source: the name of the message; `brokers` if derived from the live brokers.
     """
 
     topic: str
@@ -92,8 +93,7 @@ class RackViolation:
     Attributes:
         racks: in the order of the replicas.
         rule: `KIP-36`, Kafka's rule: two replicas are on one rack while another rack has none. `KIP-879`, a draft that
-            was
-            never adopted: replicas are not spread as evenly as possible at every level of rack paths.
+            was never adopted: replicas are not spread as evenly as possible at every level of rack paths.
     """
 
     topic: str
@@ -107,7 +107,7 @@ class RackViolation:
 
 @dataclass(frozen=True, slots=True)
 class IsrShrink:
-    """The removal of replicas from the ISR; `leader` is the leader after it."""
+    """The removal of replicas from the ISR; `leader` is the leader afterwards."""
 
     topic: str
     partition: int
@@ -125,9 +125,9 @@ class Reassignment:
     """An interval with a reassignment of a partition's replicas (KIP-455).
 
     Attributes:
-        replicas: at the start.
+        replicas: the replicas at the start.
         adding, removing: the replicas to be added and removed.
-        ended_by: `done` or `cancelled`, judged by the resulting replicas; None while it lasts.
+        ended_by: `done` or `cancelled`, derived from the resulting replicas; None while it lasts.
     """
 
     topic: str
@@ -143,7 +143,7 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """An interval with a constant metric of KIP-112 of a live broker.
+    """An interval in which a KIP-112 metric of a live broker is constant.
 
     Attributes:
         metric: `OfflineReplicaCount` or `OfflineLogDirectoryCount`.
@@ -158,10 +158,10 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A contradiction between a source and another one with more authority at the same epochs.
+    """A contradiction between a source and another one that has more authority, at equal epochs.
 
     Attributes:
-        source: the source that was not accepted, and its `leader` and `isr`.
+        source: the rejected source; `leader` and `isr` are its values.
         believed: the accepted source.
     """
 
@@ -177,16 +177,16 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The messages of one type in one file from which the history is derived.
+    """The messages of one type in one file that contributed to the history.
 
     Attributes:
         source: the name of the message.
         file: the file name; empty if unknown.
-        messages: how many were read.
-        undecodable: how many more could not be decoded, so that the history lacks their content.
-        first, last: times of the first and the last message.
+        messages: the number of messages that were read.
+        undecodable: the number of further messages that could not be decoded, so that the history lacks their content.
+        first, last: the times of the first and the last message.
         cluster_ids: the cluster ids in them; more than one in a history is an error.
-        note: what the history cannot contain; None without limitations.
+        note: what the history cannot contain; None if nothing is missing.
     """
 
     source: str
@@ -201,8 +201,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The history of a cluster. Rows are sorted by topic, partition and time; those of brokers by broker and time;
-    those of sources by name. Sources are empty if no message was about the cluster."""
+    """The history of a cluster.
+
+    Rows are sorted by topic, partition and time; rows of brokers by broker and time; sources by name. Without messages
+    about the cluster, there are no sources.
+    """
 
     partition_states: tuple[PartitionState, ...] = ()
     brokers: tuple[BrokerLife, ...] = ()
@@ -300,7 +303,7 @@ def _reassignment(topic: str, partition: int, begun: Entry, end: Entry | None) -
 
 
 def lives(brokers: Brokers) -> Iterator[BrokerLife]:
-    """Yield the intervals of brokers."""
+    """Yield the lifetimes of brokers."""
     for life in sorted(brokers.lives, key=lambda one: (one.broker.node_id, one.since)):
         broker = life.broker.broker
         rest = (broker.rack, life.broker.endpoints, life.since.time, _time(life.until), life.source)
@@ -308,7 +311,7 @@ def lives(brokers: Brokers) -> Iterator[BrokerLife]:
 
 
 class Racks:
-    """The rack rules over time, one for each change of racks.
+    """The rack rules over time: one rule from each change of racks on.
 
     Args:
         brokers: the brokers of the cluster.
@@ -331,7 +334,7 @@ class Racks:
             yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
 
     def _turns(self, timeline: Timeline) -> Iterator[tuple[Moment, _Finding | None]]:
-        """Yield the violation at each change of replicas or racks; None without."""
+        """Yield the violation, or None, at each change of replicas or racks."""
         for place, entry in enumerate(timeline.entries):
             replicas = () if entry.state.is_deleted else entry.state.replicas or ()
             first = bisect_right(self._times, entry.since)
@@ -343,7 +346,7 @@ class Racks:
                 yield self._times[rule], self._wrong(replicas, rule)
 
     def _wrong(self, replicas: Nodes, number: int) -> _Finding | None:
-        """Return the violation according to the rule with that number; None before the first."""
+        """Return the violation of the rule with this index; None before the first rule."""
         if number < 0 or not replicas:
             return None
         racks, rule = self._rules[number]
@@ -356,7 +359,7 @@ def _on(racks: dict[int, str | None]) -> dict[int, Broker]:
 
 
 def _periods(timeline: Timeline) -> Iterator[tuple[Entry, Moment | None]]:
-    """Yield the states of an existing partition, each with its end."""
+    """Yield the states in which the partition exists, each with its end."""
     for place, entry in enumerate(timeline.entries):
         if not entry.state.is_deleted:
             yield entry, timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None
@@ -371,13 +374,15 @@ def _epoch(epoch: int | None) -> int:
 
 
 class MemberRow(NamedTuple):
-    """A member of a group with the partitions that it had from one moment to another.
+    """A member of a group, with the partitions that it had in an interval.
 
-    `since` and `until` are seconds since 1970; `until` is None as long as it has them, both where no frame had a time.
+    `since` and `until` are seconds since 1970; `until` is None while the interval lasts; both are None if no frame had
+    a time.
 
-    `local_partitions` are those of its partitions with a replica in its rack, None without its or all brokers' racks;
-    `read_partitions` those it was seen to read, `read_across` those of them read from a broker of another rack;
-    `bytes_read` and `bytes_across` the records in these answers. `lag` adds up the partitions whose lag is known.
+    `local_partitions` counts the partitions with a replica in the member's rack; None if this rack or a broker's rack
+    is unknown. `read_partitions` counts the partitions that the member was seen to read, `read_across` those of them
+    that it read from a broker in another rack; `bytes_read` and `bytes_across` are the bytes of records in these
+    responses. `lag` is the sum over the partitions whose lag is known.
     """
 
     group: str

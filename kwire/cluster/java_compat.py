@@ -1,4 +1,4 @@
-"""The parts of Java's library that affect Kafka's results: hash codes, HashMap order, java.util.Random.
+"""The parts of Java's library that affect Kafka's results: hash codes, the order of HashMap, java.util.Random.
 
 Implements Java's documented rules, except the tree bins of buckets with more than eight keys.
 """
@@ -10,8 +10,8 @@ from struct import iter_unpack
 from typing import Any, Generic, Protocol, TypeVar
 
 DEFAULT_CAPACITY = 16
-TREEIFY_THRESHOLD = 8  # more keys in a bucket make a small table grow
-MIN_TREEIFY_CAPACITY = 64  # in a table of this size they become a tree instead
+TREEIFY_THRESHOLD = 8  # more keys than this in a bucket make a small table grow
+MIN_TREEIFY_CAPACITY = 64  # from this size on, such a bucket becomes a tree instead
 _MASK = (1 << 32) - 1
 _MULTIPLIER, _ADDEND, _SEED_MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
 
@@ -70,11 +70,11 @@ def topic_partition_hash(partition: tuple[str, int]) -> int:
 
 
 def optional_hash(text: str | None) -> int:
-    """Return `Optional.hashCode` of a string or of nothing."""
+    """Return `Optional.hashCode` of an optional string; None is the empty Optional."""
     return 0 if text is None else string_hash(text)
 
 
-Keys = Callable[[K], int]  # HashMap needs only a hash code from its keys here
+Keys = Callable[[K], int]  # HashMap needs only the hash code of a key here
 
 STRINGS: Keys[str] = string_hash
 INTEGERS: Keys[int] = int
@@ -85,9 +85,9 @@ OPTIONAL_STRINGS: Keys[str | None] = optional_hash
 class HashOrder(Generic[K]):
     """The keys of a `java.util.HashMap` or `HashSet`, in Java's iteration order.
 
-    The order depends on hash codes, table size and, inside a bucket, the insertion history. It equals Java's unless a
-    bucket has more than eight keys in a table of 64 or more: Java then uses a tree, whose order is arbitrary for keys
-    that are not Comparable (TopicPartition); here it stays a list. This only happens for deliberately colliding names.
+    The order depends on hash codes, table size and, within a bucket, the insertion history. It equals Java's unless a
+    bucket has more than eight keys in a table of 64 or more. Java then uses a tree, whose order is arbitrary for keys
+    that are not Comparable (TopicPartition); here it stays a list. Only deliberately colliding names cause this.
 
     Args:
         keys: the type of the keys: `STRINGS`, `INTEGERS`, `TOPIC_PARTITIONS`, `OPTIONAL_STRINGS`.
@@ -124,21 +124,22 @@ class HashOrder(Generic[K]):
                 self._grow()
 
     def compute_if_absent(self, key: K) -> None:
-        """Add a key as `computeIfAbsent`, `compute` and `merge` do: at the front of its bucket, after resizing the
-        table."""
+        """Add a key as `computeIfAbsent`, `compute` and `merge` do: resize the table, then insert at the front of the
+        bucket.
+        """
         if self._is_full:
             self._grow()
         if key not in self._hashes:
             self._add(key, at_front=True)
 
     def remove(self, key: K) -> None:
-        """Remove a key, if it exists. The table keeps its size."""
+        """Remove a key if it exists. The table keeps its size."""
         if key not in self._hashes:
             return
         self._table[self._hashes.pop(key) & self._size - 1].remove(key)
 
     def copy(self) -> HashOrder[K]:
-        """Return the order of `new HashMap<>(this)`."""
+        """Return the keys in the order of `new HashMap<>(this)`."""
         return hash_order_of(self, self._keys, len(self) * 4 // 3 + 1 if self else DEFAULT_CAPACITY)
 
     @property
@@ -162,7 +163,7 @@ class HashOrder(Generic[K]):
 
 
 def hash_order_of(items: Iterable[K], keys: Keys[K], capacity: int = DEFAULT_CAPACITY) -> HashOrder[K]:
-    """Add keys to a new HashMap, in order."""
+    """Return a new HashMap with these keys, added in order."""
     order = HashOrder(keys, capacity)
     for key in items:
         order.put(key)
@@ -170,7 +171,7 @@ def hash_order_of(items: Iterable[K], keys: Keys[K], capacity: int = DEFAULT_CAP
 
 
 class Random:
-    """`java.util.Random`: the same numbers for a seed.
+    """`java.util.Random`: returns the same numbers as Java for a seed.
 
     >>> random = Random(42)
     >>> random.next_int(), random.randrange(10)
@@ -185,7 +186,7 @@ class Random:
         return int32(self._next(32))
 
     def randrange(self, stop: int) -> int:
-        """Return `nextInt(stop)`: from 0 up to `stop`, exclusive. Named as Python's generators name it.
+        """Return `nextInt(stop)`: a number from 0 up to `stop`, exclusive. The name is that of Python's generators.
 
         Raises:
             ValueError: `stop` is not from 1 to 2**31 - 1.
@@ -195,7 +196,7 @@ class Random:
         drawn = self._next(31)
         if stop & stop - 1 == 0:
             return stop * drawn >> 31
-        # Numbers of the last, incomplete range of 2**31 would favour small remainders.
+        # Numbers in the last, incomplete range below 2**31 would favour small remainders.
         while drawn - drawn % stop + stop > 1 << 31:
             drawn = self._next(31)
         return drawn % stop

@@ -1,7 +1,7 @@
 """Applies KRaft's metadata log to the state of a cluster: records in log files, snapshots, Fetch and FetchSnapshot.
 
-Every record changes the state; a snapshot has the records that are still needed. Records that a leader has not
-committed, or that belong to an aborted transaction, change nothing. Sources: KIP-500, KIP-630 (snapshots), KIP-631,
+Every record changes the state; a snapshot has the records that are still needed. Records that the leader has not
+committed, or that belong to an aborted transaction, have no effect. Sources: KIP-500, KIP-630 (snapshots), KIP-631,
 KIP-858 (directories), KIP-868 (transactions), KIP-966 (ELR).
 """
 
@@ -21,7 +21,7 @@ from ..values import AclOperation, AclPermissionType, ConfigResourceType, Patter
 from .state import Broker, ClusterState, Partition
 
 SAME_LEADER = -2
-_UNFENCED, _FENCED = -1, 1  # of a change of a registration; 0 is none
+_UNFENCED, _FENCED = -1, 1  # values of `fenced` in BrokerRegistrationChangeRecord; 0 means no change
 HIDDEN = "[hidden]"
 
 
@@ -91,7 +91,7 @@ def _partition(state: ClusterState, record: Any) -> None:
     )
 
 
-# attribute of a partition -> attribute of PartitionChangeRecord, null where nothing changes
+# attribute of a partition -> attribute of PartitionChangeRecord, null if it does not change
 _CHANGES = {
     "replicas": "replicas",
     "isr": "isr",
@@ -202,7 +202,7 @@ def _voters(state: ClusterState, record: Any) -> None:
 
 
 def topic_name(state: ClusterState, topic_id: bytes) -> str:
-    """Return the name of a topic; its id in hex where no record has the name."""
+    """Return the name of a topic; its id in hex if no record has the name."""
     return state.topic_names.get(bytes(topic_id)) or bytes(topic_id).hex()
 
 
@@ -249,10 +249,10 @@ class LoggedRecord(NamedTuple):
 
 
 def logged_records(batches: Iterable[Any]) -> Iterator[LoggedRecord]:
-    """Yield the records of batches of the metadata log; what does not decode is left out.
+    """Yield the records in batches of the metadata log; records that do not decode are skipped.
 
     Args:
-        batches: as `parse_records` yields them in salvage.
+        batches: the output of `parse_records` in salvage mode.
     """
     for batch in batches:
         if not isinstance(batch, RecordBatch):
@@ -281,13 +281,13 @@ def message_in(record: Any) -> Any:
 
 
 class MetadataLog:
-    """The metadata log of a cluster, from any source, with repetitions.
+    """The metadata log of a cluster, from any source; repeated records are ignored.
 
     Attributes:
-        state: the result of the records up to the newest.
+        state: the state after the newest record.
         end: the offset after the newest record; None before the first.
-        is_whole: whether all records, or a snapshot and all after it, were read; otherwise the state lacks earlier
-            records.
+        is_whole: whether all records, or a snapshot and all records after it, were read; otherwise the state lacks
+            earlier records.
 
     >>> from kwire import messages
     >>> log = MetadataLog()
@@ -306,9 +306,9 @@ class MetadataLog:
         self._snapshot_file: list[LoggedRecord] | None = None
 
     def append(self, records: Iterable[LoggedRecord]) -> Iterator[LoggedRecord]:
-        """Apply committed records in the order of their offsets; yield each when `state` has it.
+        """Apply committed records in the order of their offsets; yield each record after it was applied to `state`.
 
-        A record that is known already, or that a transaction aborts, is not yielded.
+        Known records and those of aborted transactions are not yielded.
         """
         for record in records:
             if record.offset < (self.end or 0):
@@ -351,12 +351,12 @@ class MetadataLog:
 
     def _wait(self, record: LoggedRecord) -> None:
         known = self._waiting.get(record.offset)
-        if known is not None and known.epoch < record.epoch:  # a new leader: later records are truncated
+        if known is not None and known.epoch < record.epoch:  # a new leader has truncated later records
             self._waiting = {offset: one for offset, one in self._waiting.items() if offset < record.offset}
         self._waiting[record.offset] = record
 
     def fetched_snapshot(self, response: Any) -> bool:
-        """Take a part of a snapshot in a FetchSnapshot response; return whether the state is that of the snapshot."""
+        """Add a part of a snapshot in a FetchSnapshot response; return whether the snapshot became the state."""
         found = False
         for one in (one for topic in response.topics for one in topic.partitions if is_of_metadata_log(response)):
             key = one.snapshot_id.end_offset, one.snapshot_id.epoch
@@ -370,11 +370,11 @@ class MetadataLog:
         return found
 
     def restore(self, records: Iterable[LoggedRecord], end: int) -> bool:
-        """Replace the state with that of a snapshot; return whether it was replaced.
+        """Replace the state by that of a snapshot; return whether it was replaced.
 
         Args:
-            records: of the snapshot.
-            end: the offset after the last record that it covers; an older snapshot changes nothing.
+            records: the records of the snapshot.
+            end: the offset after the last record that it covers; an older snapshot has no effect.
         """
         if end <= (self.end or 0) and self.end is not None:
             return False
@@ -386,11 +386,11 @@ class MetadataLog:
         return True
 
     def read(self, record: LoggedRecord, snapshot_end: int) -> Iterator[LoggedRecord]:
-        """Take the next record of a file, a log segment or a snapshot; yield as `append`, of a snapshot its last.
+        """Add the next record of a log segment or snapshot file; yield as `append`, for a snapshot its last record.
 
         Args:
-            record: the next one.
-            snapshot_end: of a snapshot, the offset in the file's name.
+            record: the next record.
+            snapshot_end: for a snapshot, the offset in the name of the file.
         """
         name = type(record.message).__name__
         if name == "SnapshotHeaderRecord":

@@ -1,9 +1,9 @@
-"""KIP-879: racks as paths such as `/DC1/R1`, the tree that they make, and replicas passed down it, level by level.
+"""KIP-879: racks as paths such as `/DC1/R1`, the tree of these racks, and the placement of replicas level by level.
 
-At each node of the rack tree, a ring of its children (racks by name, brokers by id) selects the one for the next
-replica, without children whose brokers all have the partition: so children differ by at most one replica. All
-randomness comes from `rng`. Where the KIP leaves a choice open, the docstrings name it. The tree says how evenly
-replicas are spread over it: what is lost with each rack, and which rules are violated.
+At each node of the rack tree, a ring of its children (racks by name, brokers by id) selects the child for the next
+replica. It skips children whose brokers all have a replica of the partition, so that children differ by at most one
+replica. All randomness comes from `rng`. Where the KIP leaves a choice open, a docstring describes the choice made.
+The module also measures how evenly replicas are spread, what is lost with each rack, and which rules are violated.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .rack_aware_placement import Assignment, check_counts, check_distinct
 from .state import Broker
 
 K = TypeVar("K", bound=Hashable)
-MOST_LEVELS = 100  # far above any building; a rack from the wire has up to 32,767 bytes
+MOST_LEVELS = 100  # far more than any building has; a rack name on the wire has up to 32,767 bytes
 
 
 def rack_path(rack: str) -> list[str]:
-    """Take a rack apart: names from the top level down; none for `/`, the root itself.
+    """Split a rack into names, from the top level down; `/`, the root itself, has none.
 
     Raises:
         InvalidRack: it does not start with `/` (KIP-879), a name in it is empty, or it has more than
@@ -44,10 +44,10 @@ def rack_path(rack: str) -> list[str]:
 
 
 class Node:
-    """A place in the tree: the root, a data centre, a rack and so on; or a broker, which has no children.
+    """A node of the rack tree: the root, a data centre, a rack and so on; or a broker, which has no children.
 
-    `size` is how many brokers it holds, `depth` how many levels are above it, `index` its place among the children of
-    its parent; `broker` is None but for a broker.
+    `size` is the number of brokers below it, `depth` the number of levels above it, `index` its position among the
+    children of its parent; `broker` is None except for brokers.
     """
 
     __slots__ = ("broker", "children", "depth", "index", "name", "parent", "size")
@@ -63,13 +63,13 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Its path as text; of a broker that of its rack."""
+        """The path as text; for a broker, the path of its rack."""
         node = self if self.broker is None else self.parent
         names = [above.name for above in node.upwards()] if node else []
         return "".join(reversed(names)) or "/"
 
     def upwards(self) -> Iterator[Node]:
-        """Yield the node and those above it, the root last."""
+        """Yield the node and its ancestors, the root last."""
         node: Node | None = self
         while node is not None:
             yield node
@@ -80,11 +80,11 @@ class Node:
 
 
 class RackTree:
-    """Brokers by the paths of their racks. Children are ordered by name (UTF-16 units), then brokers by id.
+    """The tree of brokers by the paths of their racks. Children are ordered by name (UTF-16 units), then brokers by id.
 
     Args:
-        brokers: at least those to place on; their order does not matter.
-        strict: each broker must have a rack that is a path. Otherwise any other rack counts as one name below the root,
+        brokers: at least the brokers to place on; their order does not matter.
+        strict: require a path as the rack of each broker. Otherwise any other rack counts as one name below the root,
             and brokers without a rack are children of the root.
 
     Raises:
@@ -127,10 +127,10 @@ class RackTree:
             above.size += 1
 
     def leaves(self, replicas: Iterable[int]) -> list[Node]:
-        """Return the nodes of brokers, in the order given.
+        """Return the nodes of brokers, in the given order.
 
         Raises:
-            BrokerNotAvailable: some of them are not in the tree.
+            BrokerNotAvailable: a broker is not in the tree.
         """
         ids = list(replicas)
         if unknown := [node_id for node_id in ids if node_id not in self.brokers]:
@@ -156,7 +156,7 @@ def _order(node: Node) -> tuple[bool, bytes, int]:
 
 @dataclass(slots=True)
 class Load:
-    """How many replicas a data centre, a rack or a broker holds, and how many of them are preferred leaders."""
+    """The number of replicas on a data centre, a rack or a broker, and how many of them are preferred leaders."""
 
     node: Node
     replicas: int = 0
@@ -182,7 +182,7 @@ class Level(Generic[K]):
 
 @dataclass(slots=True)
 class Loss(Generic[K]):
-    """The losses if a node fails: partitions that keep half of their replicas or fewer, and those that keep none."""
+    """The partitions that lose at least half of their replicas if a node fails, and those that lose all."""
 
     node: Node
     majority: list[K] = field(default_factory=list)
@@ -190,7 +190,7 @@ class Loss(Generic[K]):
 
 
 def is_even(tree: RackTree, replicas: Iterable[int]) -> bool:
-    """Whether the replicas of a partition are as even as they can be, at every node.
+    """Whether the replicas of a partition are spread as evenly as possible, at every node.
 
     Raises:
         BrokerNotAvailable: a broker is not in the tree.
@@ -204,7 +204,7 @@ def is_even(tree: RackTree, replicas: Iterable[int]) -> bool:
 
 
 def uneven_nodes(tree: RackTree, replicas: Iterable[int]) -> list[Node]:
-    """Return the nodes over whose children replicas could be spread more evenly; arguments as for `is_even`."""
+    """Return the nodes whose children could share the replicas more evenly; arguments as for `is_even`."""
     counts = _counts(tree, replicas)
     return [node for node in counts if _is_uneven(node, counts)]
 
@@ -213,7 +213,7 @@ def spread_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Lev
     """Count replicas and leaders on every node, level by level.
 
     Args:
-        tree: the brokers, of which some may have no replicas.
+        tree: all brokers, including those without replicas.
         assignment: the replicas of each partition, the preferred leader first.
 
     Raises:
@@ -236,9 +236,9 @@ def spread_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Lev
 
 
 def losses_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Loss[K]]:
-    """Return the partitions that are lost with each data centre, rack and broker; nodes without losses are omitted.
+    """Return the partitions that lose half or all of their replicas with each data centre, rack and broker.
 
-    Arguments and errors as for `spread_of`.
+    Nodes without losses are omitted. For arguments and errors see `spread_of`.
 
     >>> from .state import Broker
     >>> tree = RackTree([Broker(id, rack=f"/DC{id // 2}") for id in range(4)])
@@ -269,7 +269,7 @@ def _counts(tree: RackTree, replicas: Iterable[int]) -> dict[Node, int]:
 
 
 def _is_uneven(node: Node, counts: dict[Node, int]) -> bool:
-    """Whether a child has two replicas more than another one that has a broker left."""
+    """Whether a child has at least two replicas more than another child that still has a free broker."""
     found = [(counts.get(child, 0), child.size) for child in node.children]
     spare = [count for count, size in found if count < size]
     return bool(spare) and max(count for count, _ in found) > min(spare) + 1
@@ -279,11 +279,11 @@ KIP_36, KIP_879 = "KIP-36", "KIP-879"
 
 
 class RackRule:
-    """The rule for the replicas of a partition on racks.
+    """The rack rule for the replicas of a partition.
 
-    KIP-36: no two replicas are on one rack while another rack has none. KIP-879, where all racks are paths and some
-    have two levels or more: replicas are as even as they can be at every level. That is a finding, not a violation of
-    Kafka's guarantees.
+    KIP-36: no two replicas are on one rack while another rack has none. KIP-879, if all racks are paths and some have
+    at least two levels: replicas are as even as possible at every level. A violation of KIP-879 is a finding; Kafka
+    does not guarantee this rule.
 
     Args:
         brokers: the known brokers by id. Some may have no rack.
@@ -305,11 +305,11 @@ class RackRule:
         self._tree = RackTree(list(brokers.values()), strict=False) if is_deep else None
 
     def is_violated(self, replicas: Sequence[int]) -> bool | None:
-        """Whether replicas break one of the rules for certain; None where no rack is known."""
+        """Whether replicas certainly violate one of the rules; None if no rack is known."""
         return self.broken_by(replicas) is not None if self.racks else None
 
     def broken_by(self, replicas: Sequence[int]) -> str | None:
-        """Return the rule that replicas break for certain, `KIP-36` before `KIP-879`; None if they break none."""
+        """Return the rule that replicas certainly violate, `KIP-36` before `KIP-879`; None if there is none."""
         holders = set(replicas)
         known = [node_id for node_id in holders if node_id in self.racks]
         used = len({self.racks[node_id] for node_id in known})
@@ -331,11 +331,11 @@ T = TypeVar("T")
 class Rings(Enum):
     """The treatment of the rings between two partitions (KIP-879 does not define it)."""
 
-    KEPT = "kept"  # they continue
-    ANEW = "anew"  # they restart at their start index, or at a new one from the rng
-    # They continue, but advance by one where a cycle has ended, unless the ring jumped there because of an existing
-    # replica. All children then have equally many replicas, and leaders are spread, too: with as many replicas as data
-    # centres, kept rings would put all leaders into the first one.
+    KEPT = "kept"  # rings continue
+    ANEW = "anew"  # rings restart at their start index, or at a new one from the rng
+    # Rings continue, but advance by one after each cycle, unless the ring jumped there because of an existing replica.
+    # All children then have equally many replicas, and leaders are spread too: with as many replicas as data centres,
+    # kept rings would put all leaders into the first data centre.
     TURNED = "turned"
 
 
@@ -352,8 +352,8 @@ class Ring(Generic[T]):
     def __init__(self, children: Sequence[T], start: int = 0) -> None:
         self.children: Sequence[T] = children
         self.place: int = start
-        self.begin: int = start  # where its current cycle started
-        self.jumped: bool = False  # whether its last move was a jump
+        self.begin: int = start  # where the current cycle started
+        self.jumped: bool = False  # whether the last move was a jump
 
     def take(self, has_room: Callable[[T], bool] = lambda child: True) -> T:
         """Return the next child with an available broker, and advance after it.
@@ -370,13 +370,13 @@ class Ring(Generic[T]):
         raise LookupError("no child has an available broker")
 
     def go_on_behind(self, index: int, has_room: Callable[[T], bool]) -> None:
-        """Advance after a child that already has a replica: a jump, unless the ring would have selected this child."""
+        """Advance past a child that already has a replica: a jump, unless the ring would have selected this child."""
         before = (*self.children[self.place :], *self.children[: self.place])
         self.jumped = next(filter(has_room, before), None) is not self.children[index]
         self.place = (index + 1) % len(self.children)
 
     def turn(self) -> None:
-        """Advance by one where a cycle has ended, so that the next cycle starts with another child."""
+        """Advance by one at the end of a cycle, so that the next cycle starts with another child."""
         if self.place == self.begin and not self.jumped:
             self.begin = self.place = (self.place + 1) % len(self.children)
 
@@ -396,15 +396,15 @@ def assign_multi_level(
     Args:
         brokers: the brokers to place on, each with a rack that is a path.
         num_partitions, replication_factor: how many partitions, and how many replicas of each.
-        starts: path of a node, such as `/DC1`, to the first index of its ring; others are drawn from `rng`, or 0.
-        rings: what happens to the rings between partitions.
-        existing: the topic's partitions so far: rings and numbers of new partitions continue after them.
+        starts: path of a node, such as `/DC1` -> the first index of its ring; others are drawn from `rng`, or are 0.
+        rings: the treatment of the rings between partitions.
+        existing: the existing partitions of the topic; rings and numbers of new partitions continue after them.
 
     Returns:
         For each new partition the ids of its brokers; the first is the preferred leader.
 
     Raises:
-        InvalidRack: a rack is missing or not a path, or `starts` has an unknown node; as `check_counts`, too.
+        InvalidRack: a rack is missing or not a path, or `starts` has an unknown node; also as `check_counts`.
 
     >>> racks = ["/DC1/R1", "/DC1/R2", "/DC2/R1", "/DC2/R2"]
     >>> assign_multi_level([Broker(id, rack=rack) for id, rack in enumerate(racks)], 2, 3)
@@ -432,21 +432,21 @@ def increase_replication_factor(
     rng: Rng | None = None,
     rings: Rings = Rings.KEPT,
 ) -> dict[K, list[int]]:
-    """Add replicas to partitions, continuing each one's placement (KIP-879).
+    """Add replicas to partitions, continuing the placement of each partition (KIP-879).
 
     Each ring continues after the child with the partition's last replica below its node, among the children with the
-    fewest replicas of the partition, so that all levels become even for any existing placement (KAFKA-14281). The other
-    rings stay as they are between partitions.
+    fewest replicas of the partition, so that all levels become even for any existing placement (KAFKA-14281). All other
+    rings are kept between partitions.
 
     Args:
-        brokers: the brokers to place on, and all brokers with existing replicas.
-        assignment: partitions, by any keys, with their replicas, which stay first.
-        replication_factor: replicas of each partition afterwards.
+        brokers: the brokers to place on, including all brokers with existing replicas.
+        assignment: the replicas of partitions, by any keys; existing replicas stay first.
+        replication_factor: the new number of replicas of each partition.
         starts, rng, rings: as in `assign_multi_level`.
 
     Raises:
         InvalidReplicationFactor: a partition already has more replicas, or there are fewer brokers.
-        InvalidReplicaAssignment, BrokerNotAvailable: a partition has a broker twice, or an unknown one.
+        InvalidReplicaAssignment, BrokerNotAvailable: a partition lists a broker twice, or an unknown broker.
         InvalidRack: as in `assign_multi_level`.
 
     >>> racks = ["/DC1/R1", "/DC1/R2", "/DC2/R1", "/DC2/R2"]
@@ -498,25 +498,25 @@ class _Descent:
                 ring.turn()
 
     def place(self, replicas: Sequence[int], count: int = 0) -> list[int]:
-        """Place replicas of a partition until there are `count`; existing ones stay first."""
+        """Place replicas of a partition until there are `count`; existing replicas stay first."""
         self._used = {}
         for leaf in self._tree.leaves(replicas):
             self._go_on_behind(leaf.upwards())
         return [*replicas, *(self._pass_down(bool(replicas)) for _ in range(count - len(replicas)))]
 
     def _go_on_behind(self, upwards: Iterable[Node]) -> None:
-        """Advance the rings above a broker with an existing replica."""
+        """Advance the rings above a broker that has an existing replica."""
         for node in upwards:
             if node.parent is not None:
                 self._rings[node.parent].go_on_behind(node.index, self._has_room)
             self._used[node] = self._used.get(node, 0) + 1
 
     def _pass_down(self, evenly: bool) -> int:
-        """Place a replica: at each node its ring selects the child.
+        """Place a replica: at each node the ring selects the child.
 
         Args:
             evenly: select only among the children with the fewest replicas. If rings have placed all existing replicas,
-                the next child with an available broker is one of these anyway.
+                the next child with an available broker is always one of these.
         """
         node, used = self._tree.root, self._used
         while node.broker is None:
@@ -542,19 +542,19 @@ def _check_start(path: str, start: int, node: Node | None) -> None:
 
 
 def place_striped(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> list[list[int]]:
-    """Place the replicas of new partitions: the first in each rack in turn, the others in the following racks.
+    """Place the replicas of new partitions: first replicas in each rack in turn, the others in the following racks.
 
     Args:
         brokers: all brokers in the controller's order; fenced ones are used last.
-        num_partitions: how many partitions; below 1 there is no result.
+        num_partitions: the number of partitions; below 1 the result is empty.
         replication_factor: replicas of each.
-        rng: `java.Random(seed)` for the same numbers as Kafka; it advances even if the placement is refused.
+        rng: `java.Random(seed)` for the same numbers as Kafka. It advances even if the placement is refused.
 
     Returns:
         For each partition the ids of its brokers, the preferred leader first.
 
     Raises:
-        InvalidReplicationFactor: not positive, no unfenced broker, or more replicas than brokers.
+        InvalidReplicationFactor: the factor is not positive, or exceeds the number of brokers; or all are fenced.
         InvalidReplicaAssignment: a broker is listed twice.
     """
     check_distinct(broker.node_id for broker in brokers)
@@ -581,7 +581,7 @@ class _Stripe:
         self._epoch = 0
 
     def take(self, epoch: int) -> int | None:
-        """Return the next broker for the partition with this `epoch`; None if there is no other."""
+        """Return the next broker for the partition with this `epoch`; None if there is no other one."""
         if self._epoch != epoch and self.ids:
             self._epoch, self._taken = epoch, 0
             self._offset = (self._offset + 1) % len(self.ids)
@@ -627,7 +627,7 @@ class _Racks:
         around = [*self._names[self._offset :], *self._names[: self._offset]]
         unfenced = ((name, self._stripes[name][1].take(epoch)) for name in around)
         leading, leader = next((name, broker) for name, broker in unfenced if broker is not None)
-        # In the first round, the leader's rack has already been used.
+        # In the first round, the rack of the leader has already been used.
         turns = chain((name for name in around if name != leading), cycle(around))
         others = (broker for broker in (self._take(name, epoch) for name in turns) if broker is not None)
         return [leader, *islice(others, count - 1)]

@@ -1,4 +1,5 @@
-"""Offline replicas as intervals with causes, and KIP-112's metrics OfflineReplicaCount and OfflineLogDirectoryCount.
+"""Derives offline replicas as intervals with causes, and KIP-112's metrics OfflineReplicaCount and
+OfflineLogDirectoryCount.
 
 Sources are error codes, log directories, and lists of live brokers.
 """
@@ -21,7 +22,7 @@ Replica = tuple[bytes, int]  # topic id and partition
 
 @dataclass(slots=True)
 class Loss:
-    """A replica in an offline directory, with the start; `until` is None while it lasts."""
+    """The loss of a replica in an offline directory; `until` is None while it lasts."""
 
     topic_id: bytes
     partition: int
@@ -33,7 +34,7 @@ class Loss:
 
 @dataclass(slots=True)
 class _Disks:
-    """The directories of a broker: those that failed since its start, and those that were online at its start."""
+    """The directories of a broker: those that failed since it started, and those that were online when it started."""
 
     failed: frozenset[bytes] = frozenset()
     started: frozenset[bytes] | None = None
@@ -63,16 +64,16 @@ class Directories:
         self._open: dict[tuple[int, Replica], Loss] = {}
         self._disks: dict[int, _Disks] = {}
         self._places: dict[int, dict[Replica, bytes]] = {}
-        self._failed: dict[int, set[bytes]] = {}  # all that ever failed
+        self._failed: dict[int, set[bytes]] = {}  # all directories that ever failed
         self._named: dict[int, set[bytes]] = {}  # all directories that were reported for a replica
 
     def start(self, broker: int, online: list[bytes], now: Moment, source: str) -> None:
-        """Set the online directories of a starting broker; empty if unknown."""
+        """Set the online directories of a broker that starts; an empty list means unknown."""
         self._disks[broker] = _Disks(started=frozenset(online) or None)
         self._look(broker, now, source)
 
     def fail(self, broker: int, failed: list[bytes], now: Moment, source: str) -> None:
-        """Set the directories that a broker reports as failed since its start, always the complete list."""
+        """Set the directories that a broker has reported as failed since it started; always the complete list."""
         disks = self._disks.setdefault(broker, _Disks())
         if disks.failed != frozenset(failed):
             disks.failed = frozenset(failed)
@@ -87,7 +88,7 @@ class Directories:
         self._look(broker, now, source, places)
 
     def without_replicas(self) -> Iterator[tuple[int, int]]:
-        """Yield the brokers with failed directories without known replicas, and their number."""
+        """Yield brokers that have failed directories without known replicas, and the number of these directories."""
         for broker, failed in sorted(self._failed.items()):
             unknown = failed - self._named.get(broker, set())
             if unknown:
@@ -111,7 +112,7 @@ class Directories:
 LOG_DIRECTORY, BROKER = "log directory", "broker"
 CLOSE = 0.5  # seconds between an election and the related list of brokers
 BY_BROKERS = "brokers"  # the source if no message lists offline replicas
-_CERTAIN = frozenset((BY_BROKERS, *RECORDS))  # sources that report when a replica is back
+_CERTAIN = frozenset((BY_BROKERS, *RECORDS))  # sources that report when a replica is online again
 ONLINE, REMOVED, DELETION, DELETED = "online", "removed", "deletion begun", "deleted"
 Key = tuple[str, int]
 
@@ -125,7 +126,7 @@ class Answer(NamedTuple):
 
 
 class _Scene(NamedTuple):
-    """The offline replicas of a partition in an interval, according to the source."""
+    """The offline replicas of a partition in an interval, and the source."""
 
     entry: Entry
     since: Moment
@@ -135,11 +136,11 @@ class _Scene(NamedTuple):
 
 @dataclass(slots=True)
 class _Begun:
-    """A replica that went offline: when, the leaders before and after, and the source.
+    """A replica that went offline: the time, the leaders before and after, and the source.
 
     Attributes:
         seen: the last interval in which it is offline.
-        back: the start of the interval in which it is not listed any more, which alone does not prove that it is back.
+        back: the start of the first interval that no longer lists it, which alone does not prove that it is back.
     """
 
     since: Moment
@@ -150,7 +151,7 @@ class _Begun:
 
 
 class _Outage(NamedTuple):
-    """An offline replica, with the end and its cause; None while it lasts. `cause` is set if it was reported."""
+    """An outage of a replica; its end and what ended it are None while it lasts. `cause` is set if it was reported."""
 
     node_id: int
     begun: _Begun
@@ -195,7 +196,7 @@ class Offline:
                 yield self._row(*key, outage)
 
     def _outages(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
-        """Yield the outages according to lists of offline replicas or live brokers."""
+        """Yield the outages of a partition's replicas, according to lists of offline replicas or of live brokers."""
         begun: dict[int, _Begun] = {}
         leader: int | None = None
         for scene in self._scenes(timeline):
@@ -215,7 +216,7 @@ class Offline:
             yield _Outage(node_id, one, end, ONLINE if end else None)
 
     def _ended(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, scene: _Scene) -> _Outage | None:
-        """Return an outage if it has certainly ended at the start of an interval."""
+        """Return an outage if it certainly ended at the start of an interval; otherwise None."""
         ended_by = _ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
             one.back = one.back or scene.since
@@ -226,7 +227,7 @@ class Offline:
         return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
 
     def _return(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, limit: Moment | None) -> Moment | None:
-        """Return when a replica that is not listed any more was back, before a time; None if it was not."""
+        """Return when a replica that is no longer listed came back, before a time limit; None if it did not."""
         if one.back is None or one.seen is None:
             return None
         found = [
@@ -243,7 +244,7 @@ class Offline:
         return one.back if limit is None and node_id not in self._answering else None
 
     def _lost(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
-        """Yield the outages that follow from reported offline log directories."""
+        """Yield the outages that result from log directories reported as offline."""
         for loss in self._losses.get(key, ()):
             end, ended_by = loss.until, ONLINE if loss.until else None
             before: int | None = None
@@ -271,7 +272,7 @@ class Offline:
                 yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
 
     def _turns(self, entry: Entry, end: Moment | None) -> list[Moment]:
-        """Return the start of a state, and the times in it when brokers of replicas came or went."""
+        """Return the start of a state, and the times in it at which brokers of replicas started or stopped."""
         turns = {entry.since}
         for node_id in entry.state.replicas or ():
             for absence in self._absences_of(node_id):
@@ -316,8 +317,10 @@ class Offline:
 
 
 def _around(timeline: Timeline, now: Moment) -> tuple[int | None, int | None]:
-    """Return the leaders before and after a broker's absence; controllers elect shortly before or after they report
-    it."""
+    """Return the leaders before and after the absence of a broker.
+
+    Controllers elect leaders shortly before or after they report the absence.
+    """
     before = [entry for entry in timeline.entries if entry.since < now and not _is_close(entry.since, now)]
     after = [entry for entry in timeline.entries if entry.since <= now or _is_close(entry.since, now)]
     led = [entry.state.leader for entry in after if not entry.state.is_deleted]
@@ -345,8 +348,7 @@ def _ending(node_id: int, state: State) -> str:
 
 
 def _joined(outages: list[_Outage]) -> list[_Outage]:
-    """Join overlapping outages of a broker, since lists and reports describe the same ones; they are ordered by
-    time."""
+    """Join overlapping outages of a broker, which are ordered by time: lists and reports describe the same outages."""
     found: list[_Outage] = []
     places: dict[int, int] = {}
     for outage in outages:
@@ -372,7 +374,7 @@ class DirectoryCounts:
     >>> counts = DirectoryCounts()
     >>> counts.start(3, frozenset([b"a", b"b"]), Moment(1, 1.0))
     >>> counts.fail(3, frozenset([b"b"]), Moment(2, 2.0))
-    >>> counts.start(3, frozenset([b"a"]), Moment(3, 3.0))  # again, without the one that failed
+    >>> counts.start(3, frozenset([b"a"]), Moment(3, 3.0))  # restarts without the failed one
     >>> counts.now(), [count for _, count in counts.steps(3)]
     ({3: 1}, [0, 1])
     """
@@ -389,7 +391,7 @@ class DirectoryCounts:
             steps.append((now, count))
 
     def start(self, broker: int, online: frozenset[bytes], now: Moment) -> None:
-        """Set the online directories of a starting broker; empty if unknown."""
+        """Set the online directories of a broker that starts; an empty set means unknown."""
         if online:
             self._known[broker] = self._known.get(broker, frozenset()) | online
             self._missing[broker] = self._known[broker] - online
@@ -414,12 +416,13 @@ def metrics(
 ) -> Iterator[Metric]:
     """Yield the metrics of each broker as intervals of time, while it is alive.
 
-    A broker with offline replicas has at least one offline directory, whether or not a message lists it.
+    A broker that has offline replicas in a failed directory counts at least one offline directory, even if no message
+    lists it.
 
     Args:
         brokers: the brokers of the cluster.
-        outages: offline replicas, of which those in failed log directories count.
-        counts: of offline log directories.
+        outages: offline replicas; those in failed log directories count.
+        counts: the numbers of offline log directories.
         knows_replicas: whether any source lists offline replicas; otherwise OfflineReplicaCount is omitted.
     """
     lost: dict[int, list[OfflineReplica]] = {}
@@ -455,7 +458,7 @@ def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:
 def _rows(
     broker: int, since: float, until: float, changes: Counter[float], steps: Sequence[tuple[float, int]]
 ) -> Iterator[Metric]:
-    """Yield the metrics of a broker in one of these intervals."""
+    """Yield the metrics of a broker for one of these intervals."""
     replicas = sum(change for at, change in changes.items() if at <= since)
     directories = max((step for step in steps if step[0] <= since), default=(0.0, 0), key=lambda step: step[0])[1]
     values: dict[str, list[tuple[float, int]]] = {REPLICAS: [], DIRECTORIES: []}

@@ -1,6 +1,6 @@
-"""KIP-36: spreads replicas of new topics and partitions over racks, as Kafka's AdminUtils does.
+"""KIP-36: places replicas of new topics and partitions over racks, as Kafka's AdminUtils does.
 
-`reassign_partitions` places existing topics anew by the same rule.
+`reassign_partitions` places existing topics again by the same rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Assignment = dict[int, list[int]]
 
 
 class RackAwareMode(Enum):
-    """How to use racks: see `broker_metadatas`."""
+    """The use of racks: see `broker_metadatas`."""
 
     ENFORCED = "Enforced"
     SAFE = "Safe"
@@ -37,7 +37,7 @@ def broker_metadatas(
     mode: RackAwareMode = RackAwareMode.ENFORCED,
     broker_list: Sequence[int] | None = None,
 ) -> list[Broker]:
-    """Return the brokers to place on, by id, either all with racks or all without.
+    """Return the brokers to place on, by id: either all with racks or all without.
 
     Args:
         brokers: all brokers.
@@ -60,7 +60,7 @@ def broker_metadatas(
 
 
 def rack_alternated_broker_list(brokers: Sequence[Broker]) -> list[int]:
-    """Return broker ids, alternating racks: racks sorted by UTF-16 units, ids ascending inside a rack.
+    """Return broker ids, alternating racks: racks in the order of UTF-16 units, ascending ids within a rack.
 
     >>> racks = ["rack1", "rack3", "rack3", "rack2", "rack2", "rack1"]
     >>> rack_alternated_broker_list([Broker(id, rack=rack) for id, rack in enumerate(racks)])
@@ -88,15 +88,15 @@ def assign_replicas(
     Args:
         brokers: the brokers to place on, all with a rack or none; see `broker_metadatas`.
         num_partitions, replication_factor: how many partitions, and how many replicas of each.
-        start_index: index of the first replica's broker, and first shift of the second; below 0 drawn from `rng`.
-        start_partition: number of the first new partition; 0 if negative.
+        start_index: index of the first replica's broker, and first shift of the second; if negative, drawn from `rng`.
+        start_partition: number of the first new partition; a negative number means 0.
         rng: `random.Random(seed)`, or `java.Random(seed)` for the same numbers as Kafka.
 
     Returns:
         For each new partition the ids of its brokers; the first is the preferred leader.
 
     Raises:
-        AdminOperation, InvalidReplicaAssignment: not all brokers have a rack, or one is twice; as `check_counts`, too.
+        AdminOperation, InvalidReplicaAssignment: a broker has no rack, or is listed twice; also as `check_counts`.
         IndexOutOfBounds: `start_index` or a partition is so large that Kafka's integers overflow.
         ValueError: neither `start_index` nor `rng` is given.
 
@@ -128,7 +128,7 @@ def _ids_and_racks(brokers: Sequence[Broker]) -> tuple[list[int], dict[int, str 
 
 
 def check_counts(num_partitions: int, replication_factor: int, brokers: int) -> None:
-    """Raise if a count is not positive, or there are more replicas than brokers; in Kafka's order."""
+    """Raise an error if a count is not positive, or there are more replicas than brokers; checks in Kafka's order."""
     if num_partitions <= 0:
         raise InvalidPartitions("partitions_not_positive", num_partitions=num_partitions)
     if replication_factor <= 0:
@@ -140,7 +140,7 @@ def check_counts(num_partitions: int, replication_factor: int, brokers: int) -> 
 
 
 def check_distinct(ids: Iterable[int]) -> None:
-    """Raise if a broker is listed twice."""
+    """Raise an error if a broker is listed twice."""
     seen: set[int] = set()
     for node_id in ids:
         if node_id in seen:
@@ -151,7 +151,7 @@ def check_distinct(ids: Iterable[int]) -> None:
 def _starts(
     brokers: int, num_partitions: int, start_index: int, start_partition: int, rng: Rng | None
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield each partition with the index of its first broker, and the shift of the second one."""
+    """Yield each partition with the index of its first broker, and the shift of the second broker."""
     shift = start_index
     if start_index < 0:
         if rng is None:
@@ -166,7 +166,7 @@ def _starts(
 
 
 def _walk(ids: list[int], first: int, shift: int) -> Iterator[int]:
-    """Yield brokers in the order of preference of a partition: the first, then all others from `shift` on."""
+    """Yield brokers in a partition's order of preference: the first one, then all others from `shift` on."""
     yield _at(ids, first)
     distance = shift
     while True:
@@ -176,7 +176,7 @@ def _walk(ids: list[int], first: int, shift: int) -> Iterator[int]:
 
 
 def _one_a_rack(walk: Iterator[int], racks: dict[int, str | None], count: int) -> Iterator[int]:
-    """Yield brokers of racks without replica, until all racks have one; none twice."""
+    """Yield brokers in racks without a replica, until all racks have one; no broker twice."""
     taken: set[int] = set()
     used: set[str | None] = set()
     for node_id in walk:
@@ -212,7 +212,7 @@ def add_partitions(
         existing: the topic's partitions and their replicas.
         brokers: the brokers to place on, by id, either all with a rack or all without; see `broker_metadatas`.
         num_partitions: the new total number of partitions.
-        replica_assignment: the replicas of the new partitions, to check instead of placing them.
+        replica_assignment: the replicas of the new partitions, which are then only checked.
 
     Returns:
         Only the new partitions, with the replication factor of partition 0.
@@ -231,7 +231,7 @@ def add_partitions(
     if replica_assignment is not None:
         _check_given(replica_assignment, len(first), {broker.node_id for broker in brokers})
         return {partition: list(replicas) for partition, replicas in replica_assignment.items()}
-    # The index is that of the list by id, although with racks another list is used (KAFKA-3100).
+    # The index is that of the list by id, although another list is used with racks (KAFKA-3100).
     start_index = next((index for index, broker in enumerate(brokers) if first and broker.node_id >= first[0]), 0)
     new = num_partitions - len(existing)
     return assign_replicas(brokers, new, len(first), start_index=start_index, start_partition=len(existing))

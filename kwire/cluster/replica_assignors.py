@@ -1,4 +1,4 @@
-"""KIP-879: replica assignors by name, users' own, and CreateReplicaAssignment v0 from request to response. Sans-IO."""
+"""KIP-879: built-in and user-defined replica assignors, and the CreateReplicaAssignment api, version 0. Sans-IO."""
 
 from __future__ import annotations
 
@@ -29,34 +29,38 @@ class ReplicaAssignor(Protocol):
     def __call__(
         self, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng, /
     ) -> Mapping[int, Sequence[int]]:
-        """Return for each partition from 0 on the ids of its brokers, the preferred leader first."""
+        """Return for each partition, numbered from 0, the ids of its brokers; the preferred leader is first."""
 
 
 def simple(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place as Kafka does without racks, for `--disable-rack-awareness` and `forceSimpleAssignment`."""
+    """Place replicas as Kafka does without racks, for `--disable-rack-awareness` and `forceSimpleAssignment`."""
     bare = broker_metadatas(brokers, RackAwareMode.DISABLED)
     return assign_replicas(bare, num_partitions, replication_factor, rng=rng)
 
 
 def rack_aware(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place over flat racks (KIP-36); without racks as `simple`."""
+    """Place replicas over flat racks (KIP-36); without racks, the result is that of `simple`."""
     return assign_replicas(broker_metadatas(brokers), num_partitions, replication_factor, rng=rng)
 
 
 def rack_aware_safe(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place over flat racks, but without racks where only some brokers have one: for topics that brokers create by
-    themselves (`RackAwareMode.Safe` of KIP-36)."""
+    """Place replicas over flat racks; ignore racks if only some brokers have one.
+
+    Kafka does this for topics that brokers create automatically (`RackAwareMode.Safe` of KIP-36).
+    """
     usable = broker_metadatas(brokers, RackAwareMode.SAFE)
     return assign_replicas(usable, num_partitions, replication_factor, rng=rng)
 
 
 def multi_level(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place over racks of several levels (KIP-879), with leaders spread too: rings start at random and are rotated."""
+    """Place replicas over racks of several levels (KIP-879). Rings start at random and rotate, to spread leaders
+    too.
+    """
     return assign_multi_level(brokers, num_partitions, replication_factor, rng=rng, rings=Rings.TURNED)
 
 
 def striped(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place as a KRaft controller does."""
+    """Place replicas as a KRaft controller does."""
     return dict(enumerate(place_striped(brokers, num_partitions, replication_factor, rng)))
 
 
@@ -70,11 +74,11 @@ ASSIGNORS: Mapping[str, ReplicaAssignor] = {
 
 
 def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS) -> ReplicaAssignor:
-    """Return the assignor for the value of a broker's setting.
+    """Return the assignor that a broker's setting names.
 
     Args:
-        name: one of `assignors`, or `MODULE:FUNCTION` for the operator's own function, which is imported. It must come
-            from the user who runs the program, never from a message.
+        name: a key of `assignors`, or `MODULE:FUNCTION`, a function that is imported. It must come from the user who
+            runs the program, never from a message.
         assignors: functions by name.
 
     Raises:
@@ -90,7 +94,7 @@ def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS
         if not attribute:
             raise LookupError("it has no such name")
         found: ReplicaAssignor = getattr(import_module(module), attribute)
-    except Exception as error:  # anything that a user's module raises while it is imported
+    except Exception as error:  # a user's module may raise any exception while it is imported
         problem = str(error) or type(error).__name__
         raise UnknownAssignor("unknown_assignor", name=name, problem=problem, known=", ".join(assignors)) from None
     return found
@@ -99,11 +103,11 @@ def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS
 def run_assignor(
     assignor: ReplicaAssignor, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng
 ) -> Assignment:
-    """Place replicas by an assignor, and validate the result of an operator's own one.
+    """Place replicas with an assignor, and validate the result of a user-defined one.
 
     Raises:
-        ReplicaAssignorFailed: it raised an exception other than a refusal, or returned no valid assignment.
-        Refused: by the assignor.
+        ReplicaAssignorFailed: the assignor raised an exception other than a refusal, or returned an invalid assignment.
+        Refused: the assignor refused the request.
 
     >>> from random import Random
     >>> run_assignor(simple, [Broker(1)], 2, 1, Random(0))
@@ -144,7 +148,7 @@ def _problem_of(found: Assignment, known: set[int], num_partitions: int, replica
     return ""
 
 
-MOST_REPLICAS = 1_000_000  # in one answer, about 4 MiB; a request of 20 bytes could ask for any number
+MOST_REPLICAS = 1_000_000  # per response, about 4 MiB; a request of 20 bytes could request any number
 DEFAULT_TIMEOUT_MS = 60_000
 _NO_PARTITIONS: tuple[()] = ()
 
@@ -160,23 +164,23 @@ def place_replicas(
     assignor: ReplicaAssignor = multi_level,
     most_replicas: int = MOST_REPLICAS,
 ) -> Assignment:
-    """Place replicas as the CreateReplicaAssignment api does, or raise the exact reason why that is impossible.
+    """Place replicas as the CreateReplicaAssignment api does; if that is impossible, raise the exact reason.
 
     Args:
         brokers: all brokers; fenced ones are not used.
-        num_partitions, replication_factor: how many partitions, and how many replicas of each.
-        rng: random numbers for the assignor.
+        num_partitions, replication_factor: the number of partitions, and the number of replicas of each.
+        rng: the source of random numbers for the assignor.
         node_ids: ids of the brokers to choose from; empty means all that are not fenced.
         force_simple_assignment: ignore the assignor and all racks.
-        assignor: places the replicas; see `assignor_for`.
+        assignor: the assignor that places the replicas; see `assignor_for`.
         most_replicas: the largest number of replicas per call.
 
     Returns:
-        For each partition from 0 on the ids of its brokers, the preferred leader first.
+        For each partition, numbered from 0, the ids of its brokers; the preferred leader is first.
 
     Raises:
-        Refused: what the assignor raises; BrokerNotAvailable: a listed broker is unknown or fenced.
-        InvalidPartitions, InvalidReplicationFactor: too few, too many, or more replicas than brokers.
+        Refused: the assignor refused the request; BrokerNotAvailable: a listed broker is unknown or fenced.
+        InvalidPartitions, InvalidReplicationFactor: the number is too small or too large, or there are too few brokers.
     """
     live = {broker.node_id: broker for broker in brokers if not broker.fenced}
     if unknown := sorted(set(node_ids) - set(live)):
@@ -198,7 +202,9 @@ def answer_create_replica_assignment(
     assignor: ReplicaAssignor = multi_level,
     most_replicas: int = MOST_REPLICAS,
 ) -> Any:
-    """Answer a CreateReplicaAssignmentRequest; a refusal is an empty array, and so is `refusal()` after a timeout.
+    """Return the response to a CreateReplicaAssignmentRequest.
+
+    A refusal is an empty array, as is `refusal()` after a timeout.
 
     Returns:
         A CreateReplicaAssignmentResponse of the profile KIP-879.
@@ -228,13 +234,13 @@ def answer_create_replica_assignment(
 
 
 def refusal() -> Any:
-    """Return the response for a refusal."""
+    """Return the response that refuses a request."""
     return _classes().CreateReplicaAssignmentResponse(replica_assignment=_NO_PARTITIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class CreateReplicaAssignment:
-    """A call of a client: the `request` to send, and `assignment` for the response to it."""
+    """A call of a client: `request` is the request to send, `assignment` decodes the response."""
 
     request: Any
 
@@ -242,8 +248,8 @@ class CreateReplicaAssignment:
         """Return for each partition the ids of its brokers.
 
         Raises:
-            ReplicaAssignmentRefused: the array is empty, or the partitions are not 0 to n - 1; the text names the
-                possible causes, as KIP-879 has no error code.
+            ReplicaAssignmentRefused: the array is empty, or the partitions are not 0 to n - 1. The text lists the
+                possible causes, because KIP-879 has no error code.
         """
         wanted = self.request.num_partitions
         ids = [one.partition_id for one in response.replica_assignment]
@@ -271,10 +277,10 @@ def create_replica_assignment(
     force_simple_assignment: bool = False,
     timeout_ms: int = DEFAULT_TIMEOUT_MS,
 ) -> CreateReplicaAssignment:
-    """Ask a broker for an assignment (KIP-879, Admin API); nothing is created.
+    """Create a request for an assignment (KIP-879, Admin API); the broker creates nothing.
 
     Args:
-        num_partitions: how many partitions; they are numbered from 0.
+        num_partitions: the number of partitions; they are numbered from 0.
         replication_factor: the number of replicas of each partition.
         node_ids: ids of the brokers to choose from; empty means all live brokers.
         force_simple_assignment: whether to ignore the broker's assignor and racks.

@@ -1,10 +1,9 @@
-"""Even sets of replicas, and even loads of brokers, with the fewest changes; `replica_plan` uses both.
+"""Even sets of replicas and even loads of brokers, with the fewest changes. `replica_plan` uses both.
 
-A partition is even (KAFKA-14281, KIP-879) if at each node the children's numbers of replicas differ by at most one,
-except for children whose brokers are all used. For a replication factor that is one interval per node, at most one
-wide: such
-sets are the bases of a laminar matroid, so that two of them are connected by exchanges of one broker for another.
-Sets are bit masks of brokers by their index. The algorithm for loads is explained at `EvenLoads`.
+A partition is even (KAFKA-14281, KIP-879) if at each node the numbers of replicas below its children differ by at most
+one, except for children whose brokers are all used. For a replication factor, this is one interval per node, at most
+one wide. Such sets are the bases of a laminar matroid, so any two of them are connected by exchanges of one broker for
+another. Sets are bit masks of broker indexes. The algorithm for loads is explained at `EvenLoads`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .multi_level_placement import Node, RackTree
 
 
 def scattered(one: int, other: int) -> int:
-    """Return a deterministic hash of two numbers, to choose between equal candidates.
+    """Return a deterministic hash of two numbers, used to choose among equal candidates.
 
     >>> scattered(1, 2), scattered(2, 1)
     (22572, 60412)
@@ -27,7 +26,7 @@ def scattered(one: int, other: int) -> int:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the indexes of the bits that are set, ascending.
+    """Yield the indexes of the bits that are set, in ascending order.
 
     >>> list(bits(0b1101))
     [0, 2, 3]
@@ -39,7 +38,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 class EvenSets:
-    """The even sets of the brokers of a tree.
+    """The even sets of a tree's brokers.
 
     Args:
         tree: the brokers to place on.
@@ -67,19 +66,19 @@ class EvenSets:
             for node in leaf.upwards():
                 self.masks[numbers[node]] |= 1 << numbers[leaf]
         self._bounds: dict[int, tuple[list[int], list[int]]] = {}
-        self._filled: dict[int, list[int]] = {}  # by count, the nodes that hold at least one replica
+        self._filled: dict[int, list[int]] = {}  # count -> the nodes that hold at least one replica
         self._shares: dict[tuple[int, int], tuple[int, int]] = {}
 
     def mask(self, ids: Sequence[int]) -> int:
-        """Return the set of the given brokers that are in the tree."""
+        """Return the set of those given brokers that are in the tree."""
         return sum(1 << self.index[node_id] for node_id in ids if node_id in self.index)
 
     def brokers(self, mask: int) -> list[int]:
-        """Return the ids of a set, ascending."""
+        """Return the broker ids of a set, in ascending order."""
         return [self.ids[index] for index in bits(mask)]
 
     def upwards(self, index: int) -> Iterator[int]:
-        """Yield a broker's node and those above it, the root last."""
+        """Yield the node of a broker and its ancestors, the root last."""
         while index >= 0:
             yield index
             index = self.parents[index]
@@ -94,7 +93,7 @@ class EvenSets:
         return all(low[node] <= (mask & self.masks[node]).bit_count() <= high[node] for node in held)
 
     def bounds(self, count: int) -> tuple[list[int], list[int]]:
-        """Return for each node how many of `count` replicas it holds at least and at most."""
+        """Return for each node the smallest and largest number of replicas that it holds, of `count` in total."""
         if count not in self._bounds:
             low, high = [0] * len(self.sizes), [0] * len(self.sizes)
             low[self.root] = high[self.root] = count
@@ -109,7 +108,7 @@ class EvenSets:
         return self._bounds[count]
 
     def targets(self, chosen: int, index: int) -> int:
-        """Return the brokers that can take the place of one of an even set, so that it stays even."""
+        """Return the brokers that can replace a broker of an even set such that the set stays even."""
         low, high = self.bounds(chosen.bit_count())
         found, node = 0, index
         while node != self.root and (chosen & self.masks[node]).bit_count() > low[node]:
@@ -119,7 +118,7 @@ class EvenSets:
         return found
 
     def _open(self, node: int, chosen: int, high: list[int]) -> int:
-        """Return the brokers below a node that can take a replica more, as far as the nodes below it are concerned."""
+        """Return the brokers below a node that can take another replica, considering only the nodes below it."""
         found = self.masks[node] & ~chosen
         for child in self.children[node]:
             held = chosen & self.masks[child]
@@ -130,20 +129,22 @@ class EvenSets:
         return found
 
     def nearest(self, wanted: int, first: int, count: int, loads: Sequence[int], turn: int = 0) -> int:
-        """Return an even set that has as many brokers of another one as possible.
+        """Return an even set that has as many brokers of a given set as possible.
 
         Args:
-            wanted: the other one.
-            first: one broker of it, which is kept rather than others.
-            count: how many brokers it is to have, at most as many as there are.
-            loads: by node; where there is a choice, the brokers of the nodes with the lowest load for each broker.
+            wanted: the given set.
+            first: a broker of this set, which is kept in preference to others.
+            count: the size of the even set, at most the number of brokers.
+            loads: the load of each node; among equal choices, brokers of the nodes with the lowest load per broker are
+                chosen.
             turn: any number; if loads are equal too, different numbers lead to different choices.
         """
         return _Nearest(self, wanted, first, loads, turn).choose(self.root, count)
 
     def share(self, node: int, count: int) -> tuple[int, int]:
-        """Return how many of `count` replicas each child of a node gets, unless it is full, and how many children get
-        one more."""
+        """Return how many of `count` replicas each child of a node gets, unless it is full, and how many get one
+        more.
+        """
         if (node, count) not in self._shares:
             sizes = [self.sizes[child] for child in self.children[node]]
             share = 0
@@ -154,15 +155,16 @@ class EvenSets:
 
 
 class _Nearest:
-    """Finds the even set that keeps most brokers: at each node, children that lose least by it get fewer replicas."""
+    """Finds the even set that keeps most brokers: at each node, the children that lose least get fewer replicas."""
 
     def __init__(self, sets: EvenSets, wanted: int, first: int, loads: Sequence[int], turn: int) -> None:
         self._sets, self._wanted, self._first, self._loads, self._turn = sets, wanted, first, loads, turn
         self._memo: dict[tuple[int, int], int] = {}
 
     def _kept(self, node: int, count: int) -> int:
-        """Return the value of the brokers that an even set of this size below a node keeps: 2 for each wanted broker, 1
-        for the first.
+        """Return the value of the brokers that an even set of this size below a node keeps.
+
+        A wanted broker counts 2, the first one another 1.
         """
         sets = self._sets
         found = sets.masks[node] & self._wanted
@@ -180,11 +182,11 @@ class _Nearest:
 
     def _gain(self, node: int, share: int) -> int:
         if self._sets.sizes[node] <= share:
-            return -1  # it is full
+            return -1  # the node is full
         return self._kept(node, share + 1) - self._kept(node, share)
 
     def choose(self, node: int, count: int) -> int:
-        """Return a set below a node that keeps as much as possible."""
+        """Return a set below a node that keeps as many brokers as possible."""
         sets, loads = self._sets, self._loads
         if count == sets.sizes[node]:
             return sets.masks[node]
@@ -204,24 +206,25 @@ class _Nearest:
 INFINITE = float("inf")
 Offer = tuple[
     int, int, int, int, int
-]  # cost, its place among equals, partition, version of its set, possible replacements
+]  # cost, its rank among equals, partition, version of its set, possible replacements
 Targets = Callable[[int, int, int], int]
 
 
 class EvenLoads:
-    """Loads of brokers, made as even as possible by the fewest exchanges of brokers in the sets of partitions.
+    """Makes the loads of brokers as even as possible with the fewest exchanges of brokers in the sets of partitions.
 
-    If the sets that can be reached by exchanges are the bases of a matroid, the result is the optimum: the loads then
-    form an M-convex set, in which a choice is the best one as soon as no chain of exchanges from one broker to another
-    improves it, and a chain that is cheapest, and shortest among these, leads from the best choice for some loads to
-    the best for the next ones (K. Murota, Discrete Convex Analysis, 2003). That is a minimum-cost flow, whose network
-    is kept as one best exchange for each pair of brokers.
+    If the sets that exchanges can reach are the bases of a matroid, the result is the optimum. The loads then form an
+    M-convex set: a choice is optimal as soon as no chain of exchanges from one broker to another improves it, and a
+    chain that is cheapest, and shortest among the cheapest, leads from the best choice for some loads to the best
+    choice for the next ones (K. Murota, Discrete Convex Analysis, 2003). This is a minimum-cost flow; its network is
+    stored as one best exchange for each pair of brokers.
 
     Args:
-        chosen: the set of each partition, as a bit mask of brokers. Each must be the cheapest that it can have.
-        costs: for each partition, sets of brokers with what each broker of them costs; all brokers are in one.
-        loads: of each broker, those that come from elsewhere included.
-        targets: for a partition, its set and one broker of it, the brokers that can take the place of that one.
+        chosen: the set of each partition, as a bit mask of brokers. Each must be the cheapest possible set.
+        costs: for each partition, a list of sets of brokers with the cost of each broker in them; together they have
+            all brokers.
+        loads: the load of each broker, including load from other sources.
+        targets: returns, for a partition, its set and a broker in it, the brokers that can replace this broker.
     """
 
     def __init__(
@@ -238,7 +241,7 @@ class EvenLoads:
         size = len(loads)
         self._offers: list[list[Offer]] = [[] for _ in range(size)]
         self._costs: list[dict[int, int]] = [{} for _ in range(size)]  # of the best exchanges: cost -> the replacements
-        self._best = [[-1] * size for _ in range(size)]  # the partition of each
+        self._best = [[-1] * size for _ in range(size)]  # the partition of each best exchange
         for partition, mask in enumerate(self.chosen):
             for broker in bits(mask):
                 self._offers[broker] += self._offers_of(partition, broker)
@@ -247,27 +250,27 @@ class EvenLoads:
             self._fill(broker, (1 << size) - 1)
 
     def even_out(self, most_cost: float = INFINITE) -> None:
-        """Make the loads as even as possible: their squares' sum is the least one; among such loads, the cheapest.
+        """Make the loads as even as possible: minimise the sum of their squares, then the cost.
 
         Args:
-            most_cost: of one chain of exchanges. 0 takes only those that cost nothing in all: then the sum of the
-                costs stays the least one, and the loads are as even as it allows.
+            most_cost: the maximum cost of a chain of exchanges. 0 allows only chains that cost nothing in total: the
+                sum of the costs then stays minimal, and the loads are as even as it allows.
         """
         changed = True
         while changed:
             changed = False
             for load in range(max(self.loads), min(self.loads) + 1, -1):
                 changed |= self._shift(load, load - 2, most_cost)
-            if most_cost > 0:  # otherwise nothing can be cheaper
+            if most_cost > 0:  # otherwise nothing can become cheaper
                 for load in range(max(self.loads), min(self.loads), -1):
                     changed |= self._shift(load, load - 1, -1)
 
     def _shift(self, most: int, least: int, most_cost: float) -> bool:
-        """Shift load from brokers with `most` or more to brokers with `least` or fewer, as long as there is a way."""
+        """Shift load from brokers with `most` or more to brokers with `least` or fewer, as long as a chain exists."""
         changed = False
         while True:
             sources = [broker for broker, load in enumerate(self.loads) if load >= most]
-            if most_cost < 0:  # loads are exchanged, and their evenness stays
+            if most_cost < 0:  # loads are only exchanged, so they stay as even as before
                 sources = [broker for broker in sources if self.loads[broker] == most]
             if not sources:
                 return changed
@@ -284,7 +287,7 @@ class EvenLoads:
         return [broker for broker, load in enumerate(self.loads) if load == least or (load < least and not exactly)]
 
     def _path(self, distances: _Distances, cost: float, ends: tuple[int, int, bool]) -> list[int]:
-        """Return a chain of this cost with the fewest exchanges, to the lowest load that is so near; empty if none."""
+        """Return a chain of this cost with the fewest exchanges, to the lowest load at this distance; empty if none."""
         most, least, exactly = ends
         starts = [
             broker
@@ -330,7 +333,7 @@ class EvenLoads:
             self._fill(broker, lost)
 
     def _offers_of(self, partition: int, broker: int) -> list[Offer]:
-        """Return offers to replace a broker in the set of a partition, one for each cost."""
+        """Return offers to replace a broker in the set of a partition, one offer for each cost."""
         found = self._targets(partition, self.chosen[partition], broker)
         version, rank = self._versions[partition], scattered(partition, broker)
         classes = self._classes[partition]
@@ -338,7 +341,7 @@ class EvenLoads:
         return [(cost - saved, rank, partition, version, found & mask) for mask, cost in classes if found & mask]
 
     def _fill(self, broker: int, missing: int) -> None:
-        """Find the best exchanges from a broker to some others; offers of sets that have changed are dropped."""
+        """Find the best exchanges from a broker to given others; offers for sets that have changed are dropped."""
         costs, best, stale = self._costs[broker], self._best[broker], 0
         self._forget(broker, missing)
         for cost, _, partition, version, found in self._offers[broker]:
@@ -357,7 +360,7 @@ class EvenLoads:
             self._offers[broker] = [offer for offer in self._offers[broker] if versions[offer[2]] == offer[3]]
 
     def _forget(self, broker: int, others: int) -> None:
-        """Drop the best exchanges from a broker to some others."""
+        """Drop the best exchanges from a broker to given others."""
         costs, best = self._costs[broker], self._best[broker]
         for cost in list(costs):
             costs[cost] &= ~others
@@ -368,11 +371,11 @@ class EvenLoads:
 
 
 class _Distances:
-    """The cost of the cheapest chain from any of some sources to each broker, found as Bellman and Ford do.
+    """The costs of the cheapest chains from a set of sources to each broker (Bellman-Ford).
 
     Args:
         costs: by broker: cost of an exchange -> the brokers that can take over at this cost.
-        sources: where chains begin.
+        sources: the brokers where chains begin.
     """
 
     def __init__(self, costs: Sequence[dict[int, int]], sources: Sequence[int]) -> None:
@@ -391,11 +394,11 @@ class _Distances:
                     waiting.append(other)
 
     def _relax(self, broker: int) -> Iterator[int]:
-        """Yield the brokers that a chain over this one reaches at less cost than before."""
+        """Yield the brokers that a chain over this broker reaches at a lower cost than before."""
         here, of, levels = self.of[broker], self.of, self._levels
         for cost, mask in self._costs[broker].items():
             there = here + cost
-            if mask & mask - 1:  # of many, leave out at once those that are as near
+            if mask & mask - 1:  # if there are many, first drop those that are already as near
                 for distance, near in levels.items():
                     if distance <= there:
                         mask &= ~near
@@ -409,7 +412,9 @@ class _Distances:
                     yield other
 
     def next_layer(self, layer: Sequence[int], before: dict[int, int]) -> list[int]:
-        """Return the brokers one exchange after some others on cheapest chains; `before` gets their predecessors."""
+        """Return the brokers that are one exchange further on the cheapest chains; store their predecessors in
+        `before`.
+        """
         following: list[int] = []
         fresh = ~sum(1 << broker for broker in before)
         for broker in layer:
@@ -425,15 +430,15 @@ class _Distances:
 class EvenBytes:
     """Balances the bytes of brokers if partitions have different sizes.
 
-    That is bin packing, for which no fast exact algorithm is known: each step moves the partition that reduces the
-    sum of the squares most, from the fullest broker that has such a partition.
+    This is bin packing, for which no fast exact algorithm is known. Each step moves the partition that reduces the sum
+    of the squares most, from the fullest broker that has such a partition.
 
     Args:
         chosen: the set of each partition, as a bit mask of brokers.
-        sizes: bytes of a replica of each partition.
-        loads: bytes of each broker, those of other partitions included.
+        sizes: the bytes of one replica of each partition.
+        loads: the bytes on each broker, including other partitions.
         targets: as for `EvenLoads`.
-        tolerance: brokers whose bytes differ by less than this share of the mean are even enough.
+        tolerance: brokers whose bytes differ by less than this fraction of the mean count as even.
     """
 
     def __init__(
@@ -454,12 +459,12 @@ class EvenBytes:
                 self._held[broker].add(partition)
 
     def even_out(self) -> None:
-        """Move partitions until no broker can be relieved by one move."""
+        """Move partitions until no single move relieves a broker."""
         while self._pass():
-            pass  # a broker that could not be relieved may be, once others are
+            pass  # a broker that could not be relieved may be relieved after others
 
     def _pass(self) -> bool:
-        """Relieve each broker as long as that is possible; return whether any was."""
+        """Relieve each broker as often as possible; return whether any was relieved."""
         left, changed = set(range(len(self.loads))), False
         while left:
             broker = max(left, key=lambda one: (self.loads[one], one))
@@ -477,7 +482,9 @@ class EvenBytes:
         return changed
 
     def _best(self, broker: int) -> tuple[int, int] | None:
-        """Return the partition whose move from a broker makes loads most even, and where it goes; None if none does."""
+        """Return the partition whose move from a broker makes loads most even, and its target; None if there is
+        none.
+        """
         order = sorted(range(len(self.loads)), key=self.loads.__getitem__)
         order = order[: next((place for place, one in enumerate(order) if not self._is_far(broker, one)), len(order))]
         best, most = None, 0

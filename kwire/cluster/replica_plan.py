@@ -1,6 +1,6 @@
-"""Plans that repair and balance the replicas of a cluster: evenly over every level of the racks, by the fewest moves.
+"""Plans that repair and balance the replicas of a cluster: evenly over all rack levels, with the fewest moves.
 
-Partitions have any keys, brokers are in a tree. The algorithm is explained in `docs/explanation/placement.md`.
+Partitions have any keys; brokers are in a tree. The algorithm is explained in `docs/explanation/placement.md`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .multi_level_placement import RackTree
 from .replica_balance import INFINITE, EvenBytes, EvenLoads, EvenSets, bits
 
 K = TypeVar("K", bound=Hashable)
-MOST_EXACT = 1000  # partitions that may change; of more, bytes are rounded, so that chains of many costs become few
+MOST_EXACT = 1000  # partitions that may change; for more, bytes are rounded, so that fewer different costs exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Goals:
     Args:
         repair: make partitions as even as possible.
         balance: make the numbers of replicas per broker as even as even partitions allow; implies `repair`.
-        by_bytes: make brokers even by the bytes that they hold, within 2 % if partitions allow it.
+        by_bytes: make the bytes on brokers even, within 2 % if partitions allow it.
         leaders: make preferred leaders, and the followers at each later position, as even as possible (KAFKA-19048).
     """
 
@@ -36,12 +36,12 @@ class Goals:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaPlan(Generic[K]):
-    """The replicas of partitions before and after, the preferred leader first.
+    """The replicas of partitions before and after the plan; the preferred leader is first.
 
     Args:
-        before: empty for a partition to be created.
-        after: has the same keys.
-        sizes: bytes of a replica of each partition, as far as they are known.
+        before: the current replicas; empty for a partition to be created.
+        after: the planned replicas, with the same keys.
+        sizes: the bytes of one replica of each partition, if known.
 
     >>> plan = ReplicaPlan({"a": [1, 2], "b": [2, 1]}, {"a": [1, 3], "b": [1, 2]}, {"a": 500})
     >>> plan.changed(), plan.moves(), plan.moved_bytes(), plan.new_leaders()
@@ -53,7 +53,7 @@ class ReplicaPlan(Generic[K]):
     sizes: Mapping[K, int] = field(default_factory=dict)
 
     def changed(self) -> list[K]:
-        """Return the partitions whose lists differ."""
+        """Return the partitions whose replica lists differ."""
         return [key for key, replicas in self.after.items() if list(replicas) != list(self.before[key])]
 
     def moves(self) -> dict[K, list[int]]:
@@ -62,7 +62,7 @@ class ReplicaPlan(Generic[K]):
         return {key: ids for key, ids in found.items() if ids}
 
     def moved_bytes(self) -> int | None:
-        """Return how many bytes brokers copy; None if the size of a moved partition is unknown."""
+        """Return the number of bytes that brokers copy; None if the size of a moved partition is unknown."""
         moves = {key: ids for key, ids in self.moves().items() if self.before[key]}
         if not moves.keys() <= self.sizes.keys():
             return None
@@ -86,13 +86,13 @@ def plan_replicas(
 
     Args:
         tree: the brokers that may hold replicas. Replicas on other brokers move.
-        current: the replicas of all partitions, the preferred leader first; empty for a partition to create.
-        goals: additional goals; by default, only necessary changes are made, evenly.
-        factors: the new number of replicas of partitions; partitions not listed keep their number.
+        current: the replicas of all partitions, the preferred leader first; empty for a partition to be created.
+        goals: additional goals; by default, only necessary changes are made, as evenly as possible.
+        factors: the new replication factors of partitions; other partitions keep theirs.
         only: the partitions that may change; by default all. The others count as load.
-        sizes: the bytes of a replica of each partition, to move the fewest bytes instead of the fewest replicas. The
-            mean replaces an unknown size. If more than `MOST_EXACT` partitions may change, sizes are rounded to six
-            binary digits.
+        sizes: the bytes of one replica of each partition, to move the fewest bytes instead of the fewest replicas.
+            Unknown sizes are replaced by the mean. If more than `MOST_EXACT` partitions may change, sizes are rounded
+            to six binary digits.
 
     Raises:
         InvalidReplicationFactor: a factor is not positive, or exceeds the number of brokers.
@@ -113,7 +113,7 @@ def plan_replicas(
 
 
 class _Planning(Generic[K]):
-    """The lists of replicas during the planning."""
+    """The replica lists during planning."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class _Planning(Generic[K]):
             self.after[key] = _in_order(self._current[key], sets.brokers(mask))
 
     def _even_bytes(self, free: Sequence[K], chosen: Sequence[int]) -> list[int]:
-        """Continue from a choice with exchanges that balance the bytes of brokers."""
+        """Balance the bytes of brokers by exchanges, starting from a choice of sets."""
         sets, sizes = self._sets, self._known_sizes()
         loads = [0] * len(sets.ids)
         masks = {key: sets.mask(replicas) for key, replicas in self.after.items()} | dict(
@@ -176,25 +176,25 @@ class _Planning(Generic[K]):
                 loads[node] += 1
 
     def _costs(self, key: K, weight: int, keys: int) -> list[tuple[int, int]]:
-        """Return what each broker costs: moves count first, then leaders that are lost, of all partitions together."""
+        """Return the cost of each broker for a partition: moves count first, then lost leaders, over all partitions."""
         first, wanted = self._sets.mask(self._current[key][:1]), self._sets.mask(self._current[key])
         others = ~wanted & (1 << len(self._sets.ids)) - 1
         return [(first, 0), (wanted & ~first, 1), (others, 1 + weight * (keys + 1))]
 
     def _weights(self, keys: Sequence[K]) -> list[int]:
-        """Return what a move of each partition costs: its bytes where sizes are known, and one more for the move."""
+        """Return the cost of moving each partition: its bytes, if sizes are known, plus one for the move."""
         sizes = self._known_sizes()
         weights = [sizes[key] + 1 for key in keys]
         return weights if len(keys) <= MOST_EXACT else [_rounded(weight) for weight in weights]
 
     def _known_sizes(self) -> dict[K, int]:
-        """Return the bytes of a replica of each partition; the mean where they are not known."""
+        """Return the bytes of one replica of each partition; the mean if the size is unknown."""
         known = [self._sizes[key] for key in self.after if key in self._sizes]
         mean = sum(known) // len(known) if known else 0
         return {key: self._sizes.get(key, mean) for key in self.after}
 
     def lead(self, allowed: Sequence[K]) -> None:
-        """Choose which replica is the first one, and with `leaders` which ones follow."""
+        """Choose the first replica of each partition, and with `leaders` the order of the others."""
         everywhere = self._goals.leaders
         created = [key for key in allowed if not self._current[key]]
         lost = [key for key in allowed if self._current[key] and self._current[key][0] not in self.after[key]]
@@ -212,11 +212,11 @@ class _Planning(Generic[K]):
                 self._choose([key for key in members if key in may_change], place, members)
 
     def _choose(self, free: Sequence[K], place: int, counted: Sequence[K]) -> None:
-        """Choose the replica at one position of the lists, among those at this position or later.
+        """Choose the replica at one position of the lists, among the replicas at this position or later.
 
         Args:
             free: the partitions whose lists may change.
-            counted: all that count as load, the free ones among them.
+            counted: all partitions that count as load, including `free`.
         """
         free = [key for key in free if len(self.after[key]) > place + 1]
         if not free:
@@ -245,9 +245,7 @@ class _Planning(Generic[K]):
             self.after[key] = [*replicas[:place], first, *(one for one in replicas[place:] if one != first)]
 
     def _stays(self, key: K, place: int, index: Mapping[int, int]) -> int:
-        """Return the replicas at or after a position that cost nothing: the one that was there, otherwise all that
-        stay.
-        """
+        """Return the replicas at or after a position that cost nothing: the previous one, or else all that stay."""
         before, left = self._current[key], self.after[key][place:]
         if len(before) > place and before[place] in left:
             return 1 << index[before[place]]
@@ -276,7 +274,7 @@ def _check(key: object, replicas: Sequence[int], count: int, brokers: int) -> No
 
 
 def _in_order(before: Sequence[int], after: Sequence[int]) -> list[int]:
-    """Return the new replicas where old ones were, so that those that stay keep their order.
+    """Return the new replicas in the order of the old ones, so that replicas that stay keep their positions.
 
     >>> _in_order([5, 1, 2], [1, 2, 7]), _in_order([5, 1, 2], [1, 2]), _in_order([5, 1], [1, 2, 7])
     ([7, 1, 2], [1, 2], [2, 1, 7])

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 MIN_ISR = "min.insync.replicas"
 NO_LEADER = -1
-LEADER_DURING_DELETE = EPOCH_DURING_DELETE = -2  # of a partition that is being deleted
+LEADER_DURING_DELETE = EPOCH_DURING_DELETE = -2  # the leader and epoch of a partition that is being deleted
 NO_EPOCH = -1
-# Ids that name no directory (KIP-858): on its way from ZooKeeper, not known yet, lost.
+# Ids that do not identify a directory (KIP-858): the partition is being migrated from ZooKeeper, unknown, lost.
 MIGRATING, UNASSIGNED, LOST = (bytes(15) + bytes([last]) for last in range(3))
 
 
@@ -17,9 +17,9 @@ class Broker:
     """A broker.
 
     Attributes:
-        rack: the rack; None if no message has one.
+        rack: the rack; None if no message contains it.
         fenced: whether it is registered and may not serve (KIP-631).
-        log_dirs: the ids of its online log directories (KIP-858); empty if no message has them.
+        log_dirs: the ids of its online log directories (KIP-858); empty if no message contains them.
     """
 
     node_id: int
@@ -30,7 +30,7 @@ class Broker:
     log_dirs: tuple[bytes, ...] = ()
 
     def has_online(self, directory: bytes) -> bool:
-        """Return whether a log directory is online, as far as known (KIP-858)."""
+        """Return whether a log directory is online, according to what is known (KIP-858)."""
         if directory == LOST:
             return False
         return directory in (UNASSIGNED, MIGRATING) or not self.log_dirs or directory in self.log_dirs
@@ -41,13 +41,14 @@ class Partition:
     """A partition. Replicas are in the order of the wire: the first is the preferred leader.
 
     Attributes:
-        leader, leader_epoch, partition_epoch: -1 for none, or if no message has them.
-        offline: the offline replicas, in the order of the replicas; None if no message has them.
-        directories: the ids of the log directories of the replicas, in their order (KIP-858); None if no message has
+        leader, leader_epoch, partition_epoch: -1 for none, or if no message contains them.
+        offline: the offline replicas, in the order of the replicas; None if no message contains them.
+        directories: the ids of the log directories of the replicas, in the same order (KIP-858); None if no message
+            contains them.
+        elr, last_known_elr: eligible leader replicas, and the last known ones (KIP-966); None if no message contains
             them.
-        elr, last_known_elr: eligible leader replicas, and the last known ones (KIP-966); None if no message has them.
-        adding, removing: replicas that a reassignment adds and removes (KIP-455); None if no message has them.
-        topic_id: the id of the topic; None if no message has it.
+        adding, removing: replicas that a reassignment adds and removes (KIP-455); None if no message contains them.
+        topic_id: the id of the topic; None if no message contains it.
     """
 
     topic: str
@@ -96,7 +97,7 @@ class LogDir:
 
     Attributes:
         error_code: 0, or 56 (KAFKA_STORAGE_ERROR) for an offline directory.
-        total, usable: the size and usable space of its volume, in bytes; -1 if unknown to the broker.
+        total, usable: the size and usable space of its volume, in bytes; -1 if the broker does not report it.
         sizes: the bytes of each replica in it, by topic and partition, without future replicas.
         future: the bytes of each replica that is being moved to it.
     """
@@ -114,16 +115,16 @@ Names = tuple[str, str]
 
 @dataclass(slots=True)
 class Settings:
-    """The settings of a cluster that appear in messages. No secrets.
+    """The settings of a cluster that messages contain, without secrets.
 
     Attributes:
         configs: overrides by type of resource (`topic`, `broker`) and its name; values that may be secret are masked.
         features: finalized levels by name (KIP-584).
-        acls: rules, by an id: type, name and pattern of the resource, principal, host, operation, permission.
-        quotas: by entity (pairs of type and name; "" is the default) and key.
+        acls: rules by id; a rule has type, name and pattern of the resource, principal, host, operation, permission.
+        quotas: quotas by entity (pairs of type and name; "" is the default) and key.
         scram: mechanisms by user.
-        tokens: owners of delegation tokens, by the token's id.
-        voters: ids and endpoints of the controllers that vote (KIP-853).
+        tokens: owners of delegation tokens, by token id.
+        voters: ids and endpoints of the voting controllers (KIP-853).
     """
 
     configs: dict[Names, dict[str, str]] = field(default_factory=dict)
@@ -140,13 +141,13 @@ class ClusterState:
     """The known state of a cluster at one moment.
 
     Attributes:
-        controller_id: the id of the controller; -1 if no message has it.
+        controller_id: the id of the controller; -1 if no message contains it.
         brokers: None until a message lists them.
         topics: partitions by topic and index.
         topic_names: by topic id.
         settings: configs, features, ACLs and more.
-        log_dirs: of brokers, by path.
-        offline_dirs: how many log directories of a broker are offline, as far as messages have it (KIP-112).
+        log_dirs: the log directories of brokers, by path.
+        offline_dirs: the number of offline log directories of a broker, if messages contain it (KIP-112).
 
     >>> state = ClusterState()
     >>> state.put(Partition("orders", 0, leader=1, replicas=(1, 2), isr=(1,)))
@@ -187,8 +188,8 @@ class ClusterState:
     def offline(self, partition: Partition) -> tuple[int, ...]:
         """Return the offline replicas, in the order of the message.
 
-        If no message lists them: those whose broker is not among the live ones, if these are known; by the metadata
-        log also those whose broker is fenced or whose directory is not online.
+        If no message lists them, they are the replicas whose broker is not live, provided that the live brokers are
+        known; with the metadata log, also those whose broker is fenced or whose directory is not online.
         """
         if partition.offline is not None:
             return partition.offline
@@ -207,7 +208,9 @@ class ClusterState:
         return place < len(directories) and not broker.has_online(directories[place])
 
     def by_rack(self) -> dict[str | None, list[Broker]]:
-        """Return the brokers of each rack, both in their order; those without a rack come last, under None."""
+        """Return the brokers of each rack; racks and brokers keep their order, brokers without a rack come last under
+        None.
+        """
         racks: dict[str | None, list[Broker]] = {}
         known = self.brokers or {}
         for broker in sorted(known.values(), key=lambda one: (one.rack is None, one.rack or "", one.node_id)):
@@ -227,7 +230,7 @@ class ClusterState:
         return len(partition.isr) < self.min_isr(partition.topic)
 
     def min_isr(self, topic: str) -> int:
-        """Return `min.insync.replicas` of a topic: its own, else the default of all brokers, else 1."""
+        """Return `min.insync.replicas` of a topic: its override, else the default of all brokers, else 1."""
         for key in (("topic", topic), ("broker", "")):
             value = self.settings.configs.get(key, {}).get(MIN_ISR, "")
             if value.isdecimal():
@@ -235,7 +238,9 @@ class ClusterState:
         return 1
 
     def size(self, topic: str, index: int) -> int | None:
-        """Return the size of a partition's largest replica in bytes; None if no DescribeLogDirs response has it."""
+        """Return the size of a partition's largest replica in bytes; None if no DescribeLogDirs response contains
+        it.
+        """
         found = [one.sizes.get((topic, index)) for dirs in self.log_dirs.values() for one in dirs.values()]
         return max((size for size in found if size is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""Timelines: the states of one partition, and the lifetimes of brokers; each state is recorded once."""
+"""Timelines: the states of a partition and the lifetimes of brokers. Each state is recorded once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from .events import DELETED, Authority, Listed, State
 
 STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # sources with the decisions of controllers
-LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: an unreachable broker is given up after it
-# Not `offline`: messages with a new leader are followed by messages with offline replicas.
+LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: the controller then gives up an unreachable broker
+# Without `offline`: a message with a new leader is followed by a message with the offline replicas.
 INHERITED = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
 
 
@@ -21,13 +21,13 @@ class Moment(NamedTuple):
     time: float | None = None
 
     def is_long_before(self, other: Moment) -> bool:
-        """Whether more than `LAG` is between the two times; False without times."""
+        """Whether the other time is more than `LAG` later; False if a time is unknown."""
         return self.time is not None and other.time is not None and other.time - self.time > LAG
 
 
 @dataclass(slots=True)
 class Entry:
-    """A state, its start, and the first message with it."""
+    """A state, its start, and the first message that contained it."""
 
     state: State
     since: Moment
@@ -36,7 +36,9 @@ class Entry:
 
 
 class Contradiction(NamedTuple):
-    """Two sources with different states of a partition at the same epochs; the one with more authority is accepted.
+    """A contradiction: two sources with different states of a partition at equal epochs.
+
+    The source with more authority is accepted.
 
     Attributes:
         at: the time of the second message.
@@ -54,9 +56,10 @@ class Timeline:
     """The history of a partition.
 
     Attributes:
-        entries: its states in order; a deletion is one of them.
-        is_controlled: whether a controller has reported it; views of brokers then only count if they are newer.
-        contradictions: different states at the same epochs.
+        entries: the states in order; a deletion is a state.
+        is_controlled: whether a controller has reported the partition; views of brokers then count only if they are
+            newer.
+        contradictions: different states at equal epochs.
 
     >>> story = Timeline()
     >>> for teller, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
@@ -70,7 +73,7 @@ class Timeline:
         self.is_controlled: bool = False
         self.contradictions: list[Contradiction] = []
         self._topic_ids: set[bytes] = set()
-        self._places: dict[str, int] = {}  # the position of each source, while there are new states
+        self._places: dict[str, int] = {}  # the position of each source in the entries
 
     def observe(
         self,
@@ -105,8 +108,7 @@ class Timeline:
             self._places[teller] = len(self.entries) - 1
 
     def _contradicts(self, state: State, now: Moment, source: str, authority: Authority) -> bool:
-        """Whether a source with more authority has another state at the same epochs; then it is recorded as a
-        contradiction."""
+        """Whether a source with more authority has another state at equal epochs; then record a contradiction."""
         newest = self.entries[-1] if self.entries else None
         if newest is None or newest.authority <= authority or not _differs(newest.state, state):
             return False
@@ -114,7 +116,7 @@ class Timeline:
         return True
 
     def _record(self, state: State, now: Moment, source: str) -> None:
-        """Record a state of the metadata log or ZooKeeper, which takes precedence over all others."""
+        """Record a state from the metadata log or ZooKeeper, which takes precedence over all others."""
         self.is_controlled = True
         place = self._recorded(state)
         if place is not None:
@@ -139,7 +141,7 @@ class Timeline:
         self._places.clear()
 
     def _recorded(self, state: State) -> int | None:
-        """Return the entry with this state, since the last deletion."""
+        """Return the index of the entry with this state since the last deletion; None if there is none."""
         last = len(self.entries) - 1
         for place in range(last, -1, -1):
             entry = self.entries[place]
@@ -150,7 +152,7 @@ class Timeline:
         return None
 
     def is_of(self, topic_id: bytes) -> bool:
-        """Whether the newest state is of the topic with this id, and not deleted."""
+        """Whether the newest state belongs to the topic with this id and is no deletion."""
         return bool(self.entries) and self.entries[-1].state.topic_id == topic_id
 
     def _is_ahead(self, state: State) -> bool:
@@ -161,11 +163,11 @@ class Timeline:
         return newest.is_older(state) and has_moved
 
     def _is_anew(self, state: State) -> bool:
-        """Whether it belongs to a topic that was created again with the same name."""
+        """Whether a state belongs to a topic that was created again with the same name."""
         return bool(self._topic_ids) and state.topic_id is not None and state.topic_id not in self._topic_ids
 
     def _find(self, teller: str, state: State, now: Moment) -> bool:
-        """Whether this state was reported before, by the same source or another; the source's position moves there."""
+        """Whether this state was reported before by any source; if so, move the position of the source to it."""
         is_quiet = self.entries[-1].since.is_long_before(now)
         if is_quiet:
             self._places.clear()
@@ -180,7 +182,7 @@ class Timeline:
         return False
 
     def _start(self, place: int | None, now: Moment) -> int:
-        """Return the first entry that may be reported late."""
+        """Return the index of the first entry that may still be reported late."""
         start = len(self.entries) - 1
         if place is None and now.time is None:
             return start
@@ -194,15 +196,15 @@ class Timeline:
         return entry.state.agrees(state)
 
     def _is_late(self, state: State, now: Moment, is_view: bool) -> bool:
-        """Whether a new state is older than those that other sources have reported."""
+        """Whether a new state is older than the states that other sources have reported."""
         newest_entry = self.entries[-1]
         newest = newest_entry.state
         if state.topic_id is not None and newest.topic_id is not None and state.topic_id != newest.topic_id:
             return not self._is_anew(state)
         if not state.is_older(newest):
             return False
-        # Controllers before Kafka 2.0 may go back to what they had cached; if it is none of that, then to a topic made
-        # again, and its deletion was not captured.
+        # Controllers before Kafka 2.0 may return to a cached state. A state that is not among the entries then belongs
+        # to a topic that was created again, and its deletion was not captured.
         if is_view or not newest_entry.since.is_long_before(now):
             return True
         return any(entry.state.agrees(state) for entry in self.entries)
@@ -219,7 +221,7 @@ class Timeline:
         newest = self.entries[-1].state if self.entries else DELETED
         if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
             known = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
-            if state.leader is None:  # the message has no election, so the epochs stay
+            if state.leader is None:  # the message contains no election, so the epochs are the same
                 known |= {"leader_epoch": newest.leader_epoch, "partition_epoch": newest.partition_epoch}
             state = state._replace(**known)
         self.entries.append(Entry(state, now, source, authority))
@@ -233,7 +235,7 @@ def _differs(one: State, other: State) -> bool:
     if None not in (one.topic_id, other.topic_id) and one.topic_id != other.topic_id:
         return False
     if None not in (one.leader, other.leader) and one.leader != other.leader:
-        return (other.leader or 0) >= 0  # a broker that cannot reach the leader reports none
+        return (other.leader or 0) >= 0  # a broker that cannot reach the leader reports no leader
     return _has_epochs(one, other) and one.isr is not None and other.isr is not None and one.isr != other.isr
 
 
@@ -244,7 +246,7 @@ def _has_epochs(one: State, other: State) -> bool:
 
 @dataclass(slots=True)
 class Life:
-    """A broker from one time on, as long as it does not change; `until` is None while it lasts."""
+    """An interval in which a broker is alive and does not change; `until` is None while it lasts."""
 
     broker: Listed
     since: Moment
@@ -253,7 +255,7 @@ class Life:
 
 
 class Absence(NamedTuple):
-    """An interval in which a broker was absent; its end is None if it never came back."""
+    """An interval in which a broker was absent; the end is None if it never came back."""
 
     since: Moment
     until: Moment | None
@@ -264,7 +266,7 @@ class Brokers:
 
     Attributes:
         lives: all intervals, ordered by start.
-        racks: the known racks of each broker over time; a broker that is down keeps its rack.
+        racks: the known racks of each broker over time; a stopped broker keeps its rack.
         first: the time when brokers were first listed; None until then.
     """
 
@@ -303,7 +305,7 @@ class Brokers:
                 self._begin(broker, now, source, is_view)
 
     def live(self) -> list[Listed]:
-        """Return the brokers that are alive now."""
+        """Return the brokers that are currently alive."""
         return [life.broker for _, life in sorted(self._live.items())]
 
     def listen(self, node_id: int, endpoints: Iterable[str]) -> None:
@@ -311,14 +313,14 @@ class Brokers:
         self._addresses |= {endpoint.rpartition("://")[2]: node_id for endpoint in endpoints}
 
     def at(self, address: str) -> int | None:
-        """Return the broker that listens at `ip:port`, if known."""
+        """Return the id of the broker that listens on `ip:port`; None if unknown."""
         return self._addresses.get(address)
 
     def _before(self, teller: str, is_view: bool) -> dict[int, Listed]:
         reported = self._reported.get(teller)
         if reported is not None:
             return {one.node_id: one for one in reported}
-        # A controller lists all listeners; a client's listener need not exist on every broker.
+        # A controller lists all listeners; a client's listener may be missing on some brokers.
         return {} if is_view else {node_id: life.broker for node_id, life in self._live.items()}
 
     def _end(self, node_id: int, now: Moment) -> None:

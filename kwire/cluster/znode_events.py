@@ -17,7 +17,7 @@ from .events import DELETED, Event, Listed, State
 from .metadata_log import HIDDEN
 from .state import ClusterState
 
-# A path below the prefix (chroot) that a cluster may have.
+# A path below the prefix (chroot) that a cluster may use.
 _PATH = re.compile(
     r"(?P<prefix>(?:/[^/]+)*?)(?P<path>/(?:brokers/(?:ids|topics)(?:/.+)?|controller|cluster/id|feature"
     r"|config/(?:topics|clients|users|brokers|ips)/.+|kafka-acl(?:-extended)?/.+|delegation_token/tokens/.+"
@@ -52,16 +52,16 @@ class Znodes:
         self._listed: dict[int, Listed] = {}
         self._topics: dict[str, Any] = {}
         self._leaders: dict[tuple[str, int], tuple[Any, int]] = {}
-        self._goals: dict[tuple[str, int], tuple[int, ...]] = {}  # of /admin/reassign_partitions
+        self._goals: dict[tuple[str, int], tuple[int, ...]] = {}  # reassignments in /admin/reassign_partitions
         self._newest: dict[str, tuple[int, bytes | None]] = {}
 
     @property
     def brokers(self) -> tuple[Listed, ...]:
-        """The brokers that are registered."""
+        """The registered brokers."""
         return tuple(self._listed.values())
 
     def take(self, znode: Znode) -> Iterator[Event]:
-        """Apply the current data of a znode; yield the partitions that change. Older data of a znode is ignored."""
+        """Apply the current data of a znode; yield events for the partitions that change. Older data is ignored."""
         match = _PATH.fullmatch(znode.path)
         if match is None:
             return
@@ -79,7 +79,7 @@ class Znodes:
             self.undecodable += 1
             return
         if value is None and znode.data is not None:
-            return  # brokers create some nodes empty
+            return  # brokers create some nodes without data
         for pattern, act in _PATHS.items():
             if (found := re.fullmatch(pattern, path)) is not None:
                 yield from act(self, value, znode, *found.groups()) or ()

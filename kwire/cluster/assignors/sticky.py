@@ -1,8 +1,9 @@
-"""The sticky assignors: members keep their partitions as far as balance and racks allow.
+"""Kafka's sticky assignors: members keep their partitions as far as balance and racks allow.
 
-If all members subscribe to the same topics, each gets as many partitions, or one more; otherwise `sticky_balance` is
-used, the general algorithm. The cooperative assignor withholds partitions that another member must revoke first
-(KIP-429). What Kafka 2.4 and 2.8 do otherwise is at `_Owners` and `assign_constrained_before_3_0`.
+If all members subscribe to the same topics, the constrained algorithm is used: each member gets the same number of
+partitions, or one more. Otherwise `sticky_balance`, the general algorithm, is used. The cooperative assignor withholds
+partitions that another member must revoke first (KIP-429). `_Owners` and `assign_constrained_before_3_0` implement the
+differences of Kafka 2.4 and 2.8.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ from .sticky_balance import Balance, Holdings, Pile, Start, Wishes
 
 
 class _Owners:
-    """Who owns (`now`: member id -> partitions, existing or not) and who owned each partition (`before`)."""
+    """The owners of partitions according to all claims.
+
+    `now` maps a member id to its partitions, which need not exist; `before` maps a partition to its former owner.
+    """
 
     def __init__(self, group: Group, held: Mapping[str, Held]) -> None:
         claims: dict[TopicPartition, dict[int, str]] = {}
@@ -56,7 +60,7 @@ class _Owners:
 
 
 def start_before_3_0(group: Group, held: Mapping[str, Held], rules: Rules) -> Start:
-    """Return what the general algorithm begins with."""
+    """Return the initial state of the general algorithm."""
     owners, wishes = _Owners(group, held), Wishes(group)
     every = [(topic, number) for topic in wishes.rarest_first for number in group.topics[topic]]
     there, existing = {}, set(every)
@@ -76,7 +80,9 @@ def start_before_3_0(group: Group, held: Mapping[str, Held], rules: Rules) -> St
 def _richest_first(
     group: Group, owned: Mapping[str, list[TopicPartition]], before: Mapping[TopicPartition, str]
 ) -> list[TopicPartition]:
-    """Return all partitions: members give one in turn, who has most first, and preferably one with a former owner."""
+    """Return all partitions. Members with the most partitions come first and contribute one partition per turn, if
+    possible one with a former owner.
+    """
     waiting = Holdings({member_id: Pile(partitions) for member_id, partitions in owned.items()}, {}, {}, {})
     with_former_owner = hash_order_of(before, TOPIC_PARTITIONS)
     order: dict[TopicPartition, None] = {}
@@ -94,7 +100,7 @@ def _richest_first(
 def assign_constrained_before_3_0(
     assignor: str, group: Group, claims: Claims
 ) -> tuple[Assignment, dict[TopicPartition, str]]:
-    """Assign all partitions with the constrained algorithm of 2.8; also return those that change owners."""
+    """Assign all partitions with the constrained algorithm of 2.8; also return those that change their owner."""
     shares = _Shares(assignor, group, claims)
     shares.keep()
     shares.fill()
@@ -104,7 +110,7 @@ def assign_constrained_before_3_0(
 
 
 class _Shares:
-    """Members that get `least` or `most` partitions each."""
+    """Assigns `least` or `most` partitions to each member."""
 
     def __init__(self, assignor: str, group: Group, claims: Claims) -> None:
         every = [(topic, number) for topic in sorted(group.topics, key=utf16) for number in group.topics[topic]]
@@ -137,7 +143,7 @@ class _Shares:
         self._left = deque(partition for partition in self._left if partition not in kept)
 
     def fill(self) -> None:
-        """Give partitions in turn to those with too few."""
+        """Assign partitions in turn to members that have too few."""
         while self._below and self._left:
             for member_id in [*self._below][: len(self._left)]:
                 self._give(self._left.popleft(), member_id)
@@ -146,7 +152,7 @@ class _Shares:
                     self._at_least.append(member_id)
 
     def take_from_others(self) -> None:
-        """Take partitions from those with most for those who still have too few."""
+        """Take partitions from the members with the most, for members that still have too few."""
         for member_id in self._below:
             while len(self.assignment[member_id]) < self._least:
                 if not self._at_most:
@@ -157,7 +163,7 @@ class _Shares:
             self._at_least.append(member_id)
 
     def give_one_more(self) -> None:
-        """Give each partition that is left to another member."""
+        """Assign each remaining partition to a different member."""
         while self._left:
             if not self._at_least:
                 count = len(self._left)
@@ -175,10 +181,10 @@ Past = Callable[[Member], Held]
 
 
 class Waiting:
-    """Members in the order in which they came.
+    """A queue of member ids that can also be searched by rack.
 
     Args:
-        members: who waits from the start.
+        members: the initial members, in order.
         racks: member id -> rack.
 
     >>> waiting = Waiting(["c1", "c2", "c3"], {"c1": "a", "c2": "b", "c3": "a"})
@@ -203,7 +209,7 @@ class Waiting:
         return iter(self._places)
 
     def add(self, member_id: str) -> None:
-        """Let a member wait behind all others."""
+        """Append a member."""
         self._places[member_id] = place = len(self._names)
         self._names.append(member_id)
         rack = self._racks.get(member_id)
@@ -211,7 +217,7 @@ class Waiting:
             self._by_rack.setdefault(rack, []).append(place)
 
     def remove(self, member_id: str) -> None:
-        """Take a member out. It can still be named as the one to go on after."""
+        """Remove a member. It can still be passed as `after` to `next_in`."""
         self._former[member_id] = place = self._places.pop(member_id)
         rack = self._racks.get(member_id)
         if rack is not None:
@@ -232,14 +238,14 @@ class Waiting:
             self.remove(member_id)
 
     def next_in(self, racks: Iterable[str], after: str | None = None) -> str | None:
-        """Return the next member in one of these racks, cyclically, after another one; None if there is none."""
+        """Return the next member in one of these racks after a given member, cyclically; None if there is none."""
         start = -1 if after is None else self._places.get(after, self._former.get(after, -1))
         best = None
         for rack in racks:
             places = self._by_rack.get(rack)
             if places:
                 index = bisect_right(places, start)
-                # places up to `start` come after all others
+                # positions up to `start` come after all others
                 found = places[index] if index < len(places) else places[0] + len(self._names)
                 if best is None or found < best:
                     best = found
@@ -247,13 +253,13 @@ class Waiting:
 
 
 def assign_constrained(assignor: str, group: Group, claims: Claims, racks: GroupRacks, rules: Rules) -> Plan:
-    """Assign all partitions.
+    """Assign all partitions with the constrained algorithm.
 
     Returns:
         The assignment, and the new owners of partitions that another member must revoke first.
 
     Raises:
-        CannotAssign: members keep partitions that do not exist, so that shares are not consistent.
+        CannotAssign: members keep partitions that do not exist, so that the shares are inconsistent.
     """
     return _Constrained(assignor, group, claims, racks, rules).plan()
 
@@ -269,8 +275,8 @@ class _Constrained:
         self.kept: dict[str, list[int]] = {name: [] for name in self.names}
         self.let_go: dict[TopicPartition, str] = {}
         self.transferring: dict[TopicPartition, str] = {}
-        self.below: list[str] = []  # members with fewer than `least`
-        self.at_least: list[str] = []  # members with `least` that may get one more
+        self.below: list[str] = []  # members with fewer than `least` partitions
+        self.at_least: list[str] = []  # members with `least` partitions that may get one more
 
     def plan(self) -> Plan:
         """Compute the assignment."""
@@ -319,13 +325,13 @@ class _Constrained:
         return [partition for partition in owned if partition not in contested] if contested else owned
 
     def _fill_up(self, at_least: Waiting | list[str]) -> None:
-        """Record that a member has `most`; once enough have, members with `least` get no more."""
+        """Record that a member has `most` partitions; once enough members have, members with `least` get no more."""
         self.full_left -= 1
         if self.full_left == 0:
             at_least.clear()
 
     def _unassigned(self) -> list[TopicPartition]:
-        """Return the unassigned partitions, by topic and number. Kafka counts from 0 if any partition is kept."""
+        """Return the unassigned partitions by topic and number. Kafka counts from 0 if any partition is kept."""
         topics = self.group.topics
         if not any(self.kept.values()):
             return [(topic, number) for topic in self.names for number in topics[topic]]
@@ -366,7 +372,7 @@ class _Constrained:
                 self._fill_up(at_least)
 
     def _fill(self, partitions: Sequence[TopicPartition], below: Waiting, at_least: Waiting) -> None:
-        """Assign partitions to members in turn: first to those below `least`, then one more to each."""
+        """Assign partitions to members in turn: first to members below `least`, then one more to each."""
         turns = iter(list(below))
         for place, partition in enumerate(partitions):
             member_id = next(turns, None)
@@ -395,14 +401,14 @@ class _Constrained:
             self.transferring[partition] = member_id
 
     def _check(self, below: Waiting) -> None:
-        """Fail as Kafka does if members have less than their share."""
+        """Raise an error, as Kafka does, if members have less than their share."""
         counts = Counter(len(self.assignment[member_id]) for member_id in below)
         if below and (self.full_left or counts.keys() != {self.least}):
             raise CannotAssign("members_without_their_share", assignor=self.assignor, count=len(below))
 
 
 def assign_general(assignor: str, group: Group, start: Start, racks: GroupRacks, rules: Rules) -> Assignment:
-    """Assign all partitions.
+    """Assign all partitions with the general algorithm.
 
     Raises:
         CannotAssign: members own partitions that do not exist, for which Kafka fails as well.
@@ -416,7 +422,7 @@ def assign_general(assignor: str, group: Group, start: Start, racks: GroupRacks,
 
 
 def start_of(group: Group, claims: Claims, racks: GroupRacks, held: Mapping[str, Held], newest: int) -> Start:
-    """Return what the general algorithm begins with.
+    """Return the initial state of the general algorithm.
 
     Args:
         held: member id -> the partitions that it claims to have owned.
@@ -434,7 +440,10 @@ def start_of(group: Group, claims: Claims, racks: GroupRacks, held: Mapping[str,
 
 
 def _order(group: Group, balance: Balance) -> HashOrder[str]:
-    """Return the order of Kafka's map: members that took no part left it for a while, all left it to go back."""
+    """Return the order of Kafka's map.
+
+    Members that do not take part are removed from the map for a while; if balancing is undone, all members are.
+    """
     order = hash_order_of(group.members, STRINGS)
     apart = [one for one in hash_order_of(group.members, STRINGS, len(group.members)) if one in balance.fixed]
     for member_id in apart:
@@ -451,7 +460,7 @@ def _order(group: Group, balance: Balance) -> HashOrder[str]:
 
 
 def _kept(group: Group, claims: Claims, racks: GroupRacks) -> tuple[dict[str, Pile], bool]:
-    """Return what members keep, and whether a member loses an existing partition."""
+    """Return the partitions that members keep, and whether a member loses an existing partition."""
     piles = {}
     revoked = False
     for member_id, owned in claims.owned.items():
@@ -480,7 +489,7 @@ def _hand_out(partitions: Iterable[TopicPartition], holdings: Holdings, racks: G
 
 
 def _before(held: Mapping[str, Held], newest: int) -> dict[TopicPartition, str]:
-    """Return the latest owners of partitions in generations before the newest."""
+    """Return the latest owner of each partition in the generations before the newest."""
     before: dict[TopicPartition, tuple[int, str]] = {}
     for member_id, past in held.items():
         if past.generation < newest:
@@ -500,10 +509,10 @@ def assign_sticky(
     """Assign partitions as Kafka's `StickyAssignor` does.
 
     Args:
-        topics, members: as for `assign_range`. The user data contains what a member owned.
-        max_generation: the highest generation of earlier rebalances, if the leader keeps its assignor; from 3.0 on.
-        release: Kafka release of the leader: 2.4, or from 2.8 on. 2.8, 3.0, 3.4, 3.5, 3.5.2 and 3.7.1 changed the
-            results. Before 3.5, members must have no rack.
+        topics, members: as for `assign_range`. A member's user data contains the partitions that it owned.
+        max_generation: the highest generation of earlier rebalances, used from 3.0 on if the leader keeps its assignor.
+        release: Kafka release of the leader: 2.4, or from 2.8 on. The results changed in 2.8, 3.0, 3.4, 3.5, 3.5.2 and
+            3.7.1. Before 3.5, members must not have racks.
 
     Returns:
         Member id -> partitions, both in the order of Kafka's leader.
@@ -529,8 +538,8 @@ def assign_cooperative(
 ) -> Assignment:
     """Assign partitions as Kafka's `CooperativeStickyAssignor` does.
 
-    Arguments, returns and errors as for `assign_sticky`; but the owned partitions are in `owned` and `generation`, and
-    partitions that change owners are not assigned: they are revoked now, and assigned in the next rebalance.
+    For arguments, result and errors see `assign_sticky`. But owned partitions are in `owned` and `generation`, and
+    partitions that change their owner are not assigned: they are revoked now, and assigned in the next rebalance.
 
     >>> members = [Member("c1", ["a"], generation=1, owned=[("a", 0), ("a", 1)]), Member("c2", ["a"])]
     >>> assign_cooperative({"a": 2}, members)
@@ -549,7 +558,7 @@ def assign_cooperative(
 
 
 def algorithm_for(topics: Topics, members: Iterable[Member], release: str = NEWEST) -> str:
-    """Return which algorithm the sticky assignors of a release use: "constrained" or "general".
+    """Return the algorithm that the sticky assignors of a release use: "constrained" or "general".
 
     >>> algorithm_for({"a": 1, "b": 1}, [Member("c1", ["a"]), Member("c2", ["a", "b"])])
     'general'
@@ -559,12 +568,15 @@ def algorithm_for(topics: Topics, members: Iterable[Member], release: str = NEWE
 
 
 def sticky_past(member: Member) -> Held:
-    """Return what a member owned according to the sticky assignor: the contents of its user data."""
+    """Return the partitions that a member owned according to the sticky assignor, from its user data."""
     return member.user_data or Held()
 
 
 def cooperative_past(member: Member) -> Held:
-    """Return what a member owned according to the cooperative assignor; its user data has at most a generation."""
+    """Return the partitions that a member owned according to the cooperative assignor.
+
+    The user data of this assignor contains at most a generation.
+    """
     if member.generation >= 0 or member.user_data is None:
         return Held(member.owned, max(member.generation, NO_GENERATION))
     return Held(member.owned, member.user_data.generation)
@@ -576,10 +588,10 @@ def _assign(
     rules = rules_of(release)
     if not group.members:
         raise CannotAssign("division_by_zero", assignor=assignor)
-    if not rules.all_generations_own:  # generations in subscriptions, as racks, are not read yet (KIP-792)
+    if not rules.all_generations_own:  # as racks, generations in subscriptions are not read yet (KIP-792)
         group.members = {one: replace(member, generation=NO_GENERATION) for one, member in group.members.items()}
     held = {member_id: past(member) for member_id, member in group.members.items()}
-    known = max_generation if rules.newest_generation_owns else NO_GENERATION  # 2.8 does not store it
+    known = max_generation if rules.newest_generation_owns else NO_GENERATION  # 2.8 does not store the generation
     newest = max(known, NO_GENERATION, *(one.generation for one in held.values()))
     racks = GroupRacks(group)
     constrained = rules.equal_topics_differ and same_topics(group)
@@ -595,10 +607,10 @@ def _assign(
 
 
 def _read_again(assignor: str, group: Group, held: Mapping[str, Held], rules: Rules) -> dict[str, Held]:
-    """Return what the general algorithm before 3.0 reads.
+    """Return the partitions that the general algorithm before 3.0 reads from subscriptions.
 
-    Kafka 2.8 reads user data until it finds different subscriptions. What it has read by then is empty for the general
-    algorithm: such members of `sticky` own nothing, and those of `cooperative-sticky` have no generation.
+    Kafka 2.8 reads user data until it finds different subscriptions. For the general algorithm, the user data read by
+    then is empty: these members own nothing with `sticky`, and have no generation with `cooperative-sticky`.
     """
     if not rules.equal_topics_differ:
         return {one: Held(past.partitions) for one, past in held.items()} if assignor != "sticky" else {**held}
@@ -609,7 +621,7 @@ def _read_again(assignor: str, group: Group, held: Mapping[str, Held], rules: Ru
 
 
 def _changing_hands(group: Group, assignment: Assignment) -> dict[TopicPartition, str]:
-    """Return the partitions that are assigned to one member and must be revoked from another."""
+    """Return the partitions that are assigned to one member and must be revoked from another one."""
     added: dict[TopicPartition, str] = {}
     revoked: set[TopicPartition] = set()
     for member_id, assigned in assignment.items():

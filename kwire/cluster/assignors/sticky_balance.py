@@ -1,4 +1,4 @@
-"""The general sticky algorithm: moves partitions to members with fewer until no move improves the balance."""
+"""The general sticky algorithm: moves partitions to members with fewer partitions until the balance cannot improve."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Pile:
         return partition in self._serials
 
     def count(self, partition: TopicPartition) -> int:
-        """Return how often a partition is contained."""
+        """Return how many times the pile contains a partition."""
         return len(self._serials.get(partition, ()))
 
     def append(self, partition: TopicPartition) -> None:
-        """Add a partition at the end."""
+        """Append a partition."""
         self._items[self._next] = partition
         self._serials.setdefault(partition, []).append(self._next)
         self._next += 1
 
     def remove(self, partition: TopicPartition) -> None:
-        """Remove the first occurrence; no error if there is none."""
+        """Remove the first occurrence of a partition, if there is one."""
         serials = self._serials.get(partition)
         if serials is not None:
             del self._items[serials.pop(0)]
@@ -63,16 +63,16 @@ class Pile:
 
 
 class Holdings:
-    """The partitions of members, ordered by their number.
+    """The partitions of all members; members are ordered by their number of partitions.
 
     Args:
         piles: member id -> its partitions; modified in place.
-        holder: partition -> its last owner, if any; modified in place.
+        holder: partition -> its owner, if any; modified in place.
         wanted_by: topic -> its subscribers.
         racks: member id -> rack.
 
     Attributes:
-        holder: partition -> its latest owner.
+        holder: partition -> its current owner.
     """
 
     def __init__(
@@ -97,17 +97,21 @@ class Holdings:
 
     @property
     def least(self) -> int:
-        """The smallest number of partitions of a member."""
+        """The smallest number of partitions that a member has."""
         return self._order[0][0]
 
     @property
     def most(self) -> int:
-        """The largest number of partitions of a member."""
+        """The largest number of partitions that a member has."""
         return self._order[-1][0]
 
     def poorest(self, topic: str, racks: frozenset[str] | None = None) -> str | None:
-        """Return the subscriber of a topic with the fewest partitions; with `racks`, of those in one of them or without
-        rack."""
+        """Return the subscriber of a topic with the fewest partitions.
+
+        Args:
+            topic: the topic.
+            racks: if given, only members in one of these racks or without a rack are considered.
+        """
         ranks = self._wanting[topic] if racks is None else self._suits(topic, racks)
         if ranks:
             for _, rank in self._order:
@@ -124,7 +128,7 @@ class Holdings:
         return found
 
     def give(self, partition: TopicPartition, member_id: str) -> None:
-        """Assign a partition without owner."""
+        """Assign a partition that has no owner."""
         pile = self.piles[member_id]
         self._leave(member_id)
         pile.append(partition)
@@ -142,13 +146,13 @@ class Holdings:
         return self._names[self._order[-1][1]]
 
     def drop(self, partition: TopicPartition, member_id: str) -> None:
-        """Take a partition from a member."""
+        """Remove a partition from a member."""
         self._leave(member_id)
         self.piles[member_id].remove(partition)
         self._enter(member_id)
 
     def set_aside(self, member_id: str) -> Pile:
-        """Remove a member with its partitions."""
+        """Remove a member and return its partitions."""
         self._leave(member_id)
         return self.piles.pop(member_id)
 
@@ -160,14 +164,14 @@ class Holdings:
 
 
 class Movements:
-    """The moves of one rebalance, for each partition from its first to its last owner."""
+    """The moves of one rebalance: for each partition from its first to its last owner."""
 
     def __init__(self) -> None:
         self._pairs: dict[TopicPartition, Pair] = {}
         self._moved: dict[tuple[str, Pair], HashOrder[TopicPartition]] = {}
 
     def note(self, partition: TopicPartition, source: str, target: str) -> None:
-        """Record a move; a partition that returns to its first owner has not moved."""
+        """Record a move; a partition that returns to its first owner counts as not moved."""
         former = self._pairs.pop(partition, None)
         if former is not None:
             self._forget(partition, former)
@@ -178,7 +182,7 @@ class Movements:
         self._moved.setdefault((partition[0], (source, target)), HashOrder(TOPIC_PARTITIONS)).put(partition)
 
     def instead_of(self, partition: TopicPartition, source: str, target: str) -> TopicPartition:
-        """Return the partition to move instead: one of the same topic that moved the other way, if there is one."""
+        """Return the partition to move: if possible another one of this topic that moved in the opposite direction."""
         if partition in self._pairs:
             source = self._pairs[partition][0]
         back = self._moved.get((partition[0], (target, source)))
@@ -195,9 +199,9 @@ class Wishes:
     """The subscriptions of a group, counted as in Kafka's general algorithm: a duplicate topic counts twice.
 
     Attributes:
-        wants: member id -> its existing topics, in its order.
+        wants: member id -> the existing topics that it subscribes to, in its order.
         wanted_by: topic -> subscribers, in the order of the group.
-        rarest_first: topics by number of subscribers, then by name.
+        rarest_first: topics ordered by number of subscribers, then by name.
     """
 
     def __init__(self, group: Group) -> None:
@@ -216,7 +220,7 @@ class Wishes:
         }
 
     def most(self, member_id: str) -> int:
-        """Return how many partitions a member could get."""
+        """Return the largest number of partitions that a member could get."""
         return self._most[member_id]
 
     def all_equal(self) -> bool:
@@ -229,11 +233,11 @@ class Wishes:
 
 
 class Start(NamedTuple):
-    """What the general sticky algorithm begins with.
+    """The initial state of the general sticky algorithm.
 
-    `piles` is what members keep, `holder` the owner of each partition, `every` all partitions in the order in which
-    moves are tried, `left` those without owner, `revoked` whether a member loses an existing partition, and `before`
-    the former owners.
+    `piles` are the partitions that members keep, `holder` the owner of each partition, `every` all partitions in the
+    order in which moves are tried, `left` the partitions without an owner, `revoked` whether a member loses an existing
+    partition, and `before` the former owners.
     """
 
     wishes: Wishes
@@ -249,10 +253,10 @@ class Evenness:
     """The balance test for one group.
 
     Args:
-        assignor: its name, for errors.
+        assignor: the name of the assignor, for errors.
 
     Attributes:
-        odd: topics of which a partition has no holder or several, or that a member wants who cannot take part.
+        odd: topics with a partition that has no owner or several, or with a subscriber that cannot take part.
     """
 
     def __init__(self, wishes: Wishes, holdings: Holdings, rules: Rules, assignor: str) -> None:
@@ -341,7 +345,7 @@ class Evenness:
         )
 
     def _differs(self, poor: str, topic: str) -> bool:
-        """Look at each partition of a topic; where several hold it, the last one counts."""
+        """Check each partition of a topic; if several members hold it, the last one counts."""
         piles = self._holdings.piles
         own = piles[poor]
         for number in range(self._wishes.counts[topic]):
@@ -360,15 +364,15 @@ class Evenness:
 
 
 class Balance:
-    """One group whose partitions are all assigned.
+    """Balances one group whose partitions are all assigned.
 
     Args:
-        before: partition -> its owner in an earlier generation, which gets it back if that improves the balance.
+        before: partition -> its owner in an earlier generation, which gets it back if this improves the balance.
 
     Attributes:
-        result: member id -> partitions, once it has run.
+        result: member id -> partitions, after `run`.
         fixed: the members whose partitions cannot change.
-        went_back: whether moves did not help, so that all were undone.
+        went_back: whether moves did not help and all were undone.
     """
 
     def __init__(
@@ -390,8 +394,8 @@ class Balance:
         """Balance the group.
 
         Args:
-            every: all partitions, starting with topics that have few subscribers.
-            added: partitions without previous owner, which are moved first; empty if any must be revoked.
+            every: all partitions; topics with few subscribers come first.
+            added: partitions without a previous owner, which are moved first; empty if any partition must be revoked.
             starting: whether there was no previous assignment.
         """
         holdings = self._holdings
@@ -408,14 +412,14 @@ class Balance:
             self.result = holdings.piles | self.fixed
 
     def _may_move(self, member_id: str) -> bool:
-        """Whether a member's partitions can change."""
+        """Whether the partitions of a member can change."""
         pile = self._holdings.piles[member_id]
         if len(pile) < self._wishes.most(member_id):
             return True
         return any(self._wishes.may_move(partition[0]) for partition in pile)
 
     def _improve(self, partitions: Iterable[TopicPartition]) -> bool:
-        """Try to move each partition until none is moved; return whether one was."""
+        """Try to move each partition until none moves; return whether any was moved."""
         wishes = self._wishes
         movable = [one for one in partitions if wishes.may_move(one[0]) or not 0 <= one[1] < wishes.counts[one[0]]]
         for done in range(MOST_ROUNDS):
@@ -435,7 +439,7 @@ class Balance:
         return moved
 
     def _target(self, partition: TopicPartition) -> str | None:
-        """Return who should have a partition instead of its holder."""
+        """Return the member that should get a partition from its holder; None if it should stay."""
         holdings = self._holdings
         count = self._size(holdings.holder[partition])
         before = self._before.get(partition)
@@ -447,7 +451,10 @@ class Balance:
         return poorest if poorest is not None and count > self._size(poorest) + 1 else None
 
     def _another_member_has_fewer(self, partition: TopicPartition, count: int) -> bool:
-        """Ask one after the other, in Kafka's order: it fails at a member that cannot take part."""
+        """Whether another subscriber has fewer partitions.
+
+        Members are tested in Kafka's order; a member that cannot take part raises the error that Kafka raises.
+        """
         wanted_by, racks = self._wishes.wanted_by[partition[0]], self._racks.of(partition)
         of_members = self._racks.of_members
         if of_members.get(self._holdings.holder[partition]) in racks:
@@ -471,7 +478,7 @@ class Balance:
 
 
 def _spread(piles: Iterable[Sized]) -> int:
-    """Return Kafka's score: the differences in size of all pairs of members, added up in Java's int."""
+    """Return Kafka's score: the sum of the size differences of all pairs of members, in Java's int arithmetic."""
     sizes = sorted(len(pile) for pile in piles)
     below = accumulate(sizes, initial=0)
     return int32(
