@@ -1,12 +1,16 @@
-"""Kafka's consumer assignors of clients and of brokers (KIP-848), which distribute partitions among the members of a
-group, with and without racks (KIP-881).
+"""Kafka's consumer assignors: they distribute partitions among the members of a group, with and without racks
+(KIP-881).
 
-They are pure functions on values; the results equal Kafka's, including the order of each list.
-Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundrobin` without racks are the same from
-2.4 to 4.4; the sticky assignors are supported in 2.4 and from 2.8 on, those of brokers (`uniform`, `server-range`) from
-4.0 on. Clients' `range` takes racks into account (KIP-881); the broker's `range` is that of clients without racks.
-Only the sticky ones and `uniform` keep earlier assignments. The results of the broker's equal Kafka's from 4.0 to 4.4
-where topics' ids are given: Kafka orders topics by them.
+Assignors are pure functions on values; the results equal Kafka's, including the order of each list.
+
+Client assignors: before 3.5 (KIP-881), they ignore racks. The results of `range` and `roundrobin` without racks are the
+same from 2.4 to 4.4; the sticky assignors are supported in 2.4 and from 2.8 on.
+
+Broker assignors (KIP-848), `uniform` and `server-range`, are supported from 4.0 on. The broker's `range` is the
+client's `range` without racks. Kafka orders topics by their ids, so the results equal those of 4.0 to 4.4 if ids are
+given.
+
+Only the sticky assignors and `uniform` take earlier assignments into account.
 """
 
 from __future__ import annotations
@@ -80,7 +84,7 @@ def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
 
 
 class _Share:
-    """The distribution of one topic."""
+    """The distribution of the partitions of one topic."""
 
     def __init__(self, topic: str, numbers: Sequence[int], consumers: Consumers, racks: Racks) -> None:
         self.topic, self.numbers, self.consumers, self.racks = topic, numbers, consumers, racks
@@ -116,7 +120,7 @@ class _Share:
                 start += len(run)
 
     def fill_by_rack(self, assignment: Assignment) -> None:
-        """Assign partitions to members in their racks, up to their share; a member without rack matches all."""
+        """Assign partitions to members in their racks, up to their share; a member without a rack matches all racks."""
         left: dict[str | None, Iterator[int]] = {}
         for consumer, rack in self.consumers.items():
             if rack not in left:
@@ -170,7 +174,7 @@ def _match_racks(shares: list[_Share], assignment: Assignment) -> None:
 
 
 def _fill_together(shares: list[_Share], assignment: Assignment) -> None:
-    """Assign partition n of all topics to the first member whose rack has a replica of each."""
+    """Assign partition n of all topics to the first member whose rack has a replica of each of these partitions."""
     waiting: dict[str | None, deque[tuple[int, str]]] = {}
     for place, (consumer, rack) in enumerate(shares[0].consumers.items()):
         waiting.setdefault(rack, deque()).append((place, consumer))
@@ -184,7 +188,7 @@ def _fill_together(shares: list[_Share], assignment: Assignment) -> None:
 
 
 def _head(waiting: deque[tuple[int, str]] | None, share: _Share) -> tuple[int, str] | None:
-    """Return the first member with room. Room never grows again, so members without are removed."""
+    """Return the first member with room. Room never grows again, so members without room are removed."""
     while waiting and not share.room(waiting[0][1]):
         waiting.popleft()
     return waiting[0] if waiting else None
@@ -220,12 +224,14 @@ def assign_round_robin(topics: Topics, members: Iterable[Member]) -> Assignment:
     return group.answer(assignment)
 
 
-MOST_ROUNDS = 16  # of balancing over all topics; Kafka's limit as well
-Ids = Mapping[str, bytes]  # topic -> its 16 bytes
+MOST_ROUNDS = 16  # rounds of balancing over all topics; Kafka has the same limit
+Ids = Mapping[str, bytes]  # topic -> its id, 16 bytes
 
 
 def assign_server_range(topics: Topics, members: Iterable[Member]) -> Assignment:
-    """Assign partitions as the broker's `range` does: in runs, by instance id and member id; racks have no effect.
+    """Assign partitions as the broker's `range` does: in consecutive runs, ignoring racks.
+
+    Members are ordered by instance id, then by member id.
 
     Args:
         topics, members: as for `assign_range`; racks and owned partitions are ignored.
@@ -242,12 +248,12 @@ def assign_server_range(topics: Topics, members: Iterable[Member]) -> Assignment
 
 
 def assign_uniform(topics: Topics, members: Iterable[Member], *, ids: Ids | None = None) -> Assignment:
-    """Assign partitions as the broker's `uniform` does: evenly; members keep as many of their partitions as possible.
+    """Assign partitions as the broker's `uniform` does: evenly; members keep as many partitions as possible.
 
     Args:
-        topics, members: as for `assign_range`; racks are ignored. `owned` is what the broker gave a member before; a
-            partition that several own is kept by the first.
-        ids: of all topics. Without them, topics are ordered by name: members may get other partitions than from Kafka.
+        topics, members: as for `assign_range`; racks are ignored. `owned` is the previous assignment by the broker; a
+            partition that several members own is kept by the first one.
+        ids: the ids of all topics. Without ids, topics are ordered by name, and the result may differ from Kafka's.
 
     Returns:
         Member id -> partitions, sorted by topic and number; empty without members.
@@ -292,7 +298,7 @@ def _former(group: Group) -> dict[str, list[TopicPartition]]:
 
 
 def _hashed(topics: Iterable[str], ids: Ids | None) -> list[str]:
-    """Return topics in the order of a HashSet of their ids; without ids, by name."""
+    """Return topics in the order of a HashSet of their ids; without ids, ordered by name."""
     names = sorted(topics)
     if ids is None:
         return names
@@ -301,9 +307,9 @@ def _hashed(topics: Iterable[str], ids: Ids | None) -> list[str]:
 
 
 def _fill_shares(group: Group, former: Assignment, ids: Ids | None) -> dict[str, set[TopicPartition]]:
-    """Assign partitions if all members subscribe to the same topics.
+    """Assign partitions to members that all subscribe to the same topics.
 
-    One partition more than the others is for members that have it, or for the last ones of the order.
+    Shares with one more partition go to members that already have as many, or else to the last members.
     """
     least, more = divmod(sum(map(len, group.topics.values())), len(group.members))
     owned = {place for places in former.values() for place in places}
@@ -325,7 +331,7 @@ def _fill_shares(group: Group, former: Assignment, ids: Ids | None) -> dict[str,
 
 
 def _beyond(places: list[TopicPartition], share: int, ids: Ids | None) -> list[TopicPartition]:
-    """Return what a member gives up, in Kafka's order: of the topics and numbers that come last in its maps."""
+    """Return the partitions that a member gives up, in Kafka's order: those that come last in its maps."""
     numbers: dict[str, list[int]] = {}
     for topic, number in places:
         numbers.setdefault(topic, []).append(number)
@@ -336,10 +342,10 @@ def _beyond(places: list[TopicPartition], share: int, ids: Ids | None) -> list[T
 
 
 class _Levels:
-    """The algorithm where members want different topics: the least loaded member gets the next partition, and then
-    the most loaded ones give up partitions to the least loaded.
+    """The algorithm for members with different subscriptions.
 
-    Members are numbered in the order of Kafka's map.
+    First the least loaded member gets the next partition; then the most loaded members give up partitions to the least
+    loaded. Members are numbered in the order of Kafka's map.
     """
 
     def __init__(self, group: Group, former: Assignment, ids: Ids | None) -> None:
@@ -379,7 +385,7 @@ class _Levels:
         self._sizes[to] += 1
 
     def _least_loaded(self, topic: str) -> list[tuple[int, int, int]]:
-        """Return the readers of a topic as a heap: number of partitions, place among them, number of the member."""
+        """Return the subscribers of a topic as a heap: number of partitions, rank among subscribers, member number."""
         heap = [(self._sizes[at], turn, at) for turn, at in enumerate(self._sorted(topic))]
         heapify(heap)
         return heap
@@ -388,7 +394,7 @@ class _Levels:
         return sorted(self._readers[topic], key=lambda at: (self._sizes[at], at))
 
     def _balance(self) -> None:
-        """Move partitions, topic by topic, until no topic changed in a whole round."""
+        """Move partitions, topic by topic, until a whole round changes no topic."""
         topics = [topic for topic in self._order if len(self._readers[topic]) > 1]
         last = None
         for _ in range(MOST_ROUNDS):
@@ -399,7 +405,7 @@ class _Levels:
                     last = topic
 
     def _balance_topic(self, topic: str) -> bool:
-        """Move partitions of a topic from its most to its least loaded readers; return whether any was moved."""
+        """Move partitions of a topic from its most to its least loaded subscribers; return whether any was moved."""
         spare: dict[int, list[TopicPartition]] = {}
         for number in self._topics[topic]:
             spare.setdefault(self._owner[topic, number], []).append((topic, number))
@@ -417,21 +423,21 @@ class _Levels:
 
 
 def _take(least: list[tuple[int, int, int]]) -> tuple[int, int]:
-    """Return the size and the number of the least loaded member, which gets one partition more."""
+    """Return the size and number of the least loaded member; its size increases by one."""
     size, turn, at = least[0]
     heapreplace(least, (size + 1, turn, at))
     return size, at
 
 
 class _MostLoaded:
-    """The members that give up partitions, those of one size in turn, from the last to the first.
+    """The members that give up partitions: members of one size take turns, from the last to the first.
 
     Args:
-        members: by number of partitions.
-        sizes: the numbers of partitions of all members, which change meanwhile.
+        members: the members by number of partitions.
+        sizes: the numbers of partitions of all members; they change during the iteration.
 
     Attributes:
-        level: the number of partitions that the members in turn had at the start of the turn.
+        level: the number of partitions that the members who take turns had at the start.
     """
 
     def __init__(self, members: list[int], sizes: list[int]) -> None:
@@ -442,7 +448,7 @@ class _MostLoaded:
         self._next = self._end - 1
 
     def next_with(self, spare: Mapping[int, list[TopicPartition]]) -> int | None:
-        """Return the next member that has partitions to spare; None if there is none."""
+        """Return the next member that has partitions to give up; None if there is none."""
         while True:
             if self._next < self._first:
                 self._go_down()
@@ -451,12 +457,12 @@ class _MostLoaded:
             at, self._next = self.members[self._next], self._next - 1
             if spare.get(at):
                 return at
-            # It has none: it goes to the end of those in turn, and out of them.
+            # The member has none: move it to the end and remove it from the members who take turns.
             self._end -= 1
             self.members[self._next + 1], self.members[self._end] = self.members[self._end], at
 
     def _go_down(self) -> None:
-        """Let those take turns as well who have one partition less; if none is left, those who come next."""
+        """Add the members with one partition less; if no member is left, continue with the next smaller size."""
         if self._end <= self._first and self._first:
             self.level = self._sizes[self.members[self._first - 1]]
         else:
@@ -501,7 +507,7 @@ STICKY = ("sticky", "cooperative-sticky")
 
 
 class Assignor(NamedTuple):
-    """An assignor: the first supported release, and its function."""
+    """An assignor: the first supported release, and the function."""
 
     since: tuple[int, ...]
     assign: Callable[[Topics, list[Member], str, Ids | None], Assignment]
@@ -531,15 +537,15 @@ def assign(
     """Assign partitions as an assignor of a release does.
 
     Args:
-        assignor: a name in `ASSIGNORS`: of a client's as in `partition.assignment.strategy` and JoinGroup, of a
-            broker's `uniform` or, as `range` is the client's, `server-range`.
+        assignor: a name in `ASSIGNORS`. Client assignors are named as in `partition.assignment.strategy` and JoinGroup;
+            broker assignors are `uniform` and `server-range`, because `range` is the client's.
         topics, members: as for `assign_range`.
-        release: of the leader's client or of the broker, such as "3.9.2".
+        release: the release of the leader's client or of the broker, such as "3.9.2".
         racks: False ignores all racks.
-        ids: of topics, for `uniform`, as for `assign_uniform`.
+        ids: the ids of topics, for `uniform`; see `assign_uniform`.
 
     Returns:
-        Member id -> partitions; before 3.5 the topics of a list may be in another order than Kafka's.
+        Member id -> partitions; before 3.5 the topics of a list may be in an order that differs from Kafka's.
 
     Raises:
         UnknownMessage: the assignor is unknown, or the release is not supported.
@@ -631,10 +637,10 @@ def asks_for_rebalance(
         subscribed: the topics of the group; others are ignored.
         at_assignment, now: the metadata when the group was assigned, and the current metadata.
         client_rack: `client.rack` of the leader; without one, racks are ignored.
-        release: Kafka release of the leader. Before 4.4, a broker that goes offline or comes back changes the racks.
+        release: Kafka release of the leader. Before 4.4, brokers that go offline or come back change the racks.
 
     Returns:
-        True if a topic was added, deleted or has another number of partitions, or the racks of a partition changed.
+        True if a topic was added or deleted, its number of partitions changed, or the racks of a partition changed.
 
     Raises:
         UnknownMessage: the release is unknown, or has no rack-aware assignors.
@@ -667,7 +673,7 @@ def _covered(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
 
 
 def _covers(one: Sequence[Replica], other: Sequence[Replica]) -> bool:
-    """Whether each rack of the other side is still present, or its broker is offline and may return."""
+    """Whether each rack of the other replicas is still present, or belongs to an offline broker that may return."""
     racks = {replica.rack for replica in one if replica.online}
     offline = {replica.node_id for replica in one if not replica.online}
     racked = (replica for replica in other if replica.online and replica.rack is not None)
@@ -677,14 +683,14 @@ def _covers(one: Sequence[Replica], other: Sequence[Replica]) -> bool:
 def leader_rebalances(
     subscribed: Iterable[str], before: Snapshot, now: Snapshot, *, client_rack: str | None, release: str = NEWEST
 ) -> bool:
-    """As `asks_for_rebalance`, for any release: before 3.5 racks are ignored."""
+    """Return the result of `asks_for_rebalance` for any release: before 3.5, racks are ignored."""
     if knows_racks(release):
         return asks_for_rebalance(subscribed, before, now, client_rack=client_rack, release=release)
     return asks_for_rebalance(subscribed, before, now)
 
 
 def share_in_rack(topics: Topics, members: Iterable[Member], assignment: Assignment) -> tuple[int, int]:
-    """Count the assigned partitions whose member has a rack: those with a replica in it, and all of them.
+    """Count the assigned partitions of members with a rack: those with a replica in that rack, and all of them.
 
     >>> orders, members = {0: ["b"], 1: ["a"]}, [Member("c1", ["t"], "a")]
     >>> share_in_rack({"t": orders}, members, {"c1": [("t", 0), ("t", 1)]})

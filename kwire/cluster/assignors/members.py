@@ -1,4 +1,4 @@
-"""Input of the assignors: members with subscriptions, topics with racks, and the differences between Kafka releases."""
+"""The input of assignors: members with subscriptions, topics with racks, and the differences between Kafka releases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Racks = Mapping[int, frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Partitions that a member claims to own, and their generation; -1 for no generation."""
+    """Partitions that a member claims to own, and their generation; -1 for none."""
 
     partitions: Sequence[TopicPartition] = ()
     generation: int = NO_GENERATION
@@ -28,10 +28,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member, as described by its subscription.
+    """A member of a group, with the content of its subscription.
 
-    `owned` and `generation` (KIP-792; negative: none) are fields of the subscription; `user_data` is the assignor's
-    decoded user data: None if it is empty, `UNREADABLE` if it does not decode.
+    `owned` and `generation` (KIP-792; negative means none) are fields of the subscription. `user_data` is the decoded
+    user data of the assignor: None if it is empty, `UNREADABLE` if it does not decode.
 
     >>> Member("c1", ["orders"], rack="a").generation
     -1
@@ -55,7 +55,7 @@ def member_of(
     """Create a member from decoded messages.
 
     Args:
-        member_id: of JoinGroupResponse.
+        member_id: the member id in the JoinGroupResponse.
         subscription: a `ConsumerProtocolSubscription`.
         user_data: None, `UNREADABLE`, or a `StickyUserData` or `CooperativeUserData` of `kwire.internal`.
         group_instance_id: for a static member (KIP-345).
@@ -77,7 +77,7 @@ def member_of(
 
 
 def topics_of(state: ClusterState) -> dict[str, dict[int, list[str | None]]]:
-    """Return the topics of a cluster, each partition with the racks of its replicas; None for an unknown broker.
+    """Return the topics of a cluster: for each partition the racks of its replicas, None for an unknown broker.
 
     >>> from kwire.cluster import Broker, Partition
     >>> state = ClusterState(brokers={1: Broker(1, rack="a")})
@@ -93,7 +93,7 @@ def topics_of(state: ClusterState) -> dict[str, dict[int, list[str | None]]]:
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return the partitions of a member as in the sticky assignor's user data: topics in Kafka's order.
+    """Return the partitions of a member as in the user data of the sticky assignor: topics in Kafka's order.
 
     >>> by_topic([("b", 1), ("a", 0), ("b", 0)])
     {'a': [0], 'b': [1, 0]}
@@ -107,9 +107,9 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 class Group:
-    """Members and their topics in the order in which Kafka's leader iterates over its HashMaps.
+    """Members and their topics, in the order in which Kafka's leader iterates over its HashMaps.
 
-    `members` are by id; `topics` are those with subscribers and partitions, in ascending order.
+    `members` are by id; `topics` are the topics with subscribers and partitions, in ascending order.
     """
 
     def __init__(self, topics: Topics, members: Iterable[Member]) -> None:
@@ -125,7 +125,7 @@ class Group:
         self._seen: dict[tuple[str | None, ...], frozenset[str]] = {}
 
     def racks(self, topic: str) -> Racks:
-        """Return the racks of each partition of a topic; replicas without rack are omitted."""
+        """Return the racks of each partition of a topic; replicas without a rack are omitted."""
         given = self._given[topic]
         if isinstance(given, int):
             return dict.fromkeys(range(given), frozenset())
@@ -179,30 +179,30 @@ def _flat(topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
 
 
 NEWEST = "newest"
-_STICKY = (((2, 4), (2, 5)), ((2, 8), (99999,)))  # releases whose sticky assignors are known: from, and up to
+_STICKY = (((2, 4), (2, 5)), ((2, 8), (99999,)))  # known releases: first and last of each range
 
 
 class Rules(NamedTuple):
     """The behaviour of a release; True is the behaviour of the newest release."""
 
     loser_is_no_owner: bool = True
-    """A member whose older claim is refused does not count as the owner when a third one claims the partition."""
+    """A member whose older claim is refused does not count as the owner if a third member claims the partition."""
     one_more_is_balanced: bool = True
-    """A member that has one partition less than another could not be better off."""
+    """A member with one partition less than another member counts as balanced."""
     keeps_lowest_partitions: bool = True
-    """What a member has too many of is taken from its highest partitions, not from the end of its list."""
+    """Surplus partitions are taken from a member's highest partitions, not from the end of its list."""
     revoked_from_another: bool = True
-    """A partition that its owner gets back is not in transfer; one that racks take from its owner is."""
+    """A partition that returns to its owner is not being transferred; one that racks take from its owner is."""
     counts_full_members: bool = True
-    """Matching racks stops filling members once as many as may have one partition more."""
+    """Matching racks stops filling members once the maximum number of members has one partition more."""
     offline_keeps_rack: bool = True
-    """A replica that goes offline keeps its rack, for the leader who looks for changes."""
+    """A replica that goes offline keeps its rack when the leader checks for changes."""
     all_generations_own: bool = True
-    """A member of an earlier generation keeps what no later one claims (KIP-792); before, it owns nothing."""
+    """A member of an earlier generation keeps what no later one claims (KIP-792); before, it owned nothing."""
     newest_generation_owns: bool = True
-    """Members of the newest generation own partitions; before, each partition is of the newest that claims it."""
+    """Members of the newest generation own partitions; before, each partition belonged to the newest claim."""
     equal_topics_differ: bool = True
-    """Members with equal topics have an algorithm of their own; before, the cooperative one had no generations too."""
+    """Equal subscriptions use the constrained algorithm; before, the cooperative assignor also had no generations."""
 
 
 # The first release with each behaviour.
@@ -226,8 +226,8 @@ def rules_of(release: str) -> Rules:
         release: a release such as "3.9.2", or "newest".
 
     Raises:
-        UnknownMessage: the text is no release number, or the results of the release's sticky assignors are unknown
-            (before 2.4, and 2.5 to 2.7).
+        UnknownMessage: the text is not a release number, or the results of the release's sticky assignors are unknown
+            (before 2.4, and from 2.5 to 2.7).
 
     >>> rules_of("3.9.2").offline_keeps_rack, rules_of("newest").offline_keeps_rack
     (False, True)
@@ -250,7 +250,7 @@ def knows_sticky(release: str) -> bool:
 
 
 def numbers_in(release: str) -> tuple[int, ...]:
-    """Return the numbers of a release. Raises UnknownMessage if it is invalid.
+    """Return the numbers of a release. Raises UnknownMessage if the text is not a release.
 
     >>> numbers_in("3.9.2")
     (3, 9, 2)
@@ -269,8 +269,10 @@ NOWHERE: frozenset[str] = frozenset()
 
 
 class GroupRacks:
-    """The racks of members and partitions: `of_members` and `of_topics` are empty if racks do not affect the
-    assignment."""
+    """The racks of members and partitions.
+
+    `of_members` and `of_topics` are empty if racks do not affect the assignment.
+    """
 
     def __init__(self, group: Group) -> None:
         members = {member_id: member.rack for member_id, member in group.members.items() if member.rack}
@@ -284,8 +286,10 @@ class GroupRacks:
         self._topics = topics
 
     def of(self, partition: TopicPartition) -> frozenset[str]:
-        """Return the racks of a partition's replicas; an empty set if the partition does not exist or racks do not
-        matter."""
+        """Return the racks of a partition's replicas.
+
+        The set is empty if the partition does not exist or racks do not affect the assignment.
+        """
         topic, number = partition
         return self.of_topics[topic].get(number, NOWHERE) if topic in self.of_topics else NOWHERE
 
@@ -295,7 +299,7 @@ class GroupRacks:
         return rack is not None and rack not in self.of(partition)
 
     def hardest_first(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Sort partitions by the number of members in their racks; unknown partitions have none."""
+        """Sort partitions by the number of members in their racks; unknown partitions count as 0."""
         if not self._topics:
             return partitions
         topics, members_in = self._topics, self._members_in
@@ -309,7 +313,7 @@ class Claims:
 
     Attributes:
         owned: member id -> its existing partitions, in the order of its claim.
-        contested: partitions that two members of one generation claim; none of them keeps these.
+        contested: partitions that two members of one generation claim; neither of them keeps these.
     """
 
     def __init__(self, group: Group, held: Mapping[str, Held], rules: Rules, newest: int = NO_GENERATION) -> None:
@@ -342,7 +346,7 @@ class Claims:
                 self._settle(partition, member_id, past.generation, other)
 
     def _settle(self, partition: TopicPartition, member_id: str, generation: int, other: str) -> None:
-        # For the other member the generation of the subscription counts, whatever its user data contains.
+        # For the other member, the generation of the subscription counts, regardless of its user data.
         others = max(self._group.members[other].generation, -1) if self._rules.all_generations_own else generation
         if generation >= others or not self._rules.loser_is_no_owner:
             self._owners[partition] = member_id
@@ -357,12 +361,12 @@ class Claims:
 
 
 def same_topics(group: Group) -> bool:
-    """Whether all members subscribe to the same topics; members before the first with any topics are ignored."""
+    """Whether all members subscribe to the same topics; members before the first with topics are ignored."""
     return len(same_topics_at_first(group)) == len(group.members)
 
 
 def same_topics_at_first(group: Group) -> list[str]:
-    """Return the members before the first that subscribes to other topics."""
+    """Return the members before the first one that subscribes to other topics."""
     wanted: set[str] = set()
     equal: list[str] = []
     for member_id, member in group.members.items():
@@ -375,15 +379,16 @@ def same_topics_at_first(group: Group) -> list[str]:
 
 
 def numbers_of(partitions: Iterable[TopicPartition], kept: dict[str, list[int]]) -> None:
-    """Add partitions to the kept numbers of each topic."""
+    """Append partitions to the kept numbers of each topic."""
     for topic, number in partitions:
         kept[topic].append(number)
 
 
 def not_among(kept: Mapping[str, Sequence[int]], topics: Mapping[str, Sequence[int]]) -> list[TopicPartition]:
-    """Return the partitions of some topics whose numbers are not kept.
+    """Return the partitions of given topics whose numbers are not kept.
 
-    Kafka compares two sorted lists: after a kept partition that does not exist, all others count as not kept.
+    Kafka compares two sorted lists: after a kept partition that does not exist, all following partitions count as not
+    kept.
 
     >>> not_among({"a": [1]}, {"a": range(3)}), not_among({"a": [7], "b": [0]}, {"a": range(1), "b": range(1)})
     ([('a', 0), ('a', 2)], [('a', 0), ('b', 0)])
@@ -401,7 +406,7 @@ def not_among(kept: Mapping[str, Sequence[int]], topics: Mapping[str, Sequence[i
 
 
 def _behind(awaited: list[int], numbers: Iterable[int]) -> list[int]:
-    """Compare sorted numbers; `awaited`, with its smallest at the end, advances only on a match."""
+    """Compare sorted numbers; `awaited`, whose smallest number is last, advances only on a match."""
     left = []
     for number in numbers:
         if awaited and awaited[-1] == number:

@@ -1,7 +1,7 @@
 """Disk failure with JBOD (KIP-112): the ZooKeeper-era controller and brokers as sans-IO state machines.
 
-`KafkaController` and `KafkaBroker` take and return kwire's messages. `JbodCluster` connects them through encoded bytes
-and advances one step at a time. It uses no sockets, clocks or random numbers.
+`KafkaController` and `KafkaBroker` take and return kwire's messages. `JbodCluster` connects them by encoded bytes and
+advances one step at a time. The package uses no sockets, clocks or random numbers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class Exchange:
-    """A request, as the broker reads it on delivery, and its response; None before there is one."""
+    """A request, as the broker receives it, and its response; None until there is one."""
 
     broker_id: int
     controller_epoch: int
@@ -69,7 +69,7 @@ class Exchange:
 
 
 class Link:
-    """The requests from a controller to one start of a broker, in order."""
+    """The requests from a controller to one incarnation of a broker, in order."""
 
     def __init__(self, broker_id: int, controller_epoch: int) -> None:
         self.broker_id: int = broker_id
@@ -80,7 +80,7 @@ class Link:
         self._decoder = FrameDecoder(salvage=False)
 
     def send(self, sent: Send) -> Exchange:
-        """Append a request to the waiting ones."""
+        """Append a request to the queue."""
         self._sent += 1
         data = encode_request(sent.message, sent.version, correlation_id=self._sent, client_id="controller")
         exchange = Exchange(self.broker_id, self.controller_epoch, sent.message, sent.version)
@@ -89,7 +89,7 @@ class Link:
 
     @property
     def can_deliver(self) -> bool:
-        """Whether a request can reach the broker now."""
+        """Whether a request can be delivered to the broker now."""
         return bool(self.waiting) and self.answer is None
 
     def deliver(self, handle: Any) -> None:
@@ -125,9 +125,9 @@ Step = tuple[str, LinkKey | int]
 
 @dataclass(slots=True)
 class Host:
-    """The host of a broker: its disks by log directory, its session, and broker and controller while they run.
+    """The host of a broker: disks by log directory, its session, and the broker and controller while they run.
 
-    `epochs` are the registrations of this start, `reigns` its controller epochs; `changes` are the changed znodes
+    `epochs` are the registrations of this incarnation, `reigns` its controller epochs; `changes` are changed znodes
     that the controller has not seen.
     """
 
@@ -142,7 +142,7 @@ class Host:
 
 
 class Steps:
-    """Hosts, their ZooKeeper and the connections between them. `journal` has the deliveries in order."""
+    """The hosts, their ZooKeeper and the connections between them. `journal` lists the deliveries in order."""
 
     def __init__(self, hosts: dict[int, Host]) -> None:
         self.hosts = hosts
@@ -151,7 +151,7 @@ class Steps:
         self.journal: list[Exchange] = []
 
     def after(self) -> None:
-        """Deliver the effects of a step: changes of znodes to their watchers, requests to their connections."""
+        """Deliver the effects of a step: changed znodes to their watchers, requests to their connections."""
         for path in self.zk.take_changes():
             for host in self.hosts.values():
                 if host.controller is not None:
@@ -162,7 +162,7 @@ class Steps:
                     self._send(sent, host.controller)
 
     def steps(self) -> Iterator[Step]:
-        """Yield the possible next events: `request` and `answer` with the key of a link, `znode` with a broker's id."""
+        """Yield the possible next steps: `request` and `answer` with the key of a link, `znode` with a broker id."""
         for key, link in self.links.items():
             if link.can_deliver:
                 yield "request", key
@@ -200,7 +200,7 @@ class Steps:
 
     def _deliver(self, link: Link) -> None:
         broker = self.hosts[link.broker_id].broker
-        assert broker is not None  # a link goes when its broker does
+        assert broker is not None  # the link is removed together with its broker
         self.journal.append(link.waiting[0][0])
         link.deliver(broker.handle)
         self.after()
@@ -215,7 +215,7 @@ class Steps:
     def _send(self, sent: Send, controller: KafkaController) -> None:
         epoch, broker_id = controller.context.epoch, sent.broker_id
         if sent.broker_epoch not in self.hosts[broker_id].epochs:
-            return  # to a start of the broker that is over: the connection is refused
+            return  # addressed to an earlier incarnation of the broker: the connection is refused
         self.links = {
             key: link
             for key, link in self.links.items()
@@ -230,9 +230,9 @@ class JbodCluster(Steps):
     Args:
         brokers: broker id -> its log directories.
         behaviour: `"kip"` follows the text of KIP-112, `"released"` the brokers of a release.
-        release: that release.
+        release: the release.
         protocol: the `inter.broker.protocol.version` of all brokers.
-        unclean: whether out-of-sync replicas may lead.
+        unclean: whether out-of-sync replicas may become leaders.
 
     >>> cluster = JbodCluster({1: ["/a", "/b"], 2: ["/a", "/b"]})
     >>> for broker_id in (1, 2):
@@ -261,11 +261,11 @@ class JbodCluster(Steps):
         self._sessions = 0
 
     def client(self, broker_id: int) -> KafkaZkClient:
-        """Return a broker's session with ZooKeeper."""
+        """Return the ZooKeeper session of a broker."""
         return KafkaZkClient(self.zk, self.hosts[broker_id].session)
 
     def start(self, broker_id: int, registration: BrokerRegistration | None = None) -> None:
-        """Start a broker on its host, with a new session; a session left from before ends."""
+        """Start a broker on its host, with a new session; an earlier session ends."""
         host = self.hosts[broker_id]
         self.zk.end_session(host.session)
         registered = registration or BrokerRegistration(host=f"broker-{broker_id}", port=9092, version=1, timestamp="0")
@@ -287,8 +287,10 @@ class JbodCluster(Steps):
         host.changes.clear()
 
     def expire(self, broker_id: int) -> None:
-        """End a broker's session. A running broker opens a new session, is no longer the controller, and keeps its
-        replicas."""
+        """End the session of a broker.
+
+        A running broker opens a new session and keeps its replicas, but is no longer the controller.
+        """
         host = self.hosts[broker_id]
         self.zk.end_session(host.session)
         host.controller = None
@@ -332,7 +334,7 @@ class JbodCluster(Steps):
 
     @property
     def controller(self) -> KafkaController | None:
-        """The controller; None if no broker is the controller."""
+        """The controller; None if there is none."""
         return next((host.controller for host in self.hosts.values() if host.controller), None)
 
     def fail_disk(self, broker_id: int, directory: str) -> None:
@@ -349,7 +351,7 @@ class JbodCluster(Steps):
         return lost
 
     def create_topic(self, topic: str, replicas: Sequence[tuple[int, ...]]) -> None:
-        """Write a topic's assignment, partition by partition, as the command line does."""
+        """Write the assignment of a topic, partition by partition, as the command-line tool does."""
         KafkaZkClient(self.zk, -1).write_topic(topic, {n: ReplicaAssignment(one) for n, one in enumerate(replicas)})
         self.after()
 
@@ -359,8 +361,10 @@ class JbodCluster(Steps):
         self.after()
 
     def replicate(self, partition: TopicPartition) -> None:
-        """Make all followers fetch until they have all records, and the leader add them to the ISR, as live brokers
-        do."""
+        """Replicate a partition as live brokers do.
+
+        All followers fetch until they have all records; the leader adds them to the ISR.
+        """
         served = {
             one: host.broker.replicas.partitions.get(partition) for one, host in self.hosts.items() if host.broker
         }
@@ -381,7 +385,7 @@ class JbodCluster(Steps):
         self.run()
 
     def _deliver(self, link: Link) -> None:
-        """Deliver a request to a broker. A broker that loses its last log directory by it stops before it responds."""
+        """Deliver a request to a broker. If it then loses its last log directory, it stops before it responds."""
         super()._deliver(link)
         self._stop_if_done(link.broker_id)
 

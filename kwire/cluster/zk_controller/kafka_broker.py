@@ -1,7 +1,7 @@
-"""A broker as KIP-112 describes it: log directories, a ReplicaManager with the partitions that it leads, follows or has
-lost with a directory, its view of the cluster, and its requests to ZooKeeper.
+"""A broker as KIP-112 describes it: log directories, replicas, its view of the cluster, requests to ZooKeeper.
 
-Sans-IO: requests come in as messages, responses go out. The caller reports failed disks.
+The ReplicaManager holds the partitions that the broker leads, follows or has lost with a directory. Sans-IO: requests
+come in as messages, responses go out. The caller reports failed disks.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class PartitionLog:
         self.records += records
 
     def truncate(self, offset: int) -> None:
-        """Drop the records from an offset on; the high watermark is at most that offset then."""
+        """Drop the records from an offset on; the high watermark is lowered to it if necessary."""
         del self.records[offset:]
         self.high_watermark = min(self.high_watermark, offset)
 
     def end_offset_for(self, epoch: int) -> int:
-        """Return where the records of an epoch and those before it end (KIP-101).
+        """Return the end offset of the records up to and including an epoch (KIP-101).
 
         >>> PartitionLog([(0, "a"), (2, "b"), (2, "c")]).end_offset_for(1)
         1
@@ -70,23 +70,23 @@ class PartitionLog:
         return sum(1 for at, _ in self.records if at <= epoch)
 
     def agrees_at(self, offset: int, epoch: int) -> bool:
-        """Return whether a log that ends at an offset with a record of an epoch is a beginning of this one."""
+        """Return whether a log that ends at this offset with a record of this epoch is a prefix of this log."""
         return offset == 0 or (offset <= self.end_offset and self.records[offset - 1][0] == epoch)
 
 
 @dataclass(slots=True)
 class Disk:
-    """The disk of a log directory. It outlives the broker; `works` is whether reading and writing succeed."""
+    """The disk of a log directory. It outlives the broker; `works` is whether it can be read and written."""
 
     works: bool = True
     logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
 
 
 class LogManager:
-    """The log directories of one start of a broker.
+    """The log directories of one incarnation of a broker.
 
     Args:
-        disks: log directory -> its disk, in the order of `log.dirs`. The logs on working disks are loaded.
+        disks: log directory -> its disk, in the order of `log.dirs`. Logs on working disks are loaded.
 
     >>> manager = LogManager({"/a": Disk(), "/b": Disk(works=False)})
     >>> manager.offline_log_directory_count, manager.get_or_create(("orders", 0), is_new=False) is None
@@ -97,25 +97,27 @@ class LogManager:
 
     def __init__(self, disks: dict[str, Disk]) -> None:
         self.disks = disks
-        self.broken: list[str] = []  # good directories that could not be written to, until their failure is reported
+        self.broken: list[str] = []  # directories that could not be written to, until their failure is reported
         self.live: list[str] = [directory for directory, disk in disks.items() if disk.works]
 
     @property
     def offline_log_directory_count(self) -> int:
-        """The metric kafka.log:type=LogManager,name=OfflineLogDirectoryCount: directories known to be bad."""
+        """The metric kafka.log:type=LogManager,name=OfflineLogDirectoryCount: the number of directories known to be
+        bad.
+        """
         return len(self.disks) - len(self.live)
 
     def directory_of(self, partition: TopicPartition) -> str | None:
-        """Return the good directory that has a replica."""
+        """Return the good directory that contains a replica."""
         return next((one for one in self.live if partition in self.disks[one].logs), None)
 
     def get(self, partition: TopicPartition) -> PartitionLog | None:
-        """Return a replica's log, if it is in a good directory."""
+        """Return the log of a replica, if it is in a good directory."""
         directory = self.directory_of(partition)
         return None if directory is None else self.disks[directory].logs[partition]
 
     def get_or_create(self, partition: TopicPartition, *, is_new: bool) -> PartitionLog | None:
-        """Return a replica's log, created if necessary; None means a KafkaStorageException.
+        """Return the log of a replica, created if necessary; None means a KafkaStorageException.
 
         KIP-112: a missing replica is created if it is new, or if no directory is bad: otherwise it may be in the bad
         directory.
@@ -130,7 +132,7 @@ class LogManager:
         return None
 
     def delete(self, partition: TopicPartition) -> bool:
-        """Delete a replica from its good directory; False is a KafkaStorageException: the directory has failed."""
+        """Delete a replica from its good directory; False means a KafkaStorageException: the directory has failed."""
         directory = self.directory_of(partition)
         if directory is not None and not self.disks[directory].works:
             self.broken.append(directory)
@@ -167,8 +169,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The leader's response: records after the follower's end, or the offset to which the follower must truncate
-    first."""
+    """The leader's response: records after the follower's end, or the offset to which the follower must truncate."""
 
     records: tuple[Record, ...] = ()
     high_watermark: int = 0
@@ -177,7 +178,7 @@ class Fetched:
 
 @dataclass(slots=True)
 class Partition:
-    """A replica that a broker serves, or will serve: its log is None until it is created."""
+    """A replica that a broker serves or will serve: its log is None until it is created."""
 
     broker_id: int
     log: PartitionLog | None = None
@@ -190,7 +191,7 @@ class Partition:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this replica leads."""
+        """Whether this replica is the leader."""
         return self.leader == self.broker_id
 
     def become(self, state: LeaderAndIsr, replicas: tuple[int, ...]) -> None:
@@ -224,7 +225,7 @@ class Partition:
         return Fetched(tuple(self.log.records[asked.offset :]), self.log.high_watermark)
 
     def follow(self, asked: Fetch, sent: Fetched) -> bool:
-        """Apply the leader's response; return whether it was the response to this replica's current request."""
+        """Apply the leader's response; return whether it answered the current request of this replica."""
         if self.log is None or self.is_leader or asked != self.fetch():
             return False
         if sent.cut_at is not None:
@@ -235,7 +236,7 @@ class Partition:
         return True
 
     def caught_up(self) -> tuple[int, ...]:
-        """Return the replicas outside of the ISR that may join it: they have all records that may be committed.
+        """Return the replicas outside of the ISR that may join it: those with all records that may be committed.
 
         The high watermark of a new leader may lag, so they must also have the leader's records from before its epoch
         (KIP-101).
@@ -262,7 +263,7 @@ class Partition:
 
 
 class ReplicaManager:
-    """The replicas of one start of a broker. `offline` lists the replicas known to be in a bad directory."""
+    """The replicas of one incarnation of a broker. `offline` lists the replicas known to be in a bad directory."""
 
     def __init__(self, broker_id: int, logs: LogManager, behaviour: Behaviour) -> None:
         self.broker_id: int = broker_id
@@ -281,9 +282,9 @@ class ReplicaManager:
         """Apply a LeaderAndIsrRequest; return the response, with an error per partition.
 
         Args:
-            request: of any version; below 1 no replica counts as new.
-            version: of the response.
-            is_alive: whether a broker is alive, according to the last UpdateMetadataRequest.
+            request: a request of any version; below 1, no replica counts as new.
+            version: the version of the response.
+            is_alive: returns whether a broker is alive, according to the last UpdateMetadataRequest.
         """
         ids = topic_ids_in(request)
         if request.controller_epoch < self.controller_epoch:
@@ -305,7 +306,7 @@ class ReplicaManager:
         if partition.log is None:
             self._lose(one)
             return KAFKA_STORAGE_ERROR
-        # a follower without a live leader stays unchanged, and will accept the same epoch later
+        # A follower without a live leader stays unchanged; it will accept the same epoch later.
         if sent.leader == self.broker_id or is_alive(sent.leader):
             state = LeaderAndIsr(
                 sent.leader, tuple(sent.isr), sent.leader_epoch, sent.controller_epoch, sent.partition_epoch
@@ -322,7 +323,7 @@ class ReplicaManager:
         return stop_replica_response(NONE, {one: self._stop(one, delete, epoch) for one, delete, epoch in sent})
 
     def _stop(self, one: TopicPartition, delete: bool, epoch: int) -> int:
-        """Stop a replica. KIP-112: this fails if it is offline."""
+        """Stop a replica. KIP-112: this fails if the replica is offline."""
         if one in self.offline:
             return KAFKA_STORAGE_ERROR if delete or self.behaviour.stop_fails_offline else NONE
         partition = self.partitions.get(one)
@@ -364,7 +365,7 @@ class ReplicaManager:
     def change_isr(self, one: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
         """Write another ISR as the leader; return whether ZooKeeper accepted it.
 
-        ZooKeeper refuses it if the controller has written since; a LeaderAndIsrRequest will then follow.
+        ZooKeeper refuses it if the controller has written in the meantime; a LeaderAndIsrRequest will then follow.
         """
         partition = self.served(one)
         if isinstance(partition, int):
@@ -373,7 +374,7 @@ class ReplicaManager:
         if version is None:
             return False
         state = zk.state(one)
-        assert state is not None  # written in this very step
+        assert state is not None  # written in this step
         partition.isr_written(state)
         return True
 
@@ -382,14 +383,14 @@ LEADER_NOT_AVAILABLE = 5
 
 
 class KafkaBroker:
-    """One start of a broker.
+    """One incarnation of a broker.
 
     Args:
         broker_id: the id of the broker.
         disks: log directory -> its disk; the broker's configuration for this start.
         zk: its session with ZooKeeper.
         registration: the content of its registration.
-        behaviour, protocol: as those of `KafkaController`.
+        behaviour, protocol: as for `KafkaController`.
 
     `running` becomes false when the broker stops itself: when no log directory is good, or one fails under a protocol
     version that cannot report it.
@@ -427,7 +428,7 @@ class KafkaBroker:
         zk.register_broker(self.registration, self.broker_id)
 
     def handle(self, request: Any, version: int) -> Any:
-        """Handle a request of the controller: LeaderAndIsr, StopReplica or UpdateMetadata."""
+        """Handle a request from the controller: LeaderAndIsr, StopReplica or UpdateMetadata."""
         if isinstance(request, messages.UpdateMetadataRequest):
             return self._update_metadata(request, version)
         if isinstance(request, messages.StopReplicaRequest):
@@ -464,7 +465,10 @@ class KafkaBroker:
         return lost
 
     def metadata_response(self, topics: Iterable[str] | None = None) -> Any:
-        """Answer a MetadataRequest (scenario 5): offline are replicas on failed directories, and on dead brokers."""
+        """Return the response to a MetadataRequest (scenario 5).
+
+        Replicas on failed directories and on dead brokers are listed as offline.
+        """
         known = sorted(self.metadata.topics) if topics is None else list(topics)
         brokers = self.metadata.brokers or {}
         node = messages.MetadataResponse.MetadataResponseBroker

@@ -1,6 +1,6 @@
-"""KafkaController: changes in ZooKeeper, of brokers and of log directories become requests and znodes (KIP-112).
+"""KafkaController: converts changes of znodes, brokers and log directories to requests and znodes (KIP-112).
 
-Topics are created, deleted (TopicDeletionManager, scenario 8 of the KIP) and reassigned (scenario 7).
+It creates, deletes (TopicDeletionManager, scenario 8 of the KIP) and reassigns (scenario 7) topics.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from .state_machines import (
 
 
 class _UsesMachines:
-    """A part of the controller, with the state machines that all parts share."""
+    """A part of the controller; all parts share the state machines."""
 
     def __init__(self, machines: Machines) -> None:
         self.context: ControllerContext = machines.context
@@ -67,12 +67,12 @@ class Topics(_UsesMachines):
     """The controller's handling of new topics and partitions."""
 
     def learn_all(self) -> None:
-        """Read all topics, with the state of each partition."""
+        """Read all topics and the state of each partition."""
         for partition in self._learn_topics():
             self._learn_state(partition)
 
     def changed(self) -> None:
-        """Create the new partitions (scenario 1): their replicas are new until a broker has confirmed them."""
+        """Create the new partitions (scenario 1): replicas count as new until a broker has confirmed them."""
         new = self._learn_topics()
         if new:
             self.partitions.handle(new, PartitionStates.NEW)
@@ -81,7 +81,7 @@ class Topics(_UsesMachines):
             self.replicas.handle(self.context.replicas_of(new), ReplicaState.ONLINE)
 
     def isr_changed(self) -> None:
-        """Read the ISR of the partitions whose leaders changed it, and send it to all brokers."""
+        """Read the ISR of the partitions whose leaders have changed it, and send it to all brokers."""
         events = self.zk.notifications(ISR_CHANGES)
         stored = [event.partitions for event in events.values() if event is not None]
         partitions = {(one.topic, one.partition) for rows in stored for one in rows} & set(self.context.assignments)
@@ -92,7 +92,7 @@ class Topics(_UsesMachines):
         self.zk.delete(events)
 
     def _learn_topics(self) -> list[TopicPartition]:
-        """Read assignments from ZooKeeper; return the partitions that are new."""
+        """Read assignments from ZooKeeper; return the new partitions."""
         new = []
         for topic, stored in self.zk.topics().items():
             if topic in self.context.topics_to_delete:
@@ -133,14 +133,14 @@ class TopicDeletionManager(_UsesMachines):
         self.resume()
 
     def resume_for(self, topics: Iterable[str]) -> None:
-        """Try again with topics whose replicas have come back."""
+        """Retry the deletion of topics whose replicas have come back."""
         wanted = set(topics) & self.context.topics_to_delete
         if wanted:
             self.context.deletion_ineligible -= wanted
             self.resume()
 
     def fail(self, replicas: Iterable[Replica]) -> None:
-        """Put off topics whose replicas could not be deleted, or went offline."""
+        """Postpone the deletion of topics whose replicas could not be deleted, or went offline."""
         failed = [replica for replica in replicas if self.context.is_deleted(replica[0])]
         if failed:
             self.replicas.handle(failed, ReplicaState.DELETION_INELIGIBLE)
@@ -187,7 +187,7 @@ class TopicDeletionManager(_UsesMachines):
         self._delete_replicas(partitions)
 
     def _delete_replicas(self, partitions: list[TopicPartition]) -> None:
-        """Delete online replicas; an offline replica is handled as if its broker were offline (KIP-112, scenario 8)."""
+        """Delete online replicas; an offline replica is treated as if its broker were offline (KIP-112, scenario 8)."""
         replicas = self.context.replicas_of(partitions)
         alive = [one for one in replicas if self.context.is_online(one[1], one[0])]
         dead = [one for one in replicas if not self.context.is_online(one[1], one[0])]
@@ -215,7 +215,7 @@ class PartitionReassignment(_UsesMachines):
         self.deletion: TopicDeletionManager = deletion
 
     def start(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
-        """Begin to reassign a partition; a target equal to the current replicas ends the reassignment in progress."""
+        """Start to reassign a partition; a target equal to the current replicas ends the current reassignment."""
         self.context.reassigning[partition] = target
         self.context.deletion_ineligible.add(partition[0])
         assignment = self.context.assignments[partition]
@@ -286,7 +286,7 @@ class PartitionReassignment(_UsesMachines):
             self.replicas.handle(gone, state)
 
     def _report_new_epoch(self, partition: TopicPartition, known: Iterable[int], adding: Iterable[int]) -> None:
-        """Increase the leader epoch and send it; added replicas are new, so they may be created despite a bad
+        """Increase the leader epoch and send it; added replicas count as new, so they may be created despite a bad
         directory.
         """
         state = self.zk.state(partition)
@@ -294,7 +294,7 @@ class PartitionReassignment(_UsesMachines):
             return
         raised = replace(state.next(state.leader, state.isr), controller_epoch=self.context.epoch)
         version = self.zk.set_state(partition, raised)
-        assert version is not None  # read in this very step
+        assert version is not None  # read in this step
         self._send_new_epoch(partition, replace(raised, zk_version=version), known, adding)
 
     def _send_new_epoch(
@@ -307,7 +307,7 @@ class PartitionReassignment(_UsesMachines):
         if self.behaviour.adding_replicas:
             self.batch.add_leader_and_isr(adding, partition, state, is_new=True)
         self.batch.send_requests()
-        # Kafka before 2.4 sends the old epoch in UpdateMetadata: the new one is stored afterwards
+        # Before 2.4, Kafka sends the old epoch in UpdateMetadata: the new one is stored afterwards.
         self.context.leaders[partition] = state
 
     def _assign(self, partition: TopicPartition, assignment: ReplicaAssignment, *, write: bool = True) -> None:
@@ -326,7 +326,7 @@ class ReplicaLiveness(_UsesMachines):
         self.reassignment: PartitionReassignment = reassignment
 
     def brokers_changed(self) -> None:
-        """Update the live brokers: brokers that started, stopped, or restarted."""
+        """Update the live brokers: brokers that started, stopped or restarted."""
         now, known = self.zk.brokers(), self.context.broker_epochs
         new = {broker: row for broker, row in now.items() if broker not in known}
         bounced = {broker: row for broker, row in now.items() if known.get(broker, row[1]) != row[1]}
@@ -340,7 +340,7 @@ class ReplicaLiveness(_UsesMachines):
             self._brokers_failed(dead)
 
     def log_dirs_failed(self) -> None:
-        """Ask brokers that lost a log directory about all their replicas (scenario 2)."""
+        """Query brokers that lost a log directory about all their replicas (scenario 2)."""
         events = self.zk.notifications(LOG_DIR_EVENTS)
         brokers = {event.broker for event in events.values() if event is not None} & set(self.context.brokers)
         if self.behaviour.delete_event_first:
@@ -360,8 +360,9 @@ class ReplicaLiveness(_UsesMachines):
             self._replicas_offline([(partition, broker_id) for partition in new])
 
     def _brokers_started(self, brokers: dict[int, Any]) -> None:
-        """Send started brokers requests about all their replicas (scenario 3): their responses decide which may
-        lead.
+        """Send requests about all their replicas to started brokers (scenario 3).
+
+        The responses determine which replicas may lead.
         """
         existing = [broker for broker in self.context.brokers if broker not in brokers]
         self.context.add_brokers(brokers)
@@ -414,12 +415,12 @@ class KafkaController(_UsesMachines):
     """A broker that is the controller, from its election to the end of its session.
 
     Args:
-        broker_id: of the broker.
-        epoch: the controller epoch from its election.
+        broker_id: the id of the broker.
+        epoch: the controller epoch of its election.
         zk: its session with ZooKeeper.
-        behaviour: the KIP's text, or a release.
+        behaviour: the text of the KIP, or a release.
         protocol: the `inter.broker.protocol.version`; determines the versions of requests.
-        unclean: whether out-of-sync replicas may lead, unless the topic configures it.
+        unclean: whether out-of-sync replicas may become leaders, unless the topic configures it.
 
     Each method that handles an event puts requests into the outbox; `take_requests` removes them.
     """
@@ -443,12 +444,12 @@ class KafkaController(_UsesMachines):
         self.liveness: ReplicaLiveness = ReplicaLiveness(machines, self.deletion, self.reassignment)
 
     def take_requests(self) -> list[Send]:
-        """Return the requests to send since the last call, in order."""
+        """Return the requests added since the last call, in order."""
         requests, self.batch.outbox = self.batch.outbox, []
         return requests
 
     def on_failover(self) -> None:
-        """Take over (scenario 6): read all state from ZooKeeper, send every broker requests about its replicas, elect
+        """Take over (scenario 6): read all state from ZooKeeper, query every broker about its replicas, elect
         leaders.
         """
         for folder in (ISR_CHANGES, LOG_DIR_EVENTS):
@@ -517,7 +518,7 @@ class KafkaController(_UsesMachines):
         return messages.ControlledShutdownResponse(remaining_partitions=tuple(row(*one) for one in remaining))
 
     def elect_preferred(self, partitions: Iterable[TopicPartition]) -> None:
-        """Elect the preferred replica of each partition in which it is live and in sync."""
+        """Elect the preferred replica of each partition if it is live and in sync."""
         wanted = [
             one
             for one in self._led(partitions)

@@ -1,5 +1,6 @@
-"""ZooKeeper as a value: znodes with versions, watches, and the registrations, states and notifications that Kafka
-keeps there.
+"""ZooKeeper as a value: znodes with versions, watches, and what Kafka stores there.
+
+Kafka stores registrations, states and notifications.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class Ensemble:
             self.observe(ZnodeWrite("delete", node, b"", gone.version))
 
     def end_session(self, owner: int) -> None:
-        """Delete what a session owns."""
+        """Delete the nodes of a session."""
         for path in [path for path, node in self.nodes.items() if node.owner == owner]:
             self.delete(path)
 
@@ -117,7 +118,7 @@ class Ensemble:
 
 
 def _unobserved(write: ZnodeWrite) -> None:
-    """Ignore writes."""
+    """Ignore a write."""
 
 
 CONTROLLER = "/controller"
@@ -132,7 +133,7 @@ PREFERRED_ELECTION = "/admin/preferred_replica_election"
 
 
 class KafkaZkClient:
-    """Kafka's view of an `Ensemble`, for one session."""
+    """Kafka's access to an `Ensemble` in one session."""
 
     def __init__(self, zk: Ensemble, session: int) -> None:
         self.zk: Ensemble = zk
@@ -158,7 +159,7 @@ class KafkaZkClient:
         return found
 
     def elect_controller(self, broker_id: int) -> int | None:
-        """Become the controller if no broker is; return the new controller epoch, or None."""
+        """Become the controller if there is none; return the new controller epoch, or None."""
         node = Controller(brokerid=broker_id, timestamp="0", version=1)
         if self.zk.create(CONTROLLER, write_znode(node), owner=self.session) is None:
             return None
@@ -183,8 +184,9 @@ class KafkaZkClient:
         return base64.urlsafe_b64decode(f"{stored.topic_id}==") if stored and stored.topic_id else bytes(16)
 
     def write_topic(self, topic: str, assignments: dict[int, ReplicaAssignment]) -> None:
-        """Write the assignment of a topic, keeping the version and id of an existing one. A new one gets the next
-        id.
+        """Write the assignment of a topic.
+
+        An existing topic keeps its version and id; a new topic gets the next id.
         """
         old: TopicState | None = self.read(f"{TOPICS}/{topic}")
         new_id = base64.urlsafe_b64encode((self.zk.zxid + 1).to_bytes(16, "big")).decode().rstrip("=")
@@ -199,7 +201,7 @@ class KafkaZkClient:
             self.zk.set(f"{TOPICS}/{topic}", write_znode(stored))
 
     def unclean_leader_election(self, topic: str, default: bool) -> bool:
-        """Return whether an out-of-sync replica may lead a partition of a topic."""
+        """Return whether an out-of-sync replica may become the leader of a partition of a topic."""
         stored: ConfigEntity | None = self.read(f"/config/topics/{topic}")
         text = (stored.config if stored else {}).get("unclean.leader.election.enable")
         return default if text is None else text == "true"
@@ -210,11 +212,13 @@ class KafkaZkClient:
         return None if node is None else _leader_and_isr(state_path(partition), node)
 
     def create_state(self, partition: TopicPartition, state: LeaderAndIsr) -> bool:
-        """Write a partition's first state; return whether it had none."""
+        """Write the first state of a partition; return whether it had none."""
         return self.zk.create(state_path(partition), _state_data(state)) is not None
 
     def set_state(self, partition: TopicPartition, state: LeaderAndIsr) -> int | None:
-        """Write a partition's state if its znode has the version that was read; return the new version, or None."""
+        """Write the state of a partition if its znode still has the version that was read; return the new version, or
+        None.
+        """
         return self.zk.set(state_path(partition), _state_data(state), state.zk_version)
 
     def notify_log_dir_failure(self, broker_id: int) -> None:
@@ -223,17 +227,17 @@ class KafkaZkClient:
         self.zk.create(f"{LOG_DIR_EVENTS}/log_dir_event_", data, sequential=True)
 
     def notify_isr_change(self, partitions: Iterable[TopicPartition]) -> None:
-        """Notify the controller that leaders changed the ISR of partitions."""
+        """Notify the controller that leaders have changed the ISR of partitions."""
         nodes = tuple(PartitionNode(topic=topic, partition=index) for topic, index in partitions)
         self.zk.create(f"{ISR_CHANGES}/isr_change_", write_znode(IsrChange(partitions=nodes)), sequential=True)
 
     def notifications(self, folder: str) -> dict[str, Any]:
-        """Return path and value of each node in a folder of notifications, oldest first."""
+        """Return the path and value of each node in a folder of notifications, oldest first."""
         paths = [f"{folder}/{name}" for name in self.zk.children(folder)]
         return {path: self.read(path) for path in paths}
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete nodes, with their descendants."""
+        """Delete nodes with their descendants."""
         for path in paths:
             self.zk.delete(path)
 
@@ -244,7 +248,7 @@ def state_path(partition: TopicPartition) -> str:
 
 
 def partition_of(path: str) -> TopicPartition | None:
-    """Return the partition whose state a path holds.
+    """Return the partition whose state is stored at a path; None for other paths.
 
     >>> partition_of("/brokers/topics/flaky/partitions/3/state"), partition_of("/brokers/topics/flaky")
     (('flaky', 3), None)

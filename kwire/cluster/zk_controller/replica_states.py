@@ -1,6 +1,4 @@
-"""Values of the ZooKeeper-era controller: leaders, replica states, and what differs between KIP-112's text and
-releases.
-"""
+"""Values of the ZooKeeper-era controller: leaders, replica states, and differences between KIP-112 and releases."""
 
 from __future__ import annotations
 
@@ -62,8 +60,9 @@ class LeaderAndIsr:
         return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)
 
     def without(self, replica: int) -> LeaderAndIsr:
-        """Return the state without an offline replica: the last one in sync stays in the ISR, but is no longer the
-        leader.
+        """Return the state without an offline replica.
+
+        The last in-sync replica stays in the ISR, but is no longer the leader.
 
         >>> LeaderAndIsr(1, (1, 2)).without(2).isr, LeaderAndIsr(1, (1,)).without(1).isr
         ((1,), (1,))
@@ -109,21 +108,21 @@ Name = Literal["kip", "released"]
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """The behaviour of a controller and brokers where KIP-112's text and released Kafka differ.
+    """The behaviour of a controller and brokers, for each difference between KIP-112's text and released Kafka.
 
-    `any_error_is_offline`: an error other than KAFKA_STORAGE_ERROR puts a replica offline too.
-    `stale_is_error`: a request with nothing newer for a replica is answered STALE_CONTROLLER_EPOCH.
-    `storage_error_seen`: clients receive error 56 for a failed directory, not that the partition is unknown.
-    `delete_event_first`: the notification's znode is deleted before the broker receives a request.
+    `any_error_is_offline`: an error other than KAFKA_STORAGE_ERROR also makes a replica offline.
+    `stale_is_error`: the response to a request with nothing newer for a replica is STALE_CONTROLLER_EPOCH.
+    `storage_error_seen`: for a failed directory, clients receive error 56 instead of an unknown partition.
+    `delete_event_first`: the znode of the notification is deleted before the broker receives a request.
     `stop_fails_offline`: StopReplica of an offline replica fails even if nothing is to be deleted.
-    `stop_needs_newer`: StopReplica is fenced unless its leader epoch is above the replica's.
-    `metadata_of_all`: an UpdateMetadata for no particular partition lists all of them.
+    `stop_needs_newer`: StopReplica is fenced unless its leader epoch is above the replica's epoch.
+    `metadata_of_all`: an UpdateMetadata for no particular partition lists all partitions.
     `adding_replicas`: reassignments have adding and removing replicas, and send the new epoch (KIP-455).
-    `metadata_to_new`: new live brokers are sent to the known brokers first, the partitions to new ones only.
-    `bad_dir_spoils_delete`: a broker with a bad directory answers 56 to all deletions, of good replicas too.
-    `offline_is_ineligible`: the deletion of a replica that was offline from the start is retried, too.
-    `stops_deleted`: a controlled shutdown stops replicas of topics being deleted too.
-    `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions whose leader lives.
+    `metadata_to_new`: new live brokers are sent to the known brokers first; partitions only to new brokers.
+    `bad_dir_spoils_delete`: a broker with a bad directory answers all deletions with 56, also of good replicas.
+    `offline_is_ineligible`: the deletion of a replica that was offline from the start is retried too.
+    `stops_deleted`: a controlled shutdown also stops replicas of topics that are being deleted.
+    `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions with a live leader.
     `metadata_of_deleted`: the partitions sent to new brokers include those of topics being deleted.
     `elects_in_vain`: a preferred election increases the leader epoch even if the preferred replica leads.
     `informs_leaving`: a broker that shuts down receives the new leaders, like the other replicas.
@@ -148,7 +147,7 @@ class Behaviour:
 
 
 KIP: Final = Behaviour(True, False, False, True)
-# by the first release that behaves so
+# by the first release with this behaviour
 RELEASED: Final = {
     (1, 0): Behaviour(
         False, True, True, False, stop_fails_offline=False, metadata_of_all=True, adding_replicas=False,
@@ -165,9 +164,9 @@ RELEASED: Final = {
 
 
 def behaviour_for(name: Name, release: str = "3.9") -> Behaviour:
-    """Return a behaviour: `"kip"`, the text of KIP-112, or `"released"`, what brokers of a release do.
+    """Return a behaviour: `"kip"` is the text of KIP-112, `"released"` what the brokers of a release do.
 
-    Raises UnknownMessage for another name, or a release before KIP-112's.
+    Raises UnknownMessage for another name, or a release before KIP-112.
 
     >>> behaviour_for("kip").any_error_is_offline, behaviour_for("released", "1.1").stop_fails_offline
     (True, False)
@@ -196,7 +195,7 @@ class InterBrokerProtocol:
 
     @property
     def knows_disk_failure(self) -> bool:
-        """Whether KIP-112's fields are sent. A broker whose protocol lacks them halts when a directory fails."""
+        """Whether KIP-112's fields are sent. Without them, a broker halts when a directory fails."""
         return self.leader_and_isr >= 1
 
 

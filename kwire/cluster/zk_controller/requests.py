@@ -1,6 +1,4 @@
-"""Requests of the controller and responses of brokers, as messages in the layout of their version, without any
-decisions.
-"""
+"""Creates requests of the controller and responses of brokers, as messages in the layout of their version."""
 
 from __future__ import annotations
 
@@ -25,10 +23,10 @@ def leader_and_isr_request(
     """Return a LeaderAndIsrRequest for one broker.
 
     Args:
-        version: of the request; version 0 has no `is_new_replica`.
+        version: the version of the request; version 0 has no `is_new_replica`.
         controller: id and epoch of the controller.
         broker_epoch: epoch of the broker.
-        states: of each partition: state, replicas, and whether the broker's replica is new (KIP-112).
+        states: for each partition: state, replicas, and whether the broker's replica is new (KIP-112).
         live: the live brokers; those that lead a partition are listed in `live_leaders`.
         topic_ids: the ids of topics (KIP-516).
     """
@@ -75,9 +73,9 @@ def update_metadata_request(
     live: Iterable[Broker],
     topic_ids: Mapping[str, bytes],
 ) -> Any:
-    """Return an UpdateMetadataRequest: of each partition state, replicas and offline replicas (from version 4).
+    """Return an UpdateMetadataRequest: for each partition its state, replicas and offline replicas (from version 4).
 
-    Arguments are those of `leader_and_isr_request`.
+    For the arguments see `leader_and_isr_request`.
     """
     rows = {
         partition: messages.UpdateMetadataRequest.UpdateMetadataPartitionState(
@@ -111,7 +109,7 @@ def stop_replica_requests(
 ) -> list[Any]:
     """Return StopReplicaRequests with the deletion flag and the leader epoch of each partition (version 3).
 
-    Below version 3 a request deletes either all its partitions or none, so up to two requests are returned.
+    Below version 3, a request deletes either all or none of its partitions, so up to two requests are returned.
     """
     if version >= 3:
         return [_stop_with_epochs(controller, broker_epoch, partitions)]
@@ -177,8 +175,10 @@ def _live_broker(broker: Broker, version: int) -> Any:
 def leader_and_isr_response(
     version: int, error_code: int, errors: Mapping[TopicPartition, int], topic_ids: Mapping[str, bytes]
 ) -> Any:
-    """Return a LeaderAndIsrResponse: one error for the whole request, or one per partition (KIP-112: 56 for a failed
-    directory)."""
+    """Return a LeaderAndIsrResponse.
+
+    It has one error for the whole request, or one per partition (KIP-112: 56 for a failed directory).
+    """
     row = messages.LeaderAndIsrResponse.LeaderAndIsrPartitionError
     if version < 5:
         rows = tuple(row(name, index, code) for (name, index), code in errors.items())

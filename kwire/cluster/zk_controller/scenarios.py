@@ -1,5 +1,6 @@
-"""KIP-112's scenarios on a simulated cluster, step by step: disks fail and are repaired, brokers restart, another
-controller takes over, partitions are reassigned, topics deleted. Requests, responses and znodes are recorded.
+"""Plays KIP-112's scenarios on a simulated cluster, step by step, and records requests, responses and znodes.
+
+Disks fail and are repaired, brokers restart, another controller takes over, partitions are reassigned, topics deleted.
 
 A step is text: a name and, after `=`, its argument, such as `fail=2:/b` or `reassign=orders-0:2,3`.
 """
@@ -30,7 +31,7 @@ _LAST = (3, 9)
 
 
 class Happened(NamedTuple):
-    """A frame that reached its receiver, or a write to ZooKeeper; only one of them is set."""
+    """A delivered frame, or a write to ZooKeeper; only one of them is set."""
 
     time: float
     frame: Frame | None = None
@@ -69,7 +70,7 @@ class Setting:
 
 
 class _Recorded(JbodCluster):
-    """A cluster that shows each frame as it reaches its receiver."""
+    """A cluster that records each frame when it is delivered."""
 
     def __init__(self, setting: Setting, show: Callable[[Link, bytes, str], None]) -> None:
         self.show = show
@@ -113,7 +114,7 @@ def address(broker_id: int) -> str:
 
 
 class Scenario:
-    """A cluster that starts with broker 1 as the controller, and plays steps.
+    """A cluster that starts with broker 1 as the controller and plays steps.
 
     Args:
         setting: the settings of the cluster.
@@ -143,13 +144,13 @@ class Scenario:
         self._links: dict[int, tuple[int, str]] = {}  # by identity: number of the connection, the client's address
         self.cluster: JbodCluster = _Recorded(setting, self._show)
         self.cluster.zk.observe = lambda write: self._recorder.note(write=write)
-        self._kept: list[Link] = []  # so that no identity is used twice
+        self._kept: list[Link] = []  # so that no identity is reused
 
     def play(self, steps: Iterable[str]) -> Iterator[Played]:
         """Run the start of the cluster, then the steps.
 
         Raises:
-            UnknownMessage: a step is unknown; nothing is run then.
+            UnknownMessage: a step is unknown; then no step is run.
             BadStep: a step is invalid, or its argument does not exist.
         """
         named = [(step, *step.partition("=")[::2]) for step in steps]
@@ -194,7 +195,7 @@ class Scenario:
         self.cluster.start(broker_id, registration)
 
     def _settle(self) -> None:
-        """Run all pending steps, then make followers replicate, which may complete reassignments."""
+        """Run all pending steps, then let followers replicate, which may complete reassignments."""
         self.cluster.run()
         for partition in self.partitions():
             self.cluster.replicate(partition)
@@ -207,7 +208,7 @@ class Scenario:
         self._note(self._links[id(link)], link.broker_id, data, direction)
 
     def _connection(self, host: str) -> tuple[int, str]:
-        """Return the number and the client's address of a new connection."""
+        """Return the number and the client address of a new connection."""
         number, self._connections = self._connections, self._connections + 1
         return number, f"{host}:{_FIRST_CLIENT_PORT + number}"
 
@@ -233,7 +234,7 @@ class Scenario:
         return [(topic, index) for topic in sorted(topics) for index in sorted(topics[topic].partitions)]
 
     def broker(self, text: str, *, running: bool | None = None) -> int:
-        """Return the broker that a text names; by default the first broker that is not the controller."""
+        """Return the broker named in a text; by default the first broker that is not the controller."""
         if not text:
             others = [one for one, host in self.cluster.hosts.items() if host.controller is None]
             wanted = [one for one in others if running in (None, self.cluster.hosts[one].broker is not None)]
@@ -247,7 +248,7 @@ class Scenario:
         return broker_id
 
     def directory(self, broker_id: int, text: str, *, works: bool) -> str:
-        """Return the log directory that a text names; by default the first whose disk works, or has failed."""
+        """Return the log directory named in a text; by default the first one whose disk works, or has failed."""
         disks = self.cluster.hosts[broker_id].disks
         if text:
             if text not in disks:
@@ -266,7 +267,7 @@ class Scenario:
         return max((version for first, version in versions.items() if first <= protocol), default=oldest)
 
     def partition(self, text: str) -> TopicPartition:
-        """Return the partition that a text names, such as `orders-0`; by default the first one."""
+        """Return the partition named in a text, such as `orders-0`; by default the first one."""
         known = self.partitions()
         if not known:
             raise BadStep("there is no topic", "create=TOPIC:1,2 makes one")
@@ -282,7 +283,7 @@ _Step = Callable[[Scenario, str], str]
 
 
 def _create(scenario: Scenario, about: str) -> str:
-    """Create a topic: `orders:1,2;2,3` has two partitions; each list of replicas begins with the preferred leader."""
+    """Create a topic: `orders:1,2;2,3` has two partitions; each list of replicas starts with the preferred leader."""
     topic, _, lists = about.partition(":")
     brokers = [*scenario.cluster.hosts]
     count = len(brokers)
@@ -307,7 +308,7 @@ def _nodes(scenario: Scenario, text: str) -> tuple[int, ...]:
 
 
 def _fail(scenario: Scenario, about: str) -> str:
-    """Make a disk fail while its broker runs, and the broker detect it: `2:/b`."""
+    """Make a disk fail while its broker runs; the broker detects the failure: `2:/b`."""
     node, _, path = about.partition(":")
     broker_id = scenario.broker(node, running=True)
     directory = scenario.directory(broker_id, path, works=True)
@@ -357,7 +358,7 @@ def _elect_any(scenario: Scenario) -> None:
 
 
 def _shut_down(scenario: Scenario, about: str) -> str:
-    """Make a broker request its controlled shutdown, which moves its leaders away, and stop: `2`."""
+    """Make a broker request its controlled shutdown, which moves its leaders to other brokers, and stop: `2`."""
     broker_id = scenario.broker(about, running=True)
     leading = next((one for one, host in scenario.cluster.hosts.items() if host.controller is not None), None)
     if leading is None:

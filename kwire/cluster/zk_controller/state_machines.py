@@ -1,7 +1,7 @@
-"""The controller's state: ControllerContext and leader elections on it, PartitionStateMachine, ReplicaStateMachine, and
-the ControllerBrokerRequestBatch in which they collect requests.
+"""The controller's state, leader elections, PartitionStateMachine, ReplicaStateMachine, ControllerBrokerRequestBatch.
 
-ControllerContext holds brokers, assignments, leaders, and replicas on failed log directories.
+ControllerContext holds brokers, assignments, leaders, and replicas on failed log directories. The state machines
+collect requests in the ControllerBrokerRequestBatch.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Replica = tuple[TopicPartition, int]
 class ControllerContext:
     """The state that one controller keeps in memory.
 
-    `offline_dirs` has for each broker the partitions whose replica there is on a failed log directory, as
-    LeaderAndIsrResponses reported (KIP-112).
+    `offline_dirs` contains, for each broker, the partitions whose replica is on a failed log directory of that broker,
+    as reported in LeaderAndIsrResponses (KIP-112).
     """
 
     def __init__(self, epoch: int = 0) -> None:
@@ -55,7 +55,7 @@ class ControllerContext:
             self.brokers[broker_id], self.broker_epochs[broker_id] = broker, epoch
 
     def remove_brokers(self, brokers: Iterable[int]) -> None:
-        """Forget brokers that are no longer live."""
+        """Remove brokers that are no longer live."""
         for broker_id in brokers:
             self.brokers.pop(broker_id, None)
             self.broker_epochs.pop(broker_id, None)
@@ -69,7 +69,7 @@ class ControllerContext:
         return alive and partition not in self.offline_dirs.get(replica, ())
 
     def offline_replicas(self, partition: TopicPartition) -> tuple[int, ...]:
-        """Return the replicas that are offline, because of their broker or its disk, in the order of the replicas."""
+        """Return the replicas that are offline because of their broker or its disk, in the order of the replicas."""
         return tuple(one for one in self.assignments[partition].replicas if not self.is_online(one, partition))
 
     def live_replicas(self, partition: TopicPartition) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ class ControllerContext:
         return partition[0] in self.topics_to_delete
 
     def forget_partition(self, partition: TopicPartition) -> None:
-        """Forget a partition, and where its replicas are."""
+        """Remove a partition and the states of its replicas."""
         for broker in self.offline_dirs.values():
             broker.discard(partition)
         self.assignments.pop(partition, None)
@@ -123,13 +123,13 @@ Election = tuple[LeaderAndIsr, tuple[int, ...]]  # the state to write, and the r
 def elect_for_offline(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """Choose a leader for a partition that has none: the first live replica in sync.
+    """Choose a leader for a partition without one: the first live in-sync replica.
 
     Args:
-        context: has the online replicas.
-        partition: the one without a leader.
+        context: the controller's state, with the online replicas.
+        partition: the partition without a leader.
         state: its current state.
-        unclean: whether a live replica that is not in sync may lead, if there is no other.
+        unclean: whether a live out-of-sync replica may become the leader if there is no other.
 
     Returns:
         The next state and the replicas to notify; None if no replica can lead.
@@ -146,14 +146,14 @@ def elect_for_offline(
 def elect_unclean(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """Choose a leader even if no live replica is in sync. As `elect_for_offline`."""
+    """Choose a leader even if no live replica is in sync; see `elect_for_offline`."""
     return elect_for_offline(context, partition, state, True)
 
 
 def elect_preferred(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """Choose the preferred replica, the first assigned, if it is live and in sync. As `elect_for_offline`."""
+    """Choose the preferred replica, the first assigned one, if it is live and in sync; see `elect_for_offline`."""
     replicas = context.assignments[partition].replicas
     if context.is_online(replicas[0], partition) and replicas[0] in state.isr:
         return state.next(replicas[0], state.isr), replicas
@@ -163,7 +163,7 @@ def elect_preferred(
 def elect_reassigned(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """Choose the first target replica of a reassignment that is live and in sync. As `elect_for_offline`."""
+    """Choose the first live in-sync target replica of a reassignment; see `elect_for_offline`."""
     target = context.assignments[partition].target
     leader = next((one for one in target if context.is_online(one, partition) and one in state.isr), None)
     return None if leader is None else (state.next(leader, state.isr), target)
@@ -172,7 +172,9 @@ def elect_reassigned(
 def elect_for_shutdown(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """Choose a replica whose broker is not shutting down; the others leave the ISR. As `elect_for_offline`."""
+    """Choose a replica whose broker is not shutting down and remove the others from the ISR; see
+    `elect_for_offline`.
+    """
     replicas = [
         one
         for one in context.assignments[partition].replicas
@@ -188,14 +190,16 @@ def elect_for_shutdown(
 def elect_and_leave_out(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """As `elect_for_shutdown`, but notify only the replicas that stay, as Kafka 1.x does."""
+    """Choose like `elect_for_shutdown`, but notify only the replicas that stay, as Kafka 1.x does."""
     elected = elect_for_shutdown(context, partition, state, unclean)
     return elected and (elected[0], tuple(one for one in elected[1] if one not in context.shutting_down))
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A request to a broker. `broker_epoch` identifies the start of the broker: a later one must not receive it."""
+    """A request to a broker. `broker_epoch` identifies an incarnation of the broker; a later one must not receive
+    it.
+    """
 
     broker_id: int
     broker_epoch: int
@@ -204,7 +208,7 @@ class Send:
 
 
 class ControllerBrokerRequestBatch:
-    """Gathers requests. The order is Kafka's: LeaderAndIsr first, then UpdateMetadata, then StopReplica."""
+    """Collects requests and sends them in Kafka's order: LeaderAndIsr, then UpdateMetadata, then StopReplica."""
 
     def __init__(
         self, broker_id: int, context: ControllerContext, protocol: InterBrokerProtocol, behaviour: Behaviour
@@ -236,7 +240,7 @@ class ControllerBrokerRequestBatch:
         self.add_update_metadata(self.context.brokers, {partition})
 
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Add the metadata of partitions, and the live brokers, for brokers."""
+        """Add the metadata of partitions and the live brokers, for given brokers."""
         self._metadata_brokers.update(brokers)
         wanted = set(partitions)
         if self.behaviour.metadata_of_all:
@@ -246,7 +250,7 @@ class ControllerBrokerRequestBatch:
             self._add_metadata(partition)
 
     def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Send brokers the metadata of partitions and the live brokers immediately."""
+        """Send the metadata of partitions and the live brokers to given brokers immediately."""
         self.add_update_metadata(brokers, partitions)
         self.send_requests()
 
@@ -299,7 +303,7 @@ Elector = Callable[[ControllerContext, TopicPartition, LeaderAndIsr, bool], Elec
 
 
 class PartitionStateMachine:
-    """The states of all partitions; elects leaders, writes them, and gathers requests."""
+    """The states of all partitions; elects leaders, writes states to ZooKeeper, and collects requests."""
 
     def __init__(
         self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokerRequestBatch, unclean: bool = False
@@ -321,7 +325,7 @@ class PartitionStateMachine:
         self.elect_where_offline()
 
     def elect_where_offline(self) -> None:
-        """Try to bring all partitions online that are not."""
+        """Try to bring all offline partitions online."""
         waiting = [
             partition
             for partition, state in self.context.partition_states.items()
@@ -332,7 +336,7 @@ class PartitionStateMachine:
     def handle(
         self, partitions: Iterable[TopicPartition], target: PartitionStates, elect: Elector = elect_for_offline
     ) -> None:
-        """Move partitions to a state, and send the requests that this requires."""
+        """Move partitions to a state, and send the required requests."""
         allowed = [one for one in partitions if self.context.partition_state(one) in PREVIOUS_PARTITION_STATES[target]]
         for partition in allowed:
             if target is P.NON_EXISTENT:
@@ -347,7 +351,7 @@ class PartitionStateMachine:
         return self._elect(partition, elect)
 
     def _initialize(self, partition: TopicPartition) -> bool:
-        """Create a new partition: its live replicas are in sync and create themselves (scenario 1)."""
+        """Create a new partition: its live replicas are in sync and create their logs (scenario 1)."""
         live = self.context.live_replicas(partition)
         state = LeaderAndIsr(live[0], live, controller_epoch=self.context.epoch) if live else None
         if state is None or not self.zk.create_state(partition, state):
@@ -365,7 +369,7 @@ class PartitionStateMachine:
             return False
         chosen = replace(elected[0], controller_epoch=self.context.epoch)
         version = self.zk.set_state(partition, chosen)
-        assert version is not None  # read in this very step
+        assert version is not None  # read in this step
         self.context.leaders[partition] = replace(chosen, zk_version=version)
         self.batch.add_leader_and_isr(elected[1], partition, self.context.leaders[partition], is_new=False)
         return True
@@ -384,7 +388,7 @@ PREVIOUS_REPLICA_STATES = {
 
 
 class ReplicaStateMachine:
-    """The states of all replicas; writes the ISR and gathers requests as they change."""
+    """The states of all replicas; writes the ISR and collects requests when states change."""
 
     def __init__(self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokerRequestBatch) -> None:
         self.context: ControllerContext = context
@@ -392,7 +396,7 @@ class ReplicaStateMachine:
         self.batch: ControllerBrokerRequestBatch = batch
 
     def startup(self) -> None:
-        """Take all replicas up when a broker becomes the controller: online ones, then the others (scenario 6)."""
+        """Initialise all replicas when a broker becomes the controller: online ones first (scenario 6)."""
         replicas = self.context.replicas_of(self.context.assignments)
         online = [replica for replica in replicas if self.context.is_online(replica[1], replica[0])]
         offline = [replica for replica in replicas if replica not in set(online)]
@@ -403,7 +407,7 @@ class ReplicaStateMachine:
             self.handle(offline, S.OFFLINE)
 
     def handle(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
-        """Move replicas to a state, broker by broker, and send what that makes necessary."""
+        """Move replicas to a state, broker by broker, and send the required requests."""
         by_broker: dict[int, list[TopicPartition]] = {}
         for partition, broker in replicas:
             if self._is_allowed(self.context.replica_state((partition, broker)), target):
@@ -457,7 +461,7 @@ class ReplicaStateMachine:
             self.batch.add_stop_replica(broker, partition, delete=True)
 
     def _remove_from_isr(self, broker: int, partition: TopicPartition) -> LeaderAndIsr | None:
-        """Write the ISR without an offline replica (KIP-112: it is removed in ZooKeeper, and leaders are informed)."""
+        """Write the ISR without an offline replica (KIP-112: it is removed in ZooKeeper, and leaders are notified)."""
         state = self.zk.state(partition) if partition in self.context.leaders else None
         if state is None:
             return None
@@ -466,14 +470,14 @@ class ReplicaStateMachine:
         if broker in state.isr:
             shrunk = replace(state.without(broker), controller_epoch=self.context.epoch)
             version = self.zk.set_state(partition, shrunk)
-            assert version is not None  # read in this very step
+            assert version is not None  # read in this step
             state = replace(shrunk, zk_version=version)
         self.context.leaders[partition] = state
         return state
 
 
 class Machines:
-    """What topics, deletions, reassignments and liveness share; arguments as for `KafkaController`."""
+    """State that topics, deletions, reassignments and liveness share; for the arguments see `KafkaController`."""
 
     def __init__(
         self,
