@@ -1,4 +1,4 @@
-"""Reads captures as Arrow record batches, one row per frame, for use on one machine with pyarrow, polars or DuckDB.
+"""Reads captures as Arrow record batches, one row per frame, for pyarrow, polars or DuckDB on one machine.
 
     >>> from kwire import arrow
     >>> batch = next(arrow.read("fixtures/dumps/kafka-3.9-zk.bin", apis="LeaderAndIsrRequest", body="struct"))
@@ -32,13 +32,13 @@ def read(paths: Paths, **options: Any) -> Any:
 
     Returns:
         A `pyarrow.RecordBatchReader`: iterate over its batches, call `read_all` for a table, or pass it to polars,
-        DuckDB or pandas. Rows of one connection, or one file of raw frames, are in order. Reading is lazy; without
-        matching frames there is the schema and no rows.
+        DuckDB or pandas. Rows of one connection, or of one file of raw frames, are in order. Reading is lazy; without
+        matching frames the reader has the schema and no rows.
 
     Raises:
         MissingExtra: pyarrow or numpy is not installed.
-        BadOption: an option is unknown or has an invalid value, or there is no such file.
-        MalformedFrame: in the mode FAILFAST.
+        BadOption: an option is unknown or has an invalid value, or a file does not exist.
+        MalformedFrame: a frame is malformed, in the mode FAILFAST.
     """
     need_libraries()
     from pyarrow import RecordBatchReader
@@ -56,7 +56,7 @@ def _names(paths: Paths) -> list[str]:
 
 
 def schema(**options: Any) -> Any:
-    """Return the `pyarrow.Schema` of `read` with these options; raises the same exceptions."""
+    """Return the `pyarrow.Schema` of `read` with these options; raise the same exceptions."""
     need_libraries()
     return _reading(options).schema
 
@@ -69,21 +69,21 @@ def _reading(options: dict[str, Any]) -> Any:
 
 
 def history(paths: Paths, **options: Any) -> dict[str, Any]:
-    """Return the history of the cluster in captures, as computed by `kwire.cluster`.
+    """Return the history of a cluster from captures, as computed by `kwire.cluster`.
 
     Args:
-        paths: files, folders and globs, all of one cluster: captures, frames, the metadata log, and znodes as JSON.
-        options: options of `read` that select files and specs; not columns.
+        paths: files, folders and globs, all from one cluster: captures, frames, the metadata log, and znodes as JSON.
+        options: the options of `read` that select files and specs, but not columns.
 
     Returns:
-        A dict of a `pyarrow.Table` for each name: `partition_states`, `brokers`, `offline_replicas`, `rack_violations`,
-        `isr_shrinks`, `reassignments`, `metrics` (KIP-112), `conflicts`; and `sources`, the messages that the others
-        are derived from. Without rows, no message was about the cluster; its column `note` names what the history
-        cannot contain, for example because no controller was captured.
+        A dict with a `pyarrow.Table` for each name: `partition_states`, `brokers`, `offline_replicas`,
+        `rack_violations`, `isr_shrinks`, `reassignments`, `metrics` (KIP-112), `conflicts`; and `sources`, the messages
+        from which the others are derived. It is empty if no message concerned the cluster; its column `note` lists
+        what the history cannot contain, for example because no controller was captured.
 
     Raises:
         MixedClusters: the files contain several cluster ids.
-        Otherwise as `read`.
+        Others as `read`.
 
     >>> tables = history("fixtures/dumps/kafka-3.9-zk.pcap")
     >>> sorted(set(zip(*tables["brokers"].select(["broker", "rack"]).to_pydict().values())))
@@ -96,15 +96,15 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
 
 
 def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
-    """Return the consumer groups of the cluster in captures, as computed by `kwire.cluster.captured_groups`.
+    """Return the consumer groups of a cluster from captures, as computed by `kwire.cluster.captured_groups`.
 
     Args:
-        paths: files, folders and globs, all of one cluster.
-        options: options of `read` that select files and specs; not columns.
+        paths: files, folders and globs, all from one cluster.
+        options: the options of `read` that select files and specs, but not columns.
 
     Returns:
-        A dict of a `pyarrow.Table` for `members` (which member had which partitions during which period, racks, lag,
-        reads across racks) and for `partitions` (owners and committed offsets at the end).
+        A dict with a `pyarrow.Table` for `members` (the partitions of each member in each period, racks, lag, reads
+        across racks) and for `partitions` (owners and committed offsets at the end).
 
     Raises: see `read`.
 
@@ -119,7 +119,7 @@ def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
 
 
 class Written(NamedTuple):
-    """The result: the file, the number of frames, and how many of them could not be decoded."""
+    """The file, the number of frames, and how many of them could not be decoded."""
 
     file: Path
     frames: int
@@ -127,16 +127,16 @@ class Written(NamedTuple):
 
 
 def write_parquet(paths: Paths, folder: str | Path, **options: Any) -> Written:
-    """Write captures to the file `frames.parquet` in a folder. The file appears only when it is complete.
+    """Write captures to the file `frames.parquet` in a folder. The file appears once it is complete.
 
     Args:
         paths: files, folders and globs.
-        folder: created if it does not exist.
+        folder: the folder; it is created if necessary.
         options: the options of `kwire.arrow.read`.
 
     Raises:
         FileExistsError: the file already exists.
-        As `kwire.arrow.read`.
+        Others as `kwire.arrow.read`.
     """
     from pyarrow.parquet import ParquetWriter
 
@@ -144,7 +144,7 @@ def write_parquet(paths: Paths, folder: str | Path, **options: Any) -> Written:
     if file.exists():
         raise FileExistsError(17, "it is there already", str(file))
     frames = corrupt = 0
-    batches = read(paths, **options)  # raises before anything is written
+    batches = read(paths, **options)  # raises errors before anything is written
     columns = schema(**options)
     file.parent.mkdir(parents=True, exist_ok=True)
     begun = file.with_suffix(".begun")

@@ -1,7 +1,7 @@
 """Decodes connections from rows of packets, which `packet_scan` creates and a shuffle groups by connection.
 
-The rows of a connection are adjacent and ordered by time; their packets may come from several files. Packets that
-overlapping files contain twice are used once.
+The rows of a connection are adjacent and ordered by time; their packets may come from several files. Packets that are
+in several overlapping files are used once.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from .packet_scan import (
 )
 from .read_options_and_splits import Unit
 
-CAPTURE = "capture"  # the column that names the capture
+CAPTURE = "capture"  # the column with the name of the capture
 SHORT, MOST_SHORT = 1 << 20, 1 << 12  # maximum bytes of a short connection, and bytes that are read together
 REMEMBERED, RECENT = 1 << 16, 16 << 20  # packets and bytes that are searched for a duplicate of a packet
 
@@ -86,16 +86,16 @@ class Chunk(NamedTuple):
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The positions of the packets' records in the file."""
+        """The positions of the packet records in the file."""
         return unpack(f"<{len(self.offsets) // 8}q", self.offsets)
 
     @property
     def what(self) -> bytes | tuple[str, int]:
-        """What distinguishes records, or damage, at one place of a file: the header; or the problem and the length."""
+        """The identity of a record at its place in the file: its header; for damage, the problem and the length."""
         return self.head or (self.problem, len(self.packets))
 
     def reader(self) -> PcapReader | PcapngReader:
-        """Return a reader of the packets."""
+        """Return a reader for the packets."""
         return _reader(self.head, self.packets, self.path)
 
 
@@ -105,21 +105,21 @@ def _reader(head: bytes, packets: bytes, path: str) -> PcapReader | PcapngReader
 
 
 class _Records(PcapReader):
-    """Reads records whose positions are already verified, without searching for damage."""
+    """Reads records at verified positions, without searching for damage."""
 
     def _is_record(self, seconds: int, ticks: int, captured: int, size: int) -> bool:
         return self.cursor.fill(size)
 
 
 class ConnectionDecoder:
-    """Decodes rows of packets.
+    """Decodes rows of packets to rows of frames.
 
     Args:
         reading: creates the rows of frames.
         windows: the windows of long connections, as passed to `scan`.
 
     Attributes:
-        schema: the schema of the batches: the schema of the reading, and the name of the capture.
+        schema: the schema of the batches: the columns of the reading, and the name of the capture.
     """
 
     def __init__(self, reading: Reading, windows: Windows = WHOLE) -> None:
@@ -136,7 +136,7 @@ class ConnectionDecoder:
             Record batches.
 
         Raises:
-            MalformedFrame: in the mode FAILFAST.
+            MalformedFrame: a frame is malformed, in the mode FAILFAST.
         """
         builder = self._reading.builder
         builder.clear()
@@ -150,13 +150,13 @@ class ConnectionDecoder:
             yield from self.named(builder.rest(), capture)
 
     def named(self, batches: Iterator[Any], capture: str) -> Iterator[Any]:
-        """Add the name of the capture to batches."""
+        """Add a column with the name of the capture to batches."""
         for batch in batches:
             names = pa.array([capture], pa.string()).take(pa.array([0] * batch.num_rows, pa.int8()))
             yield pa.RecordBatch.from_arrays([*batch.columns, names], schema=self.schema)
 
     def _connection(self, rows: Iterator[Chunk], short: _Short) -> Iterator[None]:
-        """Pass the frames of a connection, or notes about a file, to the builder; yields periodically."""
+        """Pass the frames of a connection, or notes about a file, to the builder; yield periodically."""
         first = next(rows)
         span, rows = self._windows.span(first.capture, first.connection), chain([first], rows)
         if span is not None:
@@ -189,7 +189,7 @@ class ConnectionDecoder:
         yield
 
     def _frames(self, rows: Iterator[Chunk]) -> Iterator[None]:
-        """Read a range of raw frames."""
+        """Read a range of raw frames; yield periodically."""
         reading, options = self._reading, self._reading.options
         following = _Ahead(rows)
         entries = list[Entry]()
@@ -212,7 +212,7 @@ class ConnectionDecoder:
             pass  # the range is after the last frame
 
     def _window(self, rows: Iterator[Chunk], span: Span) -> Iterator[None]:
-        """Pass the frames of a window of a connection to the builder; yields periodically."""
+        """Pass the frames of a window of a connection to the builder; yield periodically."""
         reading, chunks = self._reading, _Ahead(rows)
         voids = Counter[Any]()
         while (chunk := chunks.following) is not None and chunk.kind == VOID:
@@ -222,7 +222,7 @@ class ConnectionDecoder:
         yield from feeder.feed_window(chunks, span, self._windows)
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
-        """Read a file that is not a capture, or report the errors of a capture."""
+        """Read a file that is not a capture, or report the errors in a capture."""
         if chunk.kind == FILE:
             yield from self._reading.rows_of(Unit(chunk.path))
         elif not _is_void(chunk, chunk.place, voids):
@@ -230,15 +230,15 @@ class ConnectionDecoder:
 
 
 class _Short:
-    """Collects connections with few packets, all close together in one file, and reads them together as one capture."""
+    """Collects connections with few, adjacent packets in one file, and reads them together as one capture."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._kept: dict[tuple[str, bytes], list[bytes]] = {}  # by path and head
+        self._kept: dict[tuple[str, bytes], list[bytes]] = {}  # by path and file header
         self._count = self._size = 0
 
     def begun(self, rows: Iterator[Chunk]) -> list[Chunk]:
-        """Store a connection if it is short; else return the chunks taken from it."""
+        """Store a connection if it is short; otherwise return the chunks that were taken from it."""
         taken = list[Chunk]()
         for chunk in rows:
             taken.append(chunk)
@@ -252,12 +252,12 @@ class _Short:
         return []
 
     def full(self) -> Iterator[None]:
-        """Read the stored connections if they exceed the limit."""
+        """Read the stored connections if they exceed the limit; yield periodically."""
         if self._count >= MOST_SHORT or self._size >= SHORT * 8:
             yield from self.flush()
 
     def flush(self) -> Iterator[None]:
-        """Read the stored connections."""
+        """Read the stored connections; yield periodically."""
         kept, self._kept, self._count, self._size = self._kept, {}, 0, 0
         for (path, head), packets in kept.items():
             reading, builder = self._reading, self._reading.builder
@@ -272,27 +272,27 @@ class _Short:
 
 
 class _Ahead:
-    """An iterator of chunks with access to the next one."""
+    """An iterator of chunks that gives access to the next one."""
 
     def __init__(self, chunks: Iterator[Chunk]) -> None:
         self._chunks = chunks
         self.following: Chunk | None = next(chunks, None)
 
     def take(self) -> Chunk | None:
-        """Take the next chunk."""
+        """Remove and return the next chunk."""
         taken, self.following = self.following, next(self._chunks, None) if self.following is not None else None
         return taken
 
 
 def _until(chunks: _Ahead, part: int, span: Span, windows: Windows) -> Iterator[Chunk]:
-    """Take chunks up to the first one of a given part of a window."""
+    """Yield chunks up to the first one in a given part of a window."""
     while (chunk := chunks.following) is not None and windows.part(span, chunk.path, chunk.place) < part:
         chunks.take()
         yield chunk
 
 
 def _comparable(row: Row) -> Any:
-    """Return the comparable fields of a row."""
+    """Return the fields of a row that must be equal."""
     return *row[:5], id(row[5]), *row[6:8], str(row[8])
 
 
@@ -301,7 +301,7 @@ def _drop(row: Row) -> None:
 
 
 def _lost(path: str, counts: Counter[str]) -> Iterator[DecodeError]:
-    """Yield errors for the packets of a file that could not be read, and one if none could be read."""
+    """Yield errors for the unreadable packets of a file, and another one if no packet could be read."""
     others, segments = counts.pop(NOT_TCP, 0), counts.pop(SEGMENTS, 0)
     found = [(reason, count) for reason, count in sorted(counts.items()) if count]
     yield from (LostPackets(count, found=reason) for reason, count in found)
@@ -328,21 +328,21 @@ def chunks_of(batches: Iterable[Any]) -> Iterator[Chunk]:
 
 
 class _Feeder:
-    """Sorts the packets of one connection, and feeds them to the extractor of its frames.
+    """Sorts the packets of one connection and passes them to the extractor of its frames.
 
-    Chunks of one file, and of consecutive files, are read unchanged. If chunks of several files overlap in time, or one
-    begins before the last packet read, packets are merged one by one, without duplicates.
+    Chunks of one file, and of consecutive files, are read unchanged. If chunks of several files overlap in time, or a
+    chunk starts before the last packet that was read, packets are merged one by one, without duplicates.
     """
 
     def __init__(self, reading: Reading, pairing: Pairing, voids: Counter[Any]) -> None:
         self._reading, self._pairing, self._voids = reading, pairing, voids
         self._streams = Streams("", reading.catalog, zookeeper=reading.options.zookeeper)
         self._seen = _Seen()
-        self._recent: deque[Chunk] = deque()  # what was read as it is, the newest
+        self._recent: deque[Chunk] = deque()  # the newest chunks that were read unchanged
         self._path = ""
 
     def feed(self, chunks: Iterator[Chunk]) -> Iterator[None]:
-        """Read all chunks, which are ordered by their first times, and end the connection; yields periodically."""
+        """Read all chunks, ordered by their first time, and end the connection; yield periodically."""
         yield from self._read(chunks)
         yield from self._finish()
 
@@ -350,7 +350,7 @@ class _Feeder:
         """Read the chunks of a window; only the last window ends the connection.
 
         Raises:
-            DumpError: the window does not begin or end with the expected state.
+            DumpError: the window does not start or end with the expected state.
         """
         if span.begin is not None:
             sink, self._pairing.sink = self._pairing.sink, _drop
@@ -365,7 +365,7 @@ class _Feeder:
         elif self._rest(span) != span.end.rest:
             packets = chain.from_iterable(packets_in(chunk, {}) for chunk in iter(chunks.take, None))
             self._hand_over(span, near, packets, has_rest=windows.has_rest(span.end))
-        while chunks.take() is not None:  # the packets after the window are only needed if its end is uncertain
+        while chunks.take() is not None:  # packets after the window are only needed if its end is uncertain
             pass
 
     def _rest(self, span: Span) -> Rest | None:
@@ -374,10 +374,10 @@ class _Feeder:
         return rest if rest is None or span.begin is None else rest.moved(span.begin.shifts)
 
     def _hand_over(self, span: Span, near: Sequence[Chunk], behind: Iterator[Packet], *, has_rest: bool) -> None:
-        """Read on as the next window does, until no data from before the cut is missing; leave later rows to it.
+        """Continue as the next window does, until no data from before the cut is missing; leave later rows to it.
 
         Raises:
-            DumpError: the next window gives other rows.
+            DumpError: the next window yields different rows.
         """
         rows, cut = self._reading.builder.rows, span.end
         assert cut is not None
@@ -401,7 +401,9 @@ class _Feeder:
             check(cut, rest)
 
     def _converge(self, span: Span, other: _Feeder, following: Span, behind: Iterator[Packet]) -> Rest | None:
-        """Read packets, like another reader, until both have the same state; return the state, or None at the end."""
+        """Read packets in parallel with another reader until both states are equal; return the state, or None at the
+        end.
+        """
         for packet in behind:
             for feeder in (self, other):
                 for _ in feeder._frames_of([packet]):
@@ -444,7 +446,7 @@ class _Feeder:
             recent.popleft()
 
     def _comes_again(self, chunk: Chunk) -> bool:
-        """Whether a chunk of a different file seems to begin with packets that were already read."""
+        """Whether a chunk of another file seems to start with packets that were already read."""
         if self._path in ("", chunk.path):
             return False
         segment = next((one for one in map(segment_of, packets_in(chunk, {})) if isinstance(one, Segment)), None)
@@ -475,7 +477,7 @@ class _Feeder:
 
 
 class _Open(NamedTuple):
-    """A chunk that is being read: the time of its next packet, its number, the packet, and the following packets."""
+    """A chunk that is being read: the time of its next packet, its number, the packet, and the packets after it."""
 
     time: int
     number: int
@@ -485,7 +487,7 @@ class _Open(NamedTuple):
 
 
 def _push(heap: list[_Open], one: _Open) -> None:
-    """Put a chunk back with its next packet, if there is one."""
+    """Push a chunk back with its next packet, if there is one."""
     packet = next(one.others, None)
     if packet is not None:
         time = one.time if packet.nanoseconds is None else packet.nanoseconds
@@ -493,7 +495,7 @@ def _push(heap: list[_Open], one: _Open) -> None:
 
 
 def packets_in(chunk: Chunk, voids: Any) -> Iterator[Packet]:
-    """Yield the packets of a chunk except the void ones."""
+    """Yield the packets of a chunk except revoked ones."""
     places = chunk.places
     found = (packet for packet in chunk.reader() if isinstance(packet, Packet))
     for place, packet in zip(places, found, strict=True):
@@ -502,7 +504,7 @@ def packets_in(chunk: Chunk, voids: Any) -> Iterator[Packet]:
 
 
 def _is_void(chunk: Chunk, place: int, voids: Any) -> bool:
-    """Whether one range has taken back what another one has at a place; each is taken back as often as it is there."""
+    """Whether a range has revoked a packet of another range; each revocation applies to one packet."""
     if not voids or voids[chunk.path, chunk.what, place] <= 0:
         return False
     voids[chunk.path, chunk.what, place] -= 1
@@ -510,7 +512,7 @@ def _is_void(chunk: Chunk, place: int, voids: Any) -> bool:
 
 
 class _Seen:
-    """The newest packets by their segments, each counted as often as in the file that contains it most often."""
+    """The newest packets by their segments, with the largest count in any one file."""
 
     def __init__(self) -> None:
         self._counts: OrderedDict[Any, Counter[str]] = OrderedDict()
@@ -536,15 +538,15 @@ class _Seen:
 
 
 def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[Region]:
-    """Find positions at the start of a file and at the end of a byte range at which connections are at rest.
+    """Find positions at which connections are idle, at the start of a file and at the end of a byte range.
 
     Args:
         split: the byte range.
         catalog: the specs that identify requests.
-        most: bytes to search, at either position.
+        most: the number of bytes to search, at each position.
 
     Yields:
-        The regions; for a file that is not a whole capture, a region whose packets may have any time.
+        The regions; for a file that is not a complete capture, a region whose packets may have any time.
     """
     if is_compressed(head_of(split.path, 4)) or pieces_around(split) is not None:
         yield Region(split.capture, split.path, 0, 0, ENDLESS, ())
@@ -563,7 +565,7 @@ def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[R
 
 
 def _found(chunks: Sequence[Chunk], least: int, catalog: Catalog) -> Iterator[Found]:
-    """Yield the positions at which connections with at least `least` bytes are at rest."""
+    """Yield the positions at which connections with at least `least` bytes are idle."""
     for key, some in groupby(sorted(chunks, key=itemgetter(1, 6)), itemgetter(1)):
         ordered = list(some)
         if sum(len(chunk.packets) for chunk in ordered) >= least:

@@ -1,8 +1,8 @@
-"""Decodes the connections of a stream, batch by batch; each batch continues where the previous one ended.
+"""Decodes the connections of a stream, batch by batch; each batch continues after the previous one.
 
-The stored state of a connection consists of a position near its end at which it was at rest (see `connection_windows`),
-the packets since shortly before that position, and the number of their rows that were yielded. While a connection has
-not been at rest, all its packets are stored.
+The stored state of a connection consists of a position near its end at which it was idle (see `connection_windows`),
+the packets since shortly before that position, and the number of their rows that were yielded. Until a connection has
+been idle, all its packets are stored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row
 from .packet_scan import VOID
 
-KEPT = 1 << 17  # bytes of packets that are searched for a position at which the connection is at rest
+KEPT = 1 << 17  # bytes of packets that are searched for a position at which the connection is idle
 Captured = tuple[str, Packet]  # the file of a packet, and the packet
 
 
@@ -31,9 +31,9 @@ class Kept(msgspec.Struct, frozen=True):
 
     Attributes:
         packets: the packets to read again, each with its file.
-        cut: the state of the connection at rest; None if the packets begin with its first one.
+        cut: the state of the idle connection; None if the packets start with its first one.
         at: the number of packets before the cut.
-        given: the number of rows after the cut that were yielded.
+        given: the number of rows after the cut that were already yielded.
     """
 
     packets: list[Captured]
@@ -49,7 +49,7 @@ class ConnectionStream:
     """Decodes a connection of a stream.
 
     Args:
-        reading: what rows of frames are made.
+        reading: determines the rows of frames.
         key: the key of the connection.
         kept: the state from the previous batch; None at the start of the connection.
     """
@@ -64,11 +64,11 @@ class ConnectionStream:
         self._rests: dict[int, tuple[Any, int]] = {}  # number of a packet -> the state after it, and the number of rows
 
     def read(self, chunks: Sequence[Chunk], *, is_over: bool = False) -> Iterator[Any]:
-        """Read the packets of a batch; call it once.
+        """Read the packets of a batch. Call it only once.
 
         Args:
             chunks: the rows of the connection in `packet_scan.SCHEMA`, sorted by its columns.
-            is_over: whether nothing follows.
+            is_over: whether no packets follow.
 
         Yields:
             Record batches of the new frames.
@@ -110,7 +110,7 @@ class ConnectionStream:
         return None if self._is_over else msgspec.msgpack.encode(self._shortened())
 
     def _shortened(self) -> Kept:
-        """Return the state with only the packets since the last known position at which the connection is at rest."""
+        """Return the state with only the packets since the last known position at which the connection was idle."""
         packets, kept = self._packets, self._kept
         start, size = len(packets), 0
         while start and size < KEPT:
@@ -141,7 +141,7 @@ def _captured(chunks: Sequence[Chunk]) -> Iterable[Captured]:
     others = [chunk for chunk in chunks if chunk.kind != VOID]
     packets = [(chunk.path, packet) for chunk in others for packet in packets_in(chunk, voids)]
     if any(one.path != other.path and one.last > other.first for one, other in pairwise(others)):
-        packets.sort(key=lambda one: one[1].nanoseconds or 0)  # of several sniffers
+        packets.sort(key=lambda one: one[1].nanoseconds or 0)  # several sniffers may have captured them
     return packets
 
 
@@ -151,11 +151,11 @@ def decoded_batch(
     """Decode the rows of a connection in a batch.
 
     Args:
-        reading: what rows of frames are made.
+        reading: determines the rows of frames.
         batch: a table of `packet_scan.SCHEMA`, sorted by its columns.
-        key: the connection.
+        key: the key of the connection.
         kept: the state that this function returned for the previous batch.
-        is_over: whether nothing follows.
+        is_over: whether no packets follow.
 
     Returns:
         The record batches of the new frames, and the state to store; None if the connection has ended.

@@ -1,10 +1,9 @@
-"""Cuts long connections into windows of packets, so that several tasks decode one connection.
+"""Divides long connections into windows of packets, so that several tasks decode one connection.
 
-A cut is a position at which a connection is at rest: all its bytes have arrived in complete frames, and the requests in
-flight are known. A decoder that starts shortly before the end of each byte range searches for it: the decoder finds the
-start of frames, and once a response answers a request that it has decoded, it has the requests in flight. The next
-window is decoded from the cut on. The previous window must end with the same state, otherwise the read fails: windows
-never guess.
+A cut is a position at which a connection is idle: all its bytes have arrived in complete frames, and the requests in
+flight are known. To find one, a decoder starts shortly before the end of each byte range. It finds the start of frames;
+once a response answers a request that it has decoded, it has the requests in flight. The next window is decoded from
+the cut on. The previous window must end with the same state, otherwise the read fails: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -25,24 +24,25 @@ from ..spec.catalog import Catalog
 from .frame_rows import Pairing, Row, RowEndpoints, Sink
 
 REGION = 1 << 20  # bytes that are searched for a cut
-LEAST_SHARE = 8  # a connection is cut if it has at least 1/LEAST_SHARE of these bytes
-# Bytes after a cut that the previous window reads as well: if packets before the cut are missing, this many may have to
-# arrive before the wait for them ends (`Limits.waiting`, PATIENCE).
+LEAST_SHARE = 8  # a connection is cut if it has at least 1/LEAST_SHARE of the bytes
+# Bytes after a cut that the previous window reads too: if packets before the cut are missing, this many bytes may have
+# to arrive until the decoder stops waiting for them (`Limits.waiting`, PATIENCE).
 TAIL = 16 << 20
-BEFORE, WITHIN, NEAR, BEHIND = range(4)  # parts of a window: NEAR its end, where the next one begins, and BEHIND it
-APART = 1 << 31  # bytes of the capture between two cuts: TCP's sequence numbers repeat after twice as many
+BEFORE, WITHIN, NEAR, BEHIND = range(4)  # parts of a window: NEAR its end, BEHIND it
+APART = 1 << 31  # bytes of the capture between two cuts: TCP sequence numbers repeat after twice as many
 _MARK = b"/window "
 HINT = "read it without longConnections: one task decodes each connection then"
 
 
 class Rest(NamedTuple):
-    """The state of a connection at rest.
+    """The state of an idle connection.
 
     Attributes:
-        is_client: whether the connection's key is that of its requests.
+        is_client: whether the connection's key is the key of the client's direction.
         positions, sequences: the stream offsets of the next response and the next request, and their TCP sequence
             numbers.
-        in_flight: correlation id, api key and version as one number, and client id of the requests without a response.
+        in_flight: for each request without a response, correlation id, api key and version as one number, and client
+            id.
     """
 
     is_client: bool
@@ -63,15 +63,15 @@ class Rest(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A position at which a connection is at rest.
+    """A position at which a connection is idle.
 
     Attributes:
         path, connection: the file, and the key of the connection.
-        begin, place: the positions of its first packet in the region, and of the last packet before the cut.
+        begin, place: the position of its first packet in the region, and of the last packet before the cut.
         began: when its first frame in the region was captured, in nanoseconds.
         apis: api keys and versions of the requests in the region, as numbers.
         is_lossy: whether bytes of the connection are missing.
-        rest: its state, with positions relative to the start of the region.
+        rest: the state, with positions relative to the start of the region.
     """
 
     path: str
@@ -85,13 +85,13 @@ class Found(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Where a window ends and the next one begins.
+    """The end of a window and the start of the next one.
 
     Attributes:
         begin, place: see `Found`, but in the concatenated files of the capture.
         began: when the first frame of the connection was captured, in nanoseconds.
-        apis: the apis of requests in earlier regions; `is_lossy` is whether the first region lacks bytes.
-        shifts: the numbers added to positions of responses, and of requests.
+        apis: the apis of requests in earlier regions; `is_lossy` is whether bytes of the first region are missing.
+        shifts: the numbers to add to positions of responses and of requests.
         rest: the state, with positions relative to the start of the connection.
     """
 
@@ -113,10 +113,10 @@ class Span(NamedTuple):
 
 
 def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
-    """Return the state of a connection if it is at rest.
+    """Return the state of a connection if it is idle; otherwise None.
 
     Args:
-        streams, pairing: the extractor of its frames, and their pairing.
+        streams, pairing: the extractor of its frames, and the object that pairs requests and responses.
         key: the key of one direction.
     """
     half = streams.reassembler.known.get(key)
@@ -135,10 +135,10 @@ def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
 
 
 def go_on(streams: Streams, pairing: Pairing, span: Span) -> None:
-    """Continue at the start of a window as if the connection had been read up to it; data before the cut is decoded.
+    """Continue at the start of a window as if the connection had been read so far; data before the cut is decoded.
 
     Raises:
-        DumpError: the state differs from the cut's.
+        DumpError: the state differs from the state of the cut.
     """
     cut = span.begin
     assert cut is not None
@@ -160,7 +160,7 @@ def check(cut: Cut, rest: Rest | None) -> None:
 
 
 def _shifted(sink: Sink, ends: RowEndpoints | None, shifts: tuple[int, int]) -> Sink:
-    """Return a sink that adds to the offsets of the rows of one connection."""
+    """Return a sink that shifts the offsets in the rows of one connection."""
 
     def add(row: Row) -> None:
         if row[3] is ends:
@@ -172,11 +172,11 @@ def _shifted(sink: Sink, ends: RowEndpoints | None, shifts: tuple[int, int]) -> 
 
 
 def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catalog: Catalog) -> Found | None:
-    """Return the last position in a region at which a connection is at rest; None if there is none.
+    """Return the last position in a region at which a connection is idle; None if there is none.
 
     Args:
         path: the file.
-        key: of the connection.
+        key: the key of the connection.
         packets: the packets of the connection, each with its position in the file.
         catalog: the specs that identify requests.
     """
@@ -200,7 +200,7 @@ def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catal
 
 
 class Region(NamedTuple):
-    """The findings in a byte range of a file: the times of its packets, in nanoseconds, and connections at rest.
+    """The idle connections in a byte range of a file, and the times of its packets in nanoseconds.
 
     `start` is the position of the region; 0 is the start of the file.
     """
@@ -258,7 +258,7 @@ def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
 
 
 def _chain(first: Found, others: Sequence[Found]) -> Iterator[Cut]:
-    """Yield cuts with positions relative to the start of the connection, which `first` contains."""
+    """Yield cuts with positions relative to the start of the connection, which is in `first`."""
     before, positions, apis = first, first.rest.positions, dict.fromkeys(first.apis)
     for one in others:
         steps = [(two - one) & MASK for one, two in zip(before.rest.sequences, one.rest.sequences, strict=True)]
@@ -277,7 +277,7 @@ class Windows:
     Args:
         bases: the positions of files in their captures.
         cuts: the cuts of each capture and connection, in order.
-        size: the size of the largest capture in bytes.
+        size: the size of the largest capture, in bytes.
     """
 
     def __init__(self, bases: dict[str, int] | None = None, cuts: Any = None, size: int = 0) -> None:
@@ -302,7 +302,7 @@ class Windows:
         return sum(map(len, self._cuts.values()))
 
     def has(self, capture: str, connection: bytes) -> bool:
-        """Whether a connection is cut."""
+        """Whether a connection is divided."""
         return (capture, connection) in self._cuts
 
     def dump(self) -> str:
@@ -324,10 +324,10 @@ class Windows:
         return cls(bases, chains, size)
 
     def keys(self, capture: str, connection: bytes, path: str, place: int) -> list[tuple[bytes, int]]:
-        """Return the keys of the windows that read a packet, each with the part of the window that contains the packet.
+        """Return the keys of the windows that read a packet, and the part of each window in which the packet is.
 
-        In addition to the packet's own window, these are the next one, which begins before its cut, and windows whose
-        end is near.
+        Besides the window of the packet, these are the next window, which starts before its cut, and windows that end
+        near the packet.
 
         Args:
             capture, connection: the capture and the connection of the packet.
@@ -344,15 +344,15 @@ class Windows:
         return [(key, _part(self._spans[capture, key], place)) for key in keys]
 
     def span(self, capture: str, key: bytes) -> Span | None:
-        """Return the window of a key; None for the key of a whole connection."""
+        """Return the window of a key; None if the key is that of a whole connection."""
         return self._spans.get((capture, key))
 
     def part(self, span: Span, path: str, place: int) -> int:
-        """Return the part of a window that contains a packet: BEFORE, WITHIN, NEAR or BEHIND."""
+        """Return the part of a window in which a packet is: BEFORE, WITHIN, NEAR or BEHIND."""
         return _part(span, self._bases[path] + place)
 
     def has_rest(self, cut: Cut) -> bool:
-        """Whether the packets that a window reads after a cut are all remaining packets of the capture."""
+        """Whether a window reads all remaining packets of the capture after a cut."""
         return cut.place + TAIL >= self._size
 
 
@@ -365,8 +365,8 @@ def _part(span: Span, place: int) -> int:
 
 
 def _window_key(connection: bytes, number: int) -> bytes:
-    """Return the key of a window's packets, which replaces the key of their connection."""
+    """Return the key for packets of a window, which replaces the key of the connection."""
     return connection + _MARK + number.to_bytes(4, "big") if number else connection
 
 
-WHOLE = Windows()  # no connection is cut
+WHOLE = Windows()  # no connection is divided

@@ -1,10 +1,10 @@
 """Reads any byte range of raw frames, which are consecutive frames with their sizes.
 
-Frames have no markers at which a reader could start, and the request that a response answers depends on earlier frames.
-A reader in the middle of a file starts at the first position where consecutive frames seem to start, without requests
-in flight; both may be wrong. Therefore each range also yields an `Entry` for each following range: the position of its
-first frame, and the state there. This ends when its frames and its state equal those of the reader that started at the
-next range, which is soon, since a response ends the wait for all older requests. Of several entries, the one from the
+Frames have no markers at which a reader could start, and the request of a response depends on earlier frames. A reader
+in the middle of a file starts at the first position where consecutive frames seem to start, without requests in flight;
+both may be wrong. Therefore each range also yields an `Entry` for each following range: the position of its first
+frame, and the state there. It stops when its frames and its state equal those of the reader that started in the next
+range. This happens soon, because a response ends the wait for all older requests. Of several entries, the one from the
 earliest range applies. All ranges together then give exactly the result of a reader that starts at the beginning of the
 file.
 """
@@ -26,14 +26,14 @@ from ..protocol.headers import Apis
 from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker
 from .read_options_and_splits import Options
 
-LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, and for the frames after it
-ENOUGH = 16  # this many consecutive frames are not a coincidence
-HEADER = 1 << 15  # bytes that a header may need
+LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, for following frames in the rest
+ENOUGH = 16  # so many consecutive frames are not a coincidence
+HEADER = 1 << 15  # maximum bytes of a header
 _SIZES = re.compile(rb"[\0-\x7f](?=...)", re.DOTALL)
 
 
 class Entry(NamedTuple):
-    """The start of a range.
+    """The first frame of a range, and the state there.
 
     Attributes:
         origin: the start of the range whose reader found the entry; of several entries, the one from the earliest range
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
             file.
         stop: the end of the range.
         state: the requests in flight there.
-        broken: the position of an impossible size, which has ended the frames; None without one.
+        broken: the position of an impossible size, after which there are no frames; None without one.
     """
 
     origin: int
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Data for a range, identified by its start: an entry, or bytes of the file from a position on."""
+    """Data of a range, which is identified by its start: an entry, or bytes of the file from a position on."""
 
     range: int
     place: int
@@ -68,7 +68,7 @@ class Chain:
         portions: the bytes from that position on.
         place: the position of the first frame.
         options: the options of the read.
-        apis: what is known of frames.
+        apis: the known apis.
         size: the size of the file in bytes.
 
     Attributes:
@@ -91,7 +91,7 @@ class Chain:
         return self._pairing.state(self._least)
 
     def read_to(self, stop: int) -> Iterator[None]:
-        """Read all frames that begin before a position; yields periodically."""
+        """Read all frames that start before a position; yield periodically."""
         while self.place < stop and self.broken is None:
             self._read_more()
             self._take(bisect_left(self._found, stop, self._next, key=itemgetter(0)))
@@ -108,7 +108,7 @@ class Chain:
             self._found, self._next = next(self._cuts, end), 0
 
     def _take(self, stop: int) -> None:
-        """Process the frames found. A frame that the end of the file truncates is the last."""
+        """Process the frames found. A frame truncated by the end of the file is the last one."""
         cuts, self._next = self._found[self._next : stop], stop
         offset, data, fault = cuts[-1]
         if fault is not None:
@@ -120,7 +120,7 @@ class Chain:
             self._least = 0
 
     def is_same(self, other: Chain) -> bool:
-        """Whether two chains give the same frames from here on."""
+        """Whether two chains yield the same frames from here on."""
         if (self.place, self.broken) != (other.place, other.broken):
             return False
         return self._pairing.waiting == other._pairing.waiting and self.state == other.state
@@ -131,9 +131,9 @@ class FrameRanges:
 
     Args:
         stream: the file.
-        step: bytes of a range.
+        step: the number of bytes in a range.
         options: the options of the read.
-        apis: what is known of frames.
+        apis: the known apis.
     """
 
     def __init__(self, stream: BinaryIO, step: int, options: Options, apis: Apis) -> None:
@@ -142,7 +142,7 @@ class FrameRanges:
         self._read_request = Connection(apis=apis).read_request
 
     def parts(self, start: int) -> Iterator[Part]:
-        """Read a range; yield its bytes, and the entries of the following ranges."""
+        """Read a range; yield its bytes and the entries of the following ranges."""
         stop = min(self._size, start + self._step)
         if not start:
             yield Part(0, 0, Entry(-1, 0, stop))
@@ -150,14 +150,16 @@ class FrameRanges:
         own = self._begun(start, portions)
         for _ in () if own is None else own.read_to(stop):
             yield from portions.taken(start)
-        while portions.place < stop and next(portions, b""):  # without frames
+        while portions.place < stop and next(portions, b""):  # no frames
             yield from portions.taken(start)
         yield from portions.taken(start)
         if own is not None:
             yield from self._following(own, start, stop)
 
     def _begun(self, start: int, portions: Iterator[bytes]) -> Chain | None:
-        """Return the frames from the first position in a range where consecutive frames start; None without one."""
+        """Return the frames from the first position in a range where consecutive frames start; None if there is
+        none.
+        """
         cursor = Cursor(portions, start)
         if start and not self._synchronise(cursor, min(self._size, start + self._step)):
             return None
@@ -193,13 +195,13 @@ class FrameRanges:
         return count > 0 and self._read_request(data[pos : pos + HEADER]) is not None
 
     def _following(self, own: Chain, start: int, stop: int) -> Iterator[Part]:
-        """Yield the entries of the following ranges, up to the range whose own reader finds the same."""
+        """Yield the entries of the following ranges, up to the range whose reader finds the same frames."""
         other: Chain | None = None
         place = start  # the position of the range's first frame
         for begin in range(stop, self._size, self._step):
             end = min(self._size, begin + self._step)
             entry = Entry(start, max(own.place, begin), end, own.state, own.broken)
-            if place < begin < entry.place:  # the last frame ends after the range
+            if place < begin < entry.place:  # the last frame ends after this range
                 data = b"".join(portions_from(self._stream, begin, entry.place, entry.place))
                 yield Part(begin - self._step, begin, None, data)
             yield Part(begin, begin, entry)
@@ -226,7 +228,7 @@ def _join(own: Chain, other: Chain, stop: int) -> bool:
 
 
 class _Noted:
-    """The bytes from a position on; bytes before a second position are recorded as well."""
+    """The bytes from a position on; also records the bytes before a second position."""
 
     def __init__(self, portions: Iterator[bytes], place: int, stop: int) -> None:
         self._portions, self.place, self._stop = portions, place, stop
@@ -243,7 +245,7 @@ class _Noted:
         return portion
 
     def taken(self, start: int) -> Iterator[Part]:
-        """Yield what was read, as parts of a range."""
+        """Yield the bytes read, as parts of a range."""
         kept, self._kept = self._kept, []
         return (Part(start, place, None, data) for place, data in kept)
 
@@ -251,16 +253,17 @@ class _Noted:
 def read_frames(
     entry: Entry, pieces: Iterable[tuple[int, bytes]], pairing: Pairing, options: Options
 ) -> Generator[None, None, int | None]:
-    """Read the frames of a range; yields periodically.
+    """Read the frames of a range; yield periodically.
 
     Args:
         entry: the start of the range.
-        pieces: the range's bytes with their positions; then the rest of its last frame, possibly repeated or too long.
+        pieces: the bytes of the range with their positions, then the rest of its last frame, possibly repeated or too
+            long.
         pairing: receives the frames.
         options: the options of the read.
 
     Returns:
-        The position of an impossible size, which has ended the frames; None without one.
+        The position of an impossible size, after which there are no frames; None without one.
     """
     pairing.resume(entry.state)
     portions, least = _from(entry, iter(pieces)), entry.state.least
@@ -288,7 +291,7 @@ def _from(entry: Entry, pieces: Iterator[tuple[int, bytes]]) -> Iterator[bytes]:
 
 
 def fragments_of(entry: Entry, broken: int, piece: int) -> tuple[int, int]:
-    """Return the start and end of the fragments that begin in a range, after an impossible size has ended the frames.
+    """Return the start and end of the fragments in a range, after an impossible size has ended the frames.
 
     >>> fragments_of(Entry(0, 100, 200), 90, 40), fragments_of(Entry(0, 120, 200), 120, 40)
     ((130, 210), (120, 200))

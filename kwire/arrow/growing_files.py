@@ -1,7 +1,7 @@
 """Tracks growing files: how far each was read, how far it can be read, and what the next batch reads.
 
-Finds the end of the last complete frame, record or compressed block in a file that is still being written, by sizes
-only, and divides raw frames into ranges. `batch_reader` reads the ranges.
+Finds the end of the last complete frame, record or compressed block in a file that is still being written, using only
+sizes, and divides raw frames into ranges. `batch_reader` reads the ranges.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .read_options_and_splits import (
 
 
 class LostData(KwireError):
-    """A file of a stream that was replaced or truncated after it was read: `file`, `offset` in bytes, `problem`."""
+    """A file of a stream was replaced or truncated after it was read: `file`, `offset` in bytes, `problem`."""
 
     hint = (
         "give new files new names; failOnDataLoss=false reads such a file anew, from its start; what is no raw frames "
@@ -58,8 +58,8 @@ class LostData(KwireError):
         return f"[KWIRE_LOST_DATA] path={self.file}, offset={self.offset}: {self.problem}; {self.hint}"
 
 
-WHOLE = "whole"  # the kind of a file that is read in one piece
-MOST_REMEMBERED = 1 << 18  # requests in flight, of all stored states
+WHOLE = "whole"  # the kind of a file that is read as a whole
+MOST_REMEMBERED = 1 << 18  # requests in flight, in all stored states
 ENDLESS = 1 << 62
 SAMPLE = 1024  # bytes at both ends whose hash identifies a file
 VERSION = 1
@@ -68,7 +68,7 @@ SECOND = 1_000_000_000
 
 
 class Known(NamedTuple):
-    """State at a position of raw frames; `broken` is the position of an impossible size, which ends them."""
+    """The state at a position of raw frames; `broken` is the position of an impossible size, which ends the frames."""
 
     state: State = State()
     broken: int | None = None
@@ -80,7 +80,7 @@ def kind_so_far(path: str, options: Options, is_over: bool) -> str:
     Args:
         path: the file.
         options: the options of the read.
-        is_over: whether it has stopped growing.
+        is_over: whether the file has stopped growing.
 
     Returns:
         `raw frames`, a kind of capture, or `whole`; empty while unknown.
@@ -104,7 +104,7 @@ def _may_be_log(head: bytes, size: int) -> bool:
 
 
 def is_whole(path: str) -> bool:
-    """Whether compressed data is complete; true for other files, where it cannot be checked."""
+    """Whether a compressed file is complete; True for other files, which cannot be checked."""
     with open_file(path) as stream:
         try:
             opened = unpacked(portions_of(stream), path)
@@ -117,18 +117,18 @@ def is_whole(path: str) -> bool:
 
 
 def raw_end(path: str, start: int, known: Known, most: int, size: int, options: Options) -> int:
-    """Return where the last complete frame ends.
+    """Return the end of the last complete frame.
 
     Args:
         path: the file.
         start: the start of a frame.
         known: the state there.
-        most: where to stop, but not before the end of the first frame.
+        most: the position to stop at, but not before the end of the first frame.
         size: the size of the file in bytes.
         options: the options of the read.
 
     Returns:
-        The position; `start` if no frame is complete. After broken frames, everything counts as complete.
+        The position; `start` if no frame is complete. After broken frames, all bytes count as complete.
     """
     if known.broken is not None:
         return most
@@ -151,15 +151,15 @@ def raw_end(path: str, start: int, known: Known, most: int, size: int, options: 
 
 
 def captured_end(path: str, start: int, kind: str, most: int, size: int, order: str = "") -> tuple[int, str]:
-    """Return where the last complete record of a capture ends, and the byte order there.
+    """Return the end of the last complete record of a capture, and the byte order there.
 
     Args:
         path, most, size: see `raw_end`.
-        start: the start of a record. kind: the capture's format.
-        order: the byte order at `start`, as returned before. Sections of pcapng may differ; if it is unknown, the file
-            is read from its start.
+        start: the start of a record. kind: the format of the capture.
+        order: the byte order at `start`, as returned earlier. Sections of pcapng may differ; if it is unknown, the file
+            is read from the start.
 
-    Damaged bytes are included once a record follows them.
+        Damaged bytes are included once a record follows them.
     """
     last = start
     with open_file(path) as stream:
@@ -191,7 +191,7 @@ def _pcapng_ends(stream: BinaryIO, start: int, size: int, order: str) -> Iterato
 
 
 def _walked(reader: PcapReader | PcapngReader, base: int) -> Iterator[tuple[int, str]]:
-    """Yield the ends of complete records, and of damage that records follow."""
+    """Yield the ends of complete records, and of damage that is followed by records."""
     reader.may_grow = True
     for _ in reader.walk():
         if not reader.is_skipping:
@@ -205,11 +205,11 @@ _ENDS: dict[str, Callable[[BinaryIO, int, int, str], Iterator[tuple[int, str]]]]
 
 
 class Memory:
-    """Stores states at positions of raw frames. A forgotten state is computed again from the start of the file.
+    """Stores states at positions of raw frames. A missing state is computed again from the start of the file.
 
     Args:
         options: the options of the read.
-        apis: what is known of frames.
+        apis: the known apis.
     """
 
     def __init__(self, options: Options, apis: Apis) -> None:
@@ -228,7 +228,7 @@ class Memory:
         return self._known[path, place]
 
     def divide(self, path: str, start: int, stop: int, most: int) -> list[Unit]:
-        """Divide a range into input splits of about `most` bytes, and store the state at its end."""
+        """Divide a range into input splits of about `most` bytes, and store the state at the end of the range."""
         known = self.known(path, start)
         if known.broken is not None:
             places = range(start, stop, most)
@@ -259,7 +259,7 @@ class Memory:
 
 
 def broken_cuts(unit: Unit, options: Options) -> Iterator[list[Cut]]:
-    """Yield the fragments of a range after the position where frames ended."""
+    """Yield the fragments of a range after the position where the frames ended."""
     assert unit.stop is not None and unit.broken is not None
     with open_file(unit.path) as stream:
         stream.seek(unit.broken)
@@ -277,12 +277,12 @@ class Place(NamedTuple):
 
     Attributes:
         stop: the position, in bytes from the start.
-        kind: the kind of the file: `raw frames`, a kind of capture, or `whole`: read at once.
+        kind: the kind of the file: `raw frames`, a kind of capture, or `whole`, which is read at once.
         mark: a hash that identifies the file.
-        changed: its modification time, in seconds since 1970.
-        done: whether that was the end of the file.
+        changed: the modification time, in seconds since 1970.
+        done: whether the position is the end of the file.
         turn: how often another file has replaced the file.
-        order: the byte order at that position, as in `struct`; it may vary in pcapng. Empty if unknown.
+        order: the byte order at the position, as in `struct`; it may vary in pcapng. Empty if unknown.
     """
 
     stop: int = 0
@@ -323,7 +323,7 @@ def places_of(offset: Offset) -> dict[str, Place]:
 
 
 def mark_of(path: str, stop: int) -> str:
-    """Return a hash that identifies a file, of the first and the last bytes before `stop`."""
+    """Return a hash of the first bytes and the last bytes before `stop`, which identifies a file."""
     with Path(path).open("rb") as stream:
         head = stream.read(min(SAMPLE, stop))
         stream.seek(max(0, stop - SAMPLE))
@@ -332,7 +332,7 @@ def mark_of(path: str, stop: int) -> str:
 
 
 def difference(file: File, place: Place) -> str | None:
-    """Return why a file cannot be the one that was read before; None if it can."""
+    """Return why a file cannot be the one that was read before; None if it may be the same."""
     if file.size < place.stop:
         return f"it has {file.size} bytes now, and {place.stop} were read: it was cut or replaced"
     if place.stop and mark_of(file.path, place.stop) != place.mark:
@@ -343,7 +343,7 @@ def difference(file: File, place: Place) -> str | None:
 
 
 def difference_now(path: str, place: Place) -> str | None:
-    """Return `difference` for the current state of a file; a deleted file differs as well."""
+    """Return `difference` for the current file at a path; a deleted file differs too."""
     try:
         status = Path(path).stat()
     except FileNotFoundError:
@@ -357,7 +357,7 @@ class Growing:
     Args:
         paths: files, folders and globs; they may match nothing yet.
         options: the options of the read.
-        apis: what is known of frames.
+        apis: the known apis.
     """
 
     def __init__(self, paths: Sequence[str], options: Options, apis: Apis) -> None:
@@ -371,7 +371,7 @@ class Growing:
         """Return the existing files.
 
         Raises:
-            BadOption: there is no such path; a glob may match nothing yet.
+            BadOption: a path does not exist; a glob may match nothing yet.
         """
         return {file.path: file for file in find_files(self.paths, self.options, may_come=True)}
 
@@ -386,13 +386,14 @@ class Growing:
         """Return how far each file can be read now.
 
         Args:
-            start: how far each was read before.
+            start: how far each file was read before.
             now: seconds since 1970, for the option `tailTimeout`.
-            sizes: how many bytes of each file to consider, other files not at all; None: all files at their size.
+            sizes: how many bytes of each file to consider; other files are ignored. None means all files with their
+                sizes.
             is_limited: whether the options limit how much is read at once.
 
         Returns:
-            The new positions; the position in `start` for a file without new data.
+            The new positions; for a file without new data, the position in `start`.
 
         Raises:
             LostData: a file was replaced or truncated, unless the option `failOnDataLoss` allows reading it again.
@@ -409,7 +410,7 @@ class Growing:
         return places
 
     def _advance(self, file: File, size: int, now: float, left: _Left, places: dict[str, Place]) -> None:
-        """Move the position of a file to where it can be read now, within what is `left` of the limits."""
+        """Advance the position of a file as far as it can be read now, within the limits that are `left`."""
         place = places.get(file.path, START)
         is_over = self._is_over(file, size, now)
         seen = size, file.changed, place, is_over
@@ -424,7 +425,7 @@ class Growing:
             self._seen[file.path] = seen
 
     def _kept(self, start: Mapping[str, Place], files: Mapping[str, File]) -> dict[str, Place]:
-        """Return the stored positions: of existing files, and of recently deleted ones."""
+        """Return the stored positions of existing and recently deleted files."""
         newest = max((place.changed for place in start.values()), default=0)
         oldest = newest - self.options.max_file_age
         return {path: place for path, place in start.items() if path in files or place.changed >= oldest}
@@ -439,7 +440,7 @@ class Growing:
         return Place(turn=place.turn + 1)
 
     def _is_over(self, file: File, size: int, now: float) -> bool:
-        """Whether a file will not grow any more."""
+        """Whether a file will no longer grow."""
         timeout = self.options.tail_timeout
         return timeout is not None and size == file.size and now - file.changed / SECOND >= timeout
 
@@ -465,7 +466,7 @@ class Growing:
             stop, order = raw_end(path, start, self._memory.known(path, start), most, size, self.options), ""
         else:
             stop, order = captured_end(path, start, kind, most, size, place.order)
-        if is_over and (most == size or stop == start):  # incomplete data at the end will stay incomplete
+        if is_over and (most == size or stop == start):  # incomplete data at the end stays incomplete
             stop = size
         return (start if stop > most and not left.is_fresh else stop), order
 
@@ -473,7 +474,7 @@ class Growing:
         """Distribute the data between two sets of positions to tasks; equal positions give equal rows.
 
         Raises:
-            LostData: a file was replaced; unless the option `failOnDataLoss` allows skipping it.
+            LostData: a file was replaced, unless the option `failOnDataLoss` allows skipping it.
         """
         units: list[Unit] = []
         for path, place in sorted(end.items()):

@@ -1,9 +1,9 @@
-"""The columns of rows of frames, with types and comments (`TYPES`): the schema in Arrow and Spark; builds batches.
+"""The schema of frame rows in Arrow and Spark: columns with types and comments (`TYPES`); builds record batches.
 
-Record batches are built from rows, column by column; columns that are not selected are not built. The column `message`
-has bodies as JSON, bytes, or structs with the fields of all versions.
+Record batches are built from rows, column by column; only selected columns are built. The column `message` contains
+bodies as JSON, bytes, or structs with the fields of all versions.
 
-Defines the content of each column and how each mode treats malformed frames; reads no files.
+The module defines the content of each column and the treatment of malformed frames in each mode; it reads no files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONNECTION = pa.struct(
     ]
 )
 ERROR = pa.struct([("code", pa.string()), ("reason", pa.string()), ("field", pa.string()), ("position", pa.int64())])
-# Names and types of Spark's own file sources.
+# Names and types as in Spark's file sources.
 FILE = pa.struct(
     [
         ("file_path", pa.string()),
@@ -50,7 +50,7 @@ FILE = pa.struct(
         ("file_modification_time", pa.timestamp("us", "UTC")),
     ]
 )
-# The columns in order; the type of `message` depends on `body`.
+# Columns in order; the type of `message` depends on `body`.
 TYPES: dict[str, Any] = {
     "path": pa.string(),
     "offset": pa.int64(),
@@ -84,20 +84,20 @@ COMMENTS = {
     "_corrupt_record": "the bytes of what could not be decoded",
     "_error": "why a frame could not be decoded",
     "_metadata": "the file in which the frame ends, as it was when it was read",
-}  # on columns of tables
+}  # comments of table columns
 MESSAGE, CORRUPT, ERROR_NAME, METADATA = "message", "_corrupt_record", "_error", "_metadata"
 LONGEST = 2**31 - 1
 EARLIEST, LATEST = -62135596800000000, 253402300799999999  # microseconds since 1970: the years 1 to 9999
-EXPANSION = 4  # estimated size of columns, relative to frames
+EXPANSION = 4  # estimated size of columns relative to frames
 
 
 class Builder:
     """Collects rows and builds record batches.
 
     Args:
-        columns: names of the selected columns, in order.
-        bodies: builder of the column `message`; None if it is not selected.
-        options: the mode for malformed frames, and limits of a batch; a single row may be larger.
+        columns: the names of the selected columns, in order.
+        bodies: the builder of the column `message`; None if it is not selected.
+        options: the mode for malformed frames, and the limits of a batch; a single row may be larger.
 
     Attributes:
         rows: the list to append rows to.
@@ -114,9 +114,9 @@ class Builder:
         types = [bodies.type if name == MESSAGE and bodies else TYPES[name] for name in self._columns]
         self.schema: Any = pa.schema(list(zip(columns, types, strict=True)))
         self.rows: list[Row] = []
-        self._files: list[tuple[int, str]] = []  # the first row of each file
+        self._files: list[tuple[int, str]] = []  # the index of the first row of each file
         self._metadata: dict[str, dict[str, Any]] = {}  # the metadata of each file, if the column is selected
-        self._measured = self._bytes = 0  # rows, and their size in bytes
+        self._measured = self._bytes = 0  # measured rows, and their size in bytes
 
     def clear(self) -> None:
         """Discard all rows."""
@@ -133,7 +133,7 @@ class Builder:
             self._metadata[shown] = metadata_of(path)
 
     def ready(self) -> Iterator[Any]:
-        """Yield full batches."""
+        """Yield complete batches."""
         rows, size = self.rows, self._bytes
         size += sum(map(len, map(itemgetter(1), rows[self._measured :])))
         self._measured, self._bytes = len(rows), size
@@ -141,7 +141,7 @@ class Builder:
             yield from self.rest()
 
     def rest(self) -> Iterator[Any]:
-        """Yield the remaining batches."""
+        """Yield the remaining rows as batches."""
         rows, files = self.rows[:], self._files[:]
         self.rows.clear()
         self._files[:] = [(0, files[-1][1])] if files else []
@@ -176,7 +176,7 @@ class Builder:
         return found.take(paths.indices)
 
     def _refuse(self, rows: list[Row], files: list[tuple[int, str]], faults: dict[int, Fault]) -> None:
-        """Raise for the first fault of a Kafka frame."""
+        """Raise MalformedFrame for the first fault of a Kafka frame."""
         for index in sorted(faults):
             if faults[index].code not in HARMLESS:
                 path = next(path for first, path in reversed(files) if first <= index)
@@ -186,7 +186,7 @@ class Builder:
 
 
 def metadata_of(path: str) -> dict[str, Any]:
-    """Return the value of the column `_metadata` for a file; only names if the file no longer exists."""
+    """Return the value of the column `_metadata` for a file; only the names if the file no longer exists."""
     entry = entry_of(path)
     shown = without_password(path)
     found: dict[str, Any] = {"file_path": shown, "file_name": shown.rpartition("/")[2]}
@@ -218,7 +218,7 @@ def _timestamps(rows: list[Row], _: Any, __: Any) -> Any:
 
 
 def _microseconds(nanoseconds: int | None) -> int | None:
-    """Return a time in microseconds; None if it is outside the range of the calendar or of Arrow's integers."""
+    """Return a time in microseconds; None if it is outside the calendar or the range of Arrow's integers."""
     time = None if nanoseconds is None else nanoseconds // 1000
     return time if time is not None and EARLIEST <= time <= LATEST else None
 
@@ -252,12 +252,12 @@ def _directions(rows: list[Row], _: Any, __: Any) -> Any:
 
 
 def corrupt_column(data: Sequence[bytes | None], faults: Mapping[int, Any]) -> Any:
-    """Return the bytes of rows with a fault, null for others."""
+    """Return the bytes of rows with a fault, null for the others."""
     return pa.array([one if index in faults else None for index, one in enumerate(data)], pa.binary())
 
 
 def error_column(count: int, faults: Mapping[int, Any]) -> Any:
-    """Return the error of each row, null for rows without fault."""
+    """Return the error of each row, null for rows without a fault."""
     if not faults:
         return pa.nulls(count, ERROR)
     errors = {index: one if isinstance(one, dict) else one._asdict() for index, one in faults.items()}
@@ -283,7 +283,7 @@ MAKERS: dict[str, Maker] = {
 
 
 class Read(NamedTuple):
-    """A frame decoded by the reference path: codec and message, if any, and the error."""
+    """The result of decoding a frame on the reference path: codec and message, if any, and the error."""
 
     codec: Codec | None
     message: Any
@@ -291,7 +291,7 @@ class Read(NamedTuple):
 
 
 def read_carefully(data: bytes, api: Api, asked: bool | None) -> Read:
-    """Decode one frame by the reference path; never raises for invalid bytes."""
+    """Decode one frame on the reference path; never raise for invalid bytes."""
     codec = api.codec(asked)
     assert codec is not None
     reading = FrameReading(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
@@ -304,7 +304,7 @@ def read_carefully(data: bytes, api: Api, asked: bool | None) -> Read:
 
 
 def body_start(data: bytes, api: Api, asked: bool | None) -> int:
-    """Return where the body of a frame starts; -1 if only the reference path can determine this."""
+    """Return where the body of a frame starts; -1 if only the reference path can determine it."""
     if api.bare:
         return 0
     if not asked:
@@ -343,7 +343,7 @@ class Bodies(ABC):
 
 
 class Raw(Bodies):
-    """Complete frames with size and header; nothing is decoded."""
+    """Complete frames with size and header, not decoded."""
 
     type = pa.binary()
 
@@ -382,11 +382,11 @@ BODY = "body_index"
 LONG = 4  # average length above which runs are concatenated
 NOWHERE = -2  # not adjacent to any position
 WHOLE = 1 << 30  # rows or bytes: no limit, since the input is small enough for one batch
-Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each
+Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each row
 
 
 class _Quick(Columns):
-    """Columns whose errors have no details, because the reference path decodes bad bodies again."""
+    """Columns whose errors have no details, because the reference path decodes invalid bodies again."""
 
     def explain(self, body: bytes) -> DecodeError:
         """Return an error without details."""
@@ -397,12 +397,12 @@ class Structs(Bodies):
     """Bodies of one message as structs.
 
     Args:
-        name: the message.
-        fields: the fields to include, in this order, with dots for fields of structs; None: all.
+        name: the name of the message.
+        fields: the fields to include, in this order, with dots for fields of structs; None means all.
         catalog: the specs.
 
     Attributes:
-        type: the type of the column. Fields that a version does not have are null.
+        type: the type of the column. Fields that do not exist in a version are null.
     """
 
     def __init__(self, name: str, fields: Sequence[str] | None, catalog: Catalog) -> None:
@@ -414,7 +414,7 @@ class Structs(Bodies):
         self._columns: dict[int, Columns] = {}
 
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
-        """Return structs, null for all other messages."""
+        """Return structs, null for other messages."""
         groups, careful = self._groups(rows)
         found = []
         for version, (indices, bodies) in groups.items():
@@ -432,7 +432,7 @@ class Structs(Bodies):
         return in_order(found, len(rows), self.type)
 
     def _groups(self, rows: Sequence[Row]) -> tuple[Groups, list[int]]:
-        """Return bodies grouped by version, and the rows whose body position only the reference path can determine."""
+        """Return the bodies by version, and the rows whose body position only the reference path can determine."""
         groups: Groups = {}
         careful = []
         for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
@@ -449,7 +449,7 @@ class Structs(Bodies):
         return groups, careful
 
     def _carefully(self, row: Row, index: int, groups: Groups, faults: dict[int, Fault]) -> None:
-        """Decode a frame by the reference path; the decoded part is encoded again for its group."""
+        """Decode a frame on the reference path; encode the decoded part again for its group."""
         assert row[5] is not None
         codec, message, fault = read_carefully(row[1], row[5], row[4])
         if fault is not None:
@@ -458,7 +458,7 @@ class Structs(Bodies):
             return
         try:
             body = codec.encode(message)
-        except EncodeError:  # for example, text that became too long when invalid UTF-8 was replaced
+        except EncodeError:  # for example, replacing invalid UTF-8 has made a text too long
             return
         indices, bodies = groups.setdefault(codec.version, ([], []))
         indices.append(index)
@@ -479,10 +479,10 @@ class Structs(Bodies):
 
 
 class Both(Bodies):
-    """Bodies of an api as a struct of two structs, its request and its response; one of them is null.
+    """Bodies of an api as a struct with two fields, the request and the response; one of them is null.
 
     Args:
-        parts: the builders of both.
+        parts: the builders of the two structs.
     """
 
     def __init__(self, parts: Mapping[str, Structs]) -> None:
@@ -490,7 +490,7 @@ class Both(Bodies):
         self.type = pa.struct([(name, structs.type) for name, structs in parts.items()])
 
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
-        """Return structs; null if both are null."""
+        """Return structs; null if both fields are null."""
         arrays = [structs.column(rows, faults) for structs in self.parts.values()]
         there = np.zeros(len(rows), bool)
         for array in arrays:
@@ -503,7 +503,7 @@ class Projected(Bodies):
 
     Args:
         bodies: the builder of structs with these fields, in any order.
-        type_: the type.
+        type_: the target type.
     """
 
     def __init__(self, bodies: Bodies, type_: Any) -> None:
@@ -516,7 +516,7 @@ class Projected(Bodies):
 
 
 def in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:
-    """Concatenate arrays whose values have positions in the result; positions without value are null."""
+    """Concatenate arrays whose values have positions in the result; positions without a value are null."""
     if len(found) == 1 and found[0][1] == list(range(count)):
         return found[0][0]
     if not found:
@@ -525,7 +525,7 @@ def in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> 
     order = np.full(count, NOWHERE)
     order[places] = np.arange(len(places))
     values = pa.concat_arrays([array for array, _ in found])
-    # Where runs end; concatenating long runs is faster than taking values one by one.
+    # The ends of runs. Concatenating long runs is faster than taking single values.
     bounds = np.flatnonzero(np.diff(order, prepend=2 * NOWHERE) != (order >= 0))
     if len(bounds) * LONG > count:
         return values.take(pa.array(order, mask=order < 0))

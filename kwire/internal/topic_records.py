@@ -1,8 +1,8 @@
-"""Decodes and encodes records of Kafka's internal topics, and control records: maps record types to messages.
+"""Decodes and encodes records of Kafka's internal topics and control records; maps record types to messages.
 
-`__consumer_offsets`, `__transaction_state` and `__share_group_state` have a type in the key and a version in the value;
-the KRaft metadata log (`__cluster_metadata`) and `__remote_log_metadata` have type and version as varints. All of them
-are an `Embedded`: a message after its version.
+`__consumer_offsets`, `__transaction_state` and `__share_group_state` have a type in the key and a version in the value.
+The KRaft metadata log (`__cluster_metadata`) and `__remote_log_metadata` have type and version as varints. Each of them
+decodes to an `Embedded`: a message that follows its version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..wire import INT16, UNSIGNED_VARINT, Reader
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A message, which its version precedes.
+    """A message that follows its version.
 
     Attributes:
         name: the name of the message; None for an unknown type.
@@ -41,7 +41,7 @@ def codec_for(name: str, version: int) -> Codec:
 
 
 def codec_of(embedded: Embedded) -> Codec | None:
-    """Return the codec with which a message was read; None if there is no message."""
+    """Return the codec that decoded a message; None if there is no message."""
     if embedded.message is None or embedded.name is None or embedded.version is None:
         return None
     return codec_for(embedded.name, min(embedded.version, versions_of(embedded.name).last))
@@ -53,7 +53,7 @@ def versions_of(name: str) -> Versions:
 
 
 def read_embedded(reader: Reader, name: str | None, version: int) -> Embedded:
-    """Read a message after its version; keep the bytes of an unknown type or version.
+    """Read a message that follows its version; keep the bytes of an unknown type or version.
 
     Raises DecodeError, also for bytes left over after a known message.
     """
@@ -65,10 +65,10 @@ def read_embedded(reader: Reader, name: str | None, version: int) -> Embedded:
 
 
 def read_newest(data: bytes, name: str) -> Embedded:
-    """Read an int16 version and the message; a version above the newest known one is read as that one, and bytes left
-    over are kept.
+    """Read an int16 version and the message.
 
-    Kafka does the same: a newer version only adds fields at the end, which old readers skip.
+    A version above the newest known one is read as the newest, and trailing bytes are kept. Kafka does the same: a
+    newer version only adds fields at the end, which old readers skip.
     """
     reader = Reader(bytes(data))
     version = reader.child("version", INT16)
@@ -103,7 +103,7 @@ def int16(value: int) -> bytes:
 GROUPS, TRANSACTIONS, SHARES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 METADATA, REMOTE = "__cluster_metadata", "__remote_log_metadata"
 
-# (kind of spec, start of the name) -> log; the first match applies
+# (kind of spec, prefix of the name) -> log; the first match applies
 LOGS: dict[tuple[str, str], str] = {
     ("metadata", "RemoteLog"): REMOTE,
     ("metadata", "RemotePartition"): REMOTE,
@@ -113,15 +113,15 @@ LOGS: dict[tuple[str, str], str] = {
     ("coordinator", "ShareUpdate"): SHARES,
     ("coordinator", ""): GROUPS,
 }
-# message -> the message that has its type now.
+# message -> the message that now has its type
 SUPERSEDED: dict[str, str] = {
-    # The name of type 14 in Kafka 2.8, an early-access release; since 3.0 it has another name and another layout.
+    # The name of type 14 in Kafka 2.8, an early-access release; since 3.0, type 14 has another name and layout.
     "QuotaRecord": "ClientQuotaRecord",
 }
 
 
 class RecordType(NamedTuple):
-    """The messages of a record: `key` is None in logs whose records have no key; `value` is None if no spec has it."""
+    """The messages of a record. `key` is None in logs whose records have no key; `value` is None if no spec has it."""
 
     key: str | None = None
     value: str | None = None
@@ -135,7 +135,7 @@ def record_types(catalog: Catalog) -> dict[tuple[str, int], RecordType]:
         catalog: the specs.
 
     Raises:
-        SpecError: two messages of a log have the same type, and `SUPERSEDED` does not choose one.
+        SpecError: two messages of a log have the same type, and `SUPERSEDED` does not select one.
 
     >>> from kwire.spec.catalog import catalog_for
     >>> record_types(catalog_for())["__share_group_state", 0]
@@ -178,7 +178,7 @@ def decode_group_record(key: bytes, value: bytes | None, *, legacy_keys: bool = 
 
     Args:
         key, value: the bytes of the record; None as value means a tombstone.
-        legacy_keys: number key messages like Kafka up to 4.0: the version is the type.
+        legacy_keys: number key messages as Kafka up to 4.0 does: the version is the type.
 
     Returns:
         Key and value, each with its message; an unknown type or version keeps its bytes.
@@ -236,7 +236,7 @@ def coordinator_record(key: Any, value: Any = None, version: int = 0) -> Coordin
 
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-    """Encode key and value, to the bytes they were decoded from. Raises EncodeError, UnsupportedVersion."""
+    """Encode key and value; a decoded record gives the same bytes. Raises EncodeError, UnsupportedVersion."""
     key = int16(record.type) + body_of(record.key)
     if record.value is None:
         return key, None
@@ -255,7 +255,7 @@ def _decode(log: str, key: bytes, value: bytes | None, legacy_keys: bool) -> Coo
 
 
 def key_version(name: str, number: int, legacy: bool = False) -> int:
-    """Return the version of a key's message: 0, or its type if that is the only one or requested."""
+    """Return the version of a key message: 0, or its type if that is its only version or requested."""
     versions = versions_of(name)
     return number if number in versions and (legacy or 0 not in versions) else 0
 
@@ -269,14 +269,14 @@ def _value(name: str | None, value: bytes | None) -> Embedded | None:
     return read_embedded(reader, name, reader.child("version", INT16))
 
 
-FRAME_VERSION = 1  # 0 was the version of 2.8, whose records had other layouts
+FRAME_VERSION = 1  # version 0 was used in 2.8; its records had other layouts
 
 
 @dataclass(frozen=True, slots=True)
 class FramedRecord:
     """A record of a log without keys.
 
-    `type` is the record's type; `value` has name, version and message. If type, version or the frame's own version is
+    `type` is the record's type; `value` has name, version and message. If the type, the version or the frame version is
     unknown, the bytes are in `value.rest`.
     """
 
@@ -312,11 +312,11 @@ def decode_remote_log_frame(data: bytes) -> FramedRecord:
 
 
 def framed_record(message: Any, version: int = 0) -> FramedRecord:
-    """Create a record of the metadata log or of the remote log metadata from a message.
+    """Create a record of the metadata log or of the remote log metadata topic from a message.
 
     Args:
         message: a message such as `kwire.messages.RemoveTopicRecord(...)`.
-        version: of the message.
+        version: the version of the message.
 
     Raises:
         EncodeError: the message is not a record of these logs.
@@ -333,7 +333,7 @@ def framed_record(message: Any, version: int = 0) -> FramedRecord:
 
 
 def encode_frame(record: FramedRecord) -> bytes:
-    """Encode a record, to the bytes it was decoded from. Raises EncodeError, UnsupportedVersion."""
+    """Encode a record; a decoded record gives the same bytes. Raises EncodeError, UnsupportedVersion."""
     front = (record.frame_version, record.type, record.value.version)
     return b"".join(UNSIGNED_VARINT.build(number) for number in front) + body_of(record.value)
 
@@ -350,7 +350,7 @@ def _decode_framed(log: str, data: bytes) -> FramedRecord:
 
 KEY = "ControlRecordTypeSchema"
 MARKER = "EndTxnMarker"
-# type -> message of the value
+# type -> message in the value
 VALUES: dict[int, str] = {
     0: MARKER,
     1: MARKER,
@@ -375,11 +375,11 @@ def decode_control_record(key: bytes, value: bytes | None) -> ControlRecord:
     """Decode a record of a control batch.
 
     Args:
-        key, value: of the record.
+        key, value: the bytes of the record.
 
     Returns:
         Key and value; an unknown type or version keeps its bytes. A key or EndTxnMarker of a newer version is read as
-        the newest known one, and the bytes after it are kept, as in Kafka's own reader.
+        the newest known one, and the trailing bytes are kept, as in Kafka's reader.
 
     Raises:
         DecodeError: the bytes do not match their type.
@@ -402,7 +402,7 @@ def decode_control_record(key: bytes, value: bytes | None) -> ControlRecord:
 
 
 def encode_control_record(record: ControlRecord) -> tuple[bytes, bytes | None]:
-    """Encode key and value, to the bytes they were decoded from. Raises EncodeError, UnsupportedVersion."""
+    """Encode key and value; a decoded record gives the same bytes. Raises EncodeError, UnsupportedVersion."""
     key = write_newest(record.key)
     if record.value is None:
         return key, None

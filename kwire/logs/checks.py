@@ -1,8 +1,10 @@
-"""Checks files of a broker's disk against each other: index entries, snapshots and checkpoints against the batches of
-their segments, and a batch against the batch built again from its records.
+"""Checks files on a broker's disk for consistency.
 
-Sans-IO: the caller passes entries and batches, both in order, and both are read once. Compressors may write different
-bytes for the same records, so compressed batches are compared after decompression.
+Index entries, snapshots and checkpoints are compared with the batches of their segments; a batch is compared with the
+batch rebuilt from its records.
+
+Sans-IO: the caller passes entries and batches in order; both are read once. Compressors may write different bytes for
+the same records, so compressed batches are compared after decompression.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from .disk_files import (
     topic_uuid,
 )
 
-_ABORT = 0  # the type of a control record that ends an aborted transaction
+_ABORT = 0  # the type of the control record that ends an aborted transaction
 _SEQUENCES = 1 << 31
 
 
@@ -47,13 +49,13 @@ Batches = Iterable[RecordBatch]
 def check_disk_file(
     kind: str, entries: Entries, batches: Batches | None = None, *, base: int = 0, ends: Mapping[str, int] | None = None
 ) -> Iterator[Difference]:
-    """Compare a file of a broker's disk with itself and with its log.
+    """Check a file on a broker's disk for internal consistency, and compare it with its log.
 
     Args:
         kind: the kind of the file, see `DiskEntry.kind`.
-        entries: the entries of the file, without undecodable ones.
-        batches: the batches of an index's segment, or for other files of all segments of the folder. With None, the
-            file is only checked for internal consistency.
+        entries: the decodable entries of the file.
+        batches: for an index, the batches of its segment; for other files, the batches of all segments in the folder.
+            With None, only internal consistency is checked.
         base: the offset in the name of the file; for a snapshot, the offset at which it was taken.
         ends: for offset checkpoints: the log end offset (last offset + 1) of each folder beside the file.
 
@@ -69,17 +71,17 @@ def check_disk_file(
 
 
 class _Walk:
-    """The batches of a log, each read once, with the first offset of compressed old messages too."""
+    """Iterates once over the batches of a log; also gives the first offset of compressed old messages."""
 
     def __init__(self, batches: Batches) -> None:
         self._batches = iter(batches)
         self.batch: RecordBatch | None = None
         self.first = 0
-        self.end: int | None = None  # the offset after the last batch read
+        self.end: int | None = None  # the offset after the last batch that was read
         self.next()
 
     def next(self) -> None:
-        """Go to the next batch; `batch` is None after the last."""
+        """Advance to the next batch; `batch` is None after the last one."""
         if self.batch is not None:
             self.end = self.batch.last_offset + 1
         self.batch = next(self._batches, None)
@@ -89,8 +91,9 @@ class _Walk:
 
 
 def _offset_index(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """Check that each entry's position is the start of a batch, and its offset is in the batches before the next
-    entry's.
+    """Check that each entry's position is the start of a batch.
+
+    The offset of the entry must be in the batches before the position of the next entry.
     """
     walk = None if batches is None else _Walk(batches)
     before: OffsetIndexEntry | None = None
@@ -385,8 +388,9 @@ _NEEDED = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
 
 
 def _properties(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """Check that version 0 (ZooKeeper) has a broker id, version 1 (KRaft) a node id and a cluster id, and directory ids
-    are UUIDs.
+    """Check that version 0 (ZooKeeper) has a broker id, and version 1 (KRaft) a node id and a cluster id.
+
+    Directory ids must be UUIDs.
     """
     for entry in entries:
         found = entry.fields
@@ -446,7 +450,7 @@ def rebuild(batch: RecordBatch, *, limit: int = LIMIT) -> Compared:
 
     Args:
         batch: the batch, with its bytes.
-        limit: the largest decompressed size of its records, in bytes.
+        limit: the maximum decompressed size of its records, in bytes.
 
     Returns:
         The bytes to compare: the batches, or the decompressed records if the batches differ only in the compressed

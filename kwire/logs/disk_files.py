@@ -1,7 +1,8 @@
-"""Reads files beside the segments on a broker's disk: indexes, producer snapshots, checkpoints, quorum state,
-properties.
+"""Reads the files beside the segments on a broker's disk.
 
-Recognises files by name or content, and yields their entries; bytes that cannot be read become `LogBytes` with the
+These are indexes, producer snapshots, checkpoints, quorum state and properties.
+
+Files are recognised by name or content. Bytes that cannot be read become `LogBytes` with the
 reason. `checks` compares entries with the log.
 """
 
@@ -23,8 +24,8 @@ from ..records.layouts_and_checksums import crc32c, hex32
 from ..wire import Reader
 from .segment_reader import LogBytes
 
-MOST_TEXT = 1 << 26  # largest checkpoint in bytes: half a million partitions with the longest names
-MOST_INDEX = 1 << 31  # largest file whose positions are int32
+MOST_TEXT = 1 << 26  # the largest checkpoint, in bytes: half a million partitions with the longest names
+MOST_INDEX = 1 << 31  # the largest file whose positions are int32
 
 
 class OffsetIndexEntry(NamedTuple):
@@ -35,14 +36,14 @@ class OffsetIndexEntry(NamedTuple):
 
 
 class TimeIndexEntry(NamedTuple):
-    """No record up to `offset` has a greater timestamp (milliseconds since 1970)."""
+    """The largest timestamp (milliseconds since 1970) of the records up to `offset`."""
 
     timestamp: int
     offset: int
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction whose records read_committed consumers skip; `last_offset` is the offset of its marker."""
+    """A transaction that read_committed consumers skip; `last_offset` is the offset of its marker."""
 
     version: int
     producer_id: int
@@ -52,7 +53,7 @@ class AbortedTransaction(NamedTuple):
 
 
 class SnapshotHeader(NamedTuple):
-    """The header of a snapshot, before the producers."""
+    """The header of a snapshot, which precedes the producers."""
 
     version: int
     crc: int
@@ -67,9 +68,7 @@ class EpochStart(NamedTuple):
 
 
 class PartitionOffset(NamedTuple):
-    """The offset of a partition: a recovery point, a high watermark, a log start offset, or the position of the log
-    cleaner.
-    """
+    """The offset of a partition: a recovery point, a high watermark, a log start offset, or a cleaner position."""
 
     topic: str
     partition: int
@@ -77,7 +76,7 @@ class PartitionOffset(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """The id of the topic whose partition is in this folder."""
+    """The id of the topic whose partition is stored in this folder."""
 
     version: int
     topic_id: str
@@ -98,15 +97,15 @@ Value = (
 
 @dataclass(frozen=True, slots=True)
 class DiskEntry:
-    """One entry of a file of a broker's disk.
+    """One entry of a file on a broker's disk.
 
     Attributes:
         kind: the kind of the file, a name in `KINDS`.
-        index: the number of entries before it.
+        index: the number of preceding entries.
         position: its offset in the file, in bytes.
-        value: its content; a message for the producers of snapshots, a dict for quorum states and properties.
+        value: its content; a message for producers in snapshots, a dict for quorum states and properties.
         file: the name of the file.
-        faults: the faults that were tolerated.
+        faults: the tolerated faults.
     """
 
     kind: str
@@ -118,7 +117,7 @@ class DiskEntry:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of the value, by their names in snake_case; properties keep their names."""
+        """The fields of the value, by their names in snake case; properties keep their names."""
         if isinstance(self.value, dict):
             return self.value
         if not isinstance(self.value, msgspec.Struct):
@@ -127,7 +126,7 @@ class DiskEntry:
 
 
 class BadDiskFile(DecodeError):
-    """Bytes of a file that do not match the file's name; `found` is the reason."""
+    """Bytes that do not match the name of their file; `found` is the reason."""
 
     problem = "{found}"
     quotes = False
@@ -137,7 +136,7 @@ class BadDiskFile(DecodeError):
 
 
 class WrongCount(Tolerated):
-    """A count that does not match the entries after it."""
+    """A count that does not match the following entries."""
 
     problem = "the count is {need} entries, there are {have}"
     hint = "the file was cut short, or written by hand"
@@ -148,7 +147,10 @@ DiskItem = DiskEntry | LogBytes
 
 @dataclass(frozen=True, slots=True)
 class _Fixed:
-    """Reads a file whose entries all have one layout; `make` takes the segment's base offset, then the fields."""
+    """Reads a file whose entries all have the same layout.
+
+    `make` takes the base offset of the segment, then the fields.
+    """
 
     layout: struct.Struct
     make: Callable[..., Value]
@@ -173,7 +175,7 @@ class _Fixed:
         yield from _allocated(at - zeros + len(raw), zeros, file) if zeros else ()
 
     def _cuts(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        """Yield entries with their positions; zeros are joined, and an incomplete entry is the last."""
+        """Yield entries with their positions; zeros are joined; an incomplete entry is the last one."""
         left, passed, size = b"", 0, self.layout.size
         for portion in portions:
             data = left + portion
@@ -271,9 +273,9 @@ def _partition_offset(match: re.Match[bytes]) -> PartitionOffset:
 
 @dataclass(frozen=True, slots=True)
 class _Checkpoint:
-    """Reads a checkpoint: a line with the version, a line with a count, and that many entries, which `words` describes.
+    """Reads a checkpoint: a line with the version, a line with a count, and that many entries in the format of `words`.
 
-    A file without bytes is a checkpoint that was never written.
+    An empty file is a checkpoint that was never written.
     """
 
     pattern: re.Pattern[bytes]
@@ -401,11 +403,11 @@ _PROPERTY = lazy_pattern(rb"^(version|cluster\.id|broker\.id|node\.id|directory\
 
 
 def disk_kind(name: str, head: bytes = b"") -> DiskKind | None:
-    """Recognise a file of a broker's disk.
+    """Recognise a file of a broker's disk; return None if it is unknown.
 
     Args:
-        name: the name of the file, without folders; a suffix `.gz` or `.zst` is ignored.
-        head: its first bytes, used if the name is not recognised. Indexes are recognised by their names only.
+        name: the file name, without folders; a suffix `.gz` or `.zst` is ignored.
+        head: the first bytes, used if the name is not recognised. Indexes are recognised only by their names.
 
     >>> disk_kind("00000000000000000000.timeindex").name, disk_kind("-", b"version: 0\\ntopic_id: x").name
     ('time index', 'partition metadata')
@@ -429,7 +431,7 @@ def _by_content(head: bytes) -> DiskKind | None:
 
 
 def base_offset_of(name: str) -> int:
-    """Return the offset in the name of a file; 0 if there is none.
+    """Return the offset in a file name; 0 if there is none.
 
     >>> base_offset_of("00000000000000005000.index"), base_offset_of("quorum-state")
     (5000, 0)
@@ -443,12 +445,12 @@ def read_disk_file(kind: DiskKind, portions: Iterable[bytes], name: str, file: s
 
     Args:
         kind: a result of `disk_kind`.
-        portions: the bytes of the file, in any portions.
-        name: the name of the file; the name of an index starts with the base offset of its segment.
-        file: the name for entries; by default `name`.
+        portions: the bytes of the file, in portions of any size.
+        name: the file name; the name of an index starts with the base offset of its segment.
+        file: the name in entries; by default `name`.
 
     Yields:
-        `DiskEntry`, and `LogBytes` for bytes that cannot be read, and for preallocated space (its `error` is None).
+        `DiskEntry`; `LogBytes` for bytes that cannot be read and for preallocated space (whose `error` is None).
 
     >>> index = bytes.fromhex("0000002d 00001052") + bytes(16)
     >>> [*read_disk_file(disk_kind("0.index"), [index], "0.index")][0].value
@@ -471,7 +473,7 @@ def _bounded(portions: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class DiskFile:
-    """A file of a broker's disk: its kind, its path, and its entries, which can be iterated once."""
+    """A file on a broker's disk: its kind, its path, and its entries, which can be iterated once."""
 
     kind: str
     file: str

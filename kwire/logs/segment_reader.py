@@ -1,6 +1,6 @@
-"""Reads a log portion by portion: batches, their records, and bytes outside batches. Continues after damage.
+"""Reads a log in portions: batches, their records, and bytes outside batches. Reading continues after damage.
 
-Recognises logs by their first batches, and determines to which of Kafka's internal topics a log belongs.
+Recognises logs by their first batches, and identifies the internal topic to which a log belongs.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from ..records.layouts_and_checksums import (
 )
 from ..sensitive_fields import Hidden
 
-MOST_BATCH_BYTES = 100 * 1024 * 1024  # largest batch; a broker accepts no larger request (socket.request.max.bytes)
+MOST_BATCH_BYTES = 100 * 1024 * 1024  # the largest batch; a broker accepts no larger request (socket.request.max.bytes)
 NO, SHORT = -1, -2  # there is no batch; more bytes are needed to decide
 _CODECS = {0: 4, 1: 4, 2: 5}
 _NAMED_BITS = {0: 0x0F, 1: 0x0F, 2: 0x7F}
-# The fields that every header has at the same positions: a non-negative offset, a length within the limit, a magic.
+# The fields at the same position in every header: a non-negative offset, a length within the limit, a magic.
 _HEADER = lazy_pattern(rb"(?=[\x00-\x7f].{7}[\x00-\x06].{7}[\x00-\x02])", re.DOTALL)
 _NOT_ZERO = lazy_pattern(rb"[^\x00]")
 
 
 def stop_of(data: bytes | bytearray, at: int) -> int:
-    """Return the end of the batch whose header is at a position, by its length and magic; else NO or SHORT."""
+    """Return the end of the batch whose header is at a position, by its length and magic; NO or SHORT without one."""
     left = len(data) - at
     if left < LOG_OVERHEAD:
         return SHORT
@@ -71,7 +71,7 @@ def stop_of(data: bytes | bytearray, at: int) -> int:
 
 
 def credible_stop(data: bytes | bytearray, at: int) -> int:
-    """Return `stop_of`, but only for headers whose fields a correct writer could write."""
+    """Return `stop_of`, but only for headers with fields that a correct writer could write."""
     stop = stop_of(data, at)
     if stop < 0:
         return stop
@@ -91,33 +91,33 @@ def is_sound(data: bytes | bytearray, at: int, stop: int) -> bool:
 
 
 def next_candidate(data: bytearray, at: int) -> int | None:
-    """Return the next position from `at` on at which a header could begin; None if there is none in these bytes."""
+    """Return the next position, from `at` on, at which a header could start; None if there is none."""
     while True:
         found = _HEADER.search(data, at)
         if found is None:
             return None
         place = found.start()
-        del found  # or the bytes could not be fed on
+        del found  # otherwise `feed` could not append bytes
         if any(data[place : place + LOG_OVERHEAD]):
             return place
-        # After zeros, a header starts at the earliest such that its length is the first nonzero field.
+        # After zeros, a header starts at the earliest where its length is the first nonzero field.
         at = max(place + 1, first_not_zero(data, place) - LOG_OVERHEAD + 1)
 
 
 def first_not_zero(data: bytes | bytearray, at: int) -> int:
-    """Return the position of the first nonzero byte from `at` on; the end if there is none."""
+    """Return the position of the first nonzero byte from `at` on; the end of the data if there is none."""
     found = _NOT_ZERO.search(data, at)
     return len(data) if found is None else found.start()
 
 
 def looks_like_log(head: bytes) -> bool:
-    """Whether bytes are the beginning of a log: by a complete batch and its checksum, or by a partial header.
+    """Whether bytes are the start of a log: a complete batch with a correct checksum, or a partial header.
 
     Args:
         head: the first bytes of a file or stream, the more the better.
 
-    A frame has its size where a log has the upper half of its first offset, so that the two cannot be confused below
-    offset 2**34; above it, only the checksum of a complete batch counts.
+    A frame has its size where a log has the upper half of its first offset, so the two cannot be confused below offset
+    2**34; above it, only the checksum of a complete batch counts.
     """
     is_no_frame = int.from_bytes(head[:4], "big") < LEAST
     stop = credible_stop(head, 0)
@@ -129,9 +129,9 @@ def looks_like_log(head: bytes) -> bool:
 
 
 def bytes_needed(head: bytes) -> int:
-    """Return how many bytes of an input `looks_like_log` needs, given its first ones; 0 if it cannot be a log."""
+    """Return how many bytes `looks_like_log` needs, given the first bytes of an input; 0 if it cannot be a log."""
     if int.from_bytes(head[:4], "big") < LEAST:
-        return BATCH.size  # as a frame it would be impossible
+        return BATCH.size  # impossible as a frame
     return max(0, credible_stop(head, 0))
 
 
@@ -166,7 +166,7 @@ def _credible_message(data: bytes | bytearray, at: int, stop: int) -> bool:
     if offset < 0 or not _are_credible(attributes, magic) or _length(data, key) < -1 or value + 4 > stop:
         return False
     if value + 4 > len(data):
-        return True  # not to be known yet
+        return True  # not known yet
     return value + 4 + max(0, _length(data, value)) == stop
 
 
@@ -179,7 +179,7 @@ def _length(data: bytes | bytearray, at: int) -> int:
 
 
 ENOUGH = 50  # records of a batch that are examined
-OF_A_QUORUM = range(2, 7)  # types of control records: leader change, snapshots, the voters
+OF_A_QUORUM = range(2, 7)  # types of control records in a metadata log: leader change, snapshots, voters
 _FOLDER = lazy_pattern(r"(__\w+)-\d+(\.[0-9a-f]+-(delete|future|stray))?")
 
 _FRAMED: dict[str, Callable[[bytes], FramedRecord]] = {METADATA: decode_metadata_frame, REMOTE: decode_remote_log_frame}
@@ -192,14 +192,16 @@ INTERNAL = (*_KEYED, *_FRAMED)
 
 
 class Meaning(NamedTuple):
-    """The decoded content of a record, or why it could not be decoded; neither outside of internal topics."""
+    """The decoded content of a record, or the reason why it could not be decoded; both None outside of internal
+    topics.
+    """
 
     message: ControlRecord | CoordinatorRecord | FramedRecord | None = None
     fault: DecodeError | None = None
 
 
 def topic_of_folder(name: str) -> str | None:
-    """Return the internal topic after which a folder is named; None if there is none.
+    """Return the internal topic in the name of a folder; None if there is none.
 
     >>> topic_of_folder("__consumer_offsets-3"), topic_of_folder("orders-0")
     ('__consumer_offsets', None)
@@ -209,14 +211,14 @@ def topic_of_folder(name: str) -> str | None:
 
 
 class Topic:
-    """The topic of a log, as far as it has been identified.
+    """The topic of a log, as far as it is identified.
 
     Args:
         name: the name of the topic, if known; records are decoded only for internal topics.
 
     Attributes:
         name: one of `INTERNAL`, or None.
-        found: whether the records revealed it.
+        found: whether records identified it.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -225,7 +227,7 @@ class Topic:
         self._settled = name is not None
 
     def learn(self, batch: RecordBatch) -> None:
-        """Examine a batch, unless the topic has been identified."""
+        """Examine a batch if the topic is not yet identified."""
         if self._settled:
             return
         records = _some_records(batch)
@@ -297,12 +299,12 @@ def _is_of(name: str, record: Record) -> bool:
 
 
 def _is_named(key: Any) -> bool:
-    """Whether the first field of a key, a group or transactional id, is not empty and printable."""
+    """Whether the first field of a key, a group id or transactional id, is printable and not empty."""
     name = getattr(key, key.__struct_fields__[0])
     return isinstance(name, str) and bool(name) and name.isprintable()
 
 
-SNAPSHOT_HEADER = b"\0\0\0\3"  # the key of the first record: version and type
+SNAPSHOT_HEADER = b"\0\0\0\3"  # the key of the first record of a snapshot: version and type
 Message = ControlRecord | CoordinatorRecord | FramedRecord
 
 
@@ -312,7 +314,7 @@ class LogBytes:
 
     Attributes:
         position: their offset in the log; for a compressed record, the offset of the compressed bytes.
-        count: their number.
+        count: the number of bytes.
         data: the bytes, decompressed; empty for zeros; `Hidden` if they may be secret.
         error: the reason; None for zeros, which are preallocated space.
         batch: the batch that contains them; None outside of batches.
@@ -327,7 +329,7 @@ class LogBytes:
     file: str = ""
 
     def joined(self, count: int) -> LogBytes:
-        """Return these zeros joined with the following zeros."""
+        """Return these zeros joined with following zeros."""
         return replace(self, count=self.count + count)
 
 
@@ -337,9 +339,9 @@ class LogRecord:
 
     Attributes:
         record: offset, timestamp, and the bytes of key, value and headers.
-        index: the number of records of its batch before it.
-        message: the decoded key and value, in control batches and in Kafka's internal topics; otherwise None.
-        fault: why they could not be decoded; then `message` is None.
+        index: the number of preceding records in its batch.
+        message: the decoded key and value, in control batches and in internal topics; otherwise None.
+        fault: why they could not be decoded; `message` is then None.
         batch: the batch that contains it.
     """
 
@@ -355,11 +357,11 @@ class LogBatch:
     """A batch of a log.
 
     Attributes:
-        header: its header, with all its bytes (`data`), the offset in the log in bytes (`position`) and its number
-            (`index`).
+        header: the header, with all bytes of the batch (`data`), its offset in the log in bytes (`position`) and its
+            number (`index`).
         topic: the internal topic of the log; None for other topics, and until it is identified.
         file: the name of the log.
-        faults: the tolerated faults of the header and of the records read so far.
+        faults: the tolerated faults in the header and in the records read so far.
     """
 
     header: RecordBatch
@@ -369,11 +371,11 @@ class LogBatch:
     faults: list[DecodeError] = field(default_factory=list)
 
     def entries(self, *, salvage: bool = True, limit: int = LIMIT) -> Iterator[LogRecord | LogBytes]:
-        """Read the records, one by one.
+        """Yield the records, one by one.
 
         Args:
             salvage: decode encodings that Kafka tolerates; otherwise yield them as `LogBytes` with the error.
-            limit: the largest decompressed size of the records, in bytes.
+            limit: the maximum decompressed size of the records, in bytes.
 
         Raises:
             MissingExtra: the compression needs a library that is not installed.
@@ -408,22 +410,22 @@ class NoBatch(DecodeError):
 
 
 class OffsetOrder(Tolerated):
-    """A batch whose offsets are not above those before it. No checksum covers offsets."""
+    """A batch whose offsets are not above those of earlier batches. Offsets are not covered by a checksum."""
 
     problem = "offset {found} comes after offset {need}"
     hint = "the base offset was damaged, or segments were put together in the wrong order"
 
 
-PIECE = 1 << 20  # of bytes in no batch
+PIECE = 1 << 20  # maximum size of one item of bytes outside batches
 _MOST_ZEROS = 1 << 31  # no segment is larger
 _MANY_ZEROS = 64  # this many zeros are not part of a batch
-_PROOFS_PER_BYTE = 16  # bytes checksummed during the search for a batch, per byte of the log
+_PROOFS_PER_BYTE = 16  # bytes that the search for a batch may checksum, per byte of the log
 
 Cut = RecordBatch | LogBytes
 
 
 class SegmentReader:
-    """Extracts batches from bytes that arrive in any portions.
+    """Extracts batches from bytes that arrive in portions of any size.
 
     >>> from kwire import Record, build_batch
     >>> reader = SegmentReader()
@@ -439,18 +441,18 @@ class SegmentReader:
         self._last: int | None = None  # the last offset so far
         self._proofs = MOST_BATCH_BYTES
         self._final = False
-        self._why: str | None = None  # the batches are lost, for this reason
+        self._why: str | None = None  # why batches are lost at this position
         self._scan = 0
         self._zeros: LogBytes | None = None  # not yielded yet, because more may follow
 
     def feed(self, data: bytes) -> Iterator[Cut]:
-        """Add bytes; yield the entries that they complete."""
+        """Append bytes; yield the items that they complete."""
         self._data += data
         self._proofs += _PROOFS_PER_BYTE * len(data)
         yield from self._cuts()
 
     def finish(self) -> Iterator[Cut]:
-        """End the input; yield the remaining entries."""
+        """End the input; yield the remaining items."""
         self._final = True
         yield from self._cuts()
         if self._zeros is not None:
@@ -465,7 +467,7 @@ class SegmentReader:
                 return
 
     def _in_order(self, cut: Cut) -> Iterator[Cut]:
-        """Join zeros that were found in pieces."""
+        """Join zeros that were found separately."""
         if isinstance(cut, LogBytes) and cut.error is None:
             self._zeros = cut if self._zeros is None else self._zeros.joined(cut.count)
             if self._zeros.count < _MOST_ZEROS:
@@ -490,8 +492,9 @@ class SegmentReader:
             self._lose("its checksum is wrong, and no batch follows where it should end")
 
     def _is_followed(self, stop: int) -> bool:
-        """Whether a length can be right although the checksum is wrong: no valid batch begins before its end, and a
-        batch, zeros or the end of the log follows.
+        """Whether a length can be correct although the checksum is wrong.
+
+        No valid batch may start before its end, and a batch, zeros or the end of the log must follow.
         """
         if self._holds_a_batch(stop):
             return False
@@ -551,7 +554,7 @@ class SegmentReader:
         self._why, self._scan = why, 0
 
     def _find(self) -> Iterator[Cut]:
-        """Find the next valid batch, and return the bytes before it."""
+        """Find the next valid batch, and yield the bytes before it."""
         place = self._look()
         if place is None and not self._final and self._scan < PIECE:
             return
@@ -562,8 +565,9 @@ class SegmentReader:
         self._scan = 0
 
     def _look(self) -> int | None:
-        """Return the start of the next valid batch from `_scan` on; None if none was found up to the new value of
-        `_scan`.
+        """Return the start of the next valid batch from `_scan` on.
+
+        If there is none so far, advance `_scan` and return None.
         """
         while (place := next_candidate(self._data, self._scan)) is not None:
             stop = credible_stop(self._data, place)
@@ -582,7 +586,7 @@ class SegmentReader:
         return self._proofs >= 0 and is_sound(self._data, at, stop)
 
     def _lost(self, stop: int, why: str) -> Iterator[Cut]:
-        """Return the bytes up to a position, with leading and trailing zeros as separate entries."""
+        """Yield the bytes up to a position; leading and trailing zeros become separate items."""
         zeros = min(first_not_zero(self._data, 0), stop)
         if zeros >= LOG_OVERHEAD or zeros == stop > 0:
             yield self._piece(zeros, "")
@@ -617,12 +621,12 @@ class Log:
     """An iterator over the batches of a log.
 
     Args:
-        portions: its bytes, in any portions.
-        file: its name.
-        topic: the topic of the log, if known; otherwise it is identified by its records.
+        portions: the bytes of the log, in portions of any size.
+        file: the name of the log.
+        topic: the topic of the log, if known; otherwise it is identified from the records.
 
     Attributes:
-        topic: the topic as identified so far.
+        topic: the topic that was identified so far.
 
     >>> from kwire import Record, build_batch
     >>> data = build_batch([Record(7, key=b"k", value=b"v")])
@@ -652,8 +656,9 @@ class Log:
 
 
 def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None]:
-    """Return the kind and topic of a log: the given topic, or else derived from its folder, or else from its first
-    records.
+    """Return the kind and topic of a log.
+
+    The topic is the given one, or else from the name of the folder, or else identified from the first records.
     """
     if topic is not None:
         return f"a log segment of {topic}", topic
@@ -674,7 +679,7 @@ def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None
 def logged(
     portions: Iterator[bytes], file: str, topic: str | None, remarks: list[str]
 ) -> Iterator[LogBatch | LogBytes]:
-    """Yield the items of a log, and add a remark if later records revealed its topic."""
+    """Yield the items of a log, and add a remark if later records identified its topic."""
     log = Log(portions, file, topic)
     yield from log
     if log.topic.found:

@@ -1,6 +1,6 @@
-"""Maps bytes of a batch to fields: its header, its records, and the messages inside keys and values.
+"""Maps the bytes of a batch to fields: its header, its records, and the messages in keys and values.
 
-Compressed records are one span; the decompressed bytes have their own spans.
+Compressed records are one span; the decompressed bytes have separate spans.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _Front = list[tuple[str, Construct]]
 
 
 class Explained(NamedTuple):
-    """Bytes, and the spans that cover them without gap or overlap."""
+    """Bytes, and the spans that cover them without gaps or overlaps."""
 
     data: bytes
     spans: tuple[Span, ...]
@@ -54,11 +54,11 @@ def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[Explained, Ex
     """Map each byte of a batch to its field.
 
     Args:
-        batch: of a log.
-        limit: the largest decompressed size of its records, in bytes.
+        batch: a batch of a log.
+        limit: the maximum decompressed size of its records, in bytes.
 
     Returns:
-        The batch; if its records are compressed and can be decompressed, the decompressed records too.
+        The batch; and the decompressed records, if the records are compressed and can be decompressed.
 
     Raises:
         MissingExtra: the compression needs a library that is not installed.
@@ -81,7 +81,7 @@ def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[Explained, Ex
 
 
 def _traced(reader: TracingReader, read: Callable[[], None]) -> None:
-    """Read a value; undecodable bytes and bytes left over become the last span."""
+    """Read a value; undecodable and trailing bytes become the last span."""
     try:
         read()
         if reader.finish():
@@ -172,7 +172,7 @@ def _inside(batch: LogBatch, last: Span, limit: int) -> Explained | None:
 
 
 def _deepened(spans: list[Span], data: bytes, batch: LogBatch) -> Iterator[Span]:
-    """Replace keys and values that contain messages by the spans of the messages."""
+    """Replace keys and values that contain messages by the spans of these messages."""
     entries = batch.entries()
     messages: dict[str, Message | None] = {}
     for span in spans:
@@ -188,7 +188,7 @@ def _deepened(spans: list[Span], data: bytes, batch: LogBatch) -> Iterator[Span]
 
 
 def _next_message(entries: Iterator[object], prefix: str) -> Message | None:
-    """Return the decoded content of the next record, in the order of the records."""
+    """Return the decoded content of the next record."""
     wanted = int(prefix.rpartition("[")[2].rstrip("]") or 0)
     for index, entry in enumerate(entries):
         if isinstance(entry, LogRecord) and entry.index == wanted:
@@ -255,12 +255,12 @@ def _sealed(message: Any) -> Any:
 
 
 def mask_log_bytes(item: LogBytes, topic: str | None) -> LogBytes:
-    """Return bytes outside of records with their content hidden, if they belong to the metadata log or to no log.
+    """Return bytes outside of records with hidden content if they belong to the metadata log or to an unknown log.
 
     Args:
         item: the bytes.
-        topic: the topic of their log, empty if unknown; None if no batch precedes them, so that they may not belong to
-            a log.
+        topic: the topic of the log, empty if unknown; None if no batch precedes the bytes, so that they may not belong
+            to a log.
     """
     if item.error is None or isinstance(item.data, Hidden):
         return item
@@ -270,12 +270,12 @@ def mask_log_bytes(item: LogBytes, topic: str | None) -> LogBytes:
 
 
 def has_secrets(batch: LogBatch) -> bool:
-    """Whether a batch of the metadata log holds secrets, or cannot be read."""
+    """Whether a batch of the metadata log contains secrets or cannot be read."""
     return batch.topic == TOPIC and holds_secrets(batch.header.data)
 
 
 def mask_explained(explained: Explained, batch: LogBatch) -> Explained:
-    """Return explained bytes of a batch without its secrets: `Hidden` values, and zeros for their bytes."""
+    """Return an explained batch without its secrets: `Hidden` values, and zeros for their bytes."""
     if not has_secrets(batch):
         return explained
     names = {span.path.rpartition(".")[0]: str(span.value) for span in explained.spans if span.path.endswith(".name")}

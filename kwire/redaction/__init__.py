@@ -22,13 +22,13 @@ from .masking import NAMES, REASONS, SEPARATORS, is_doubtful, is_request_header,
 __all__ = ["NAMES", "REASONS", "Redactor", "mask"]
 
 FILL = ord("x")
-HEADER, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 61, 16, 17, 21  # of batches of magic 2
+HEADER, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 61, 16, 17, 21  # header fields of batches of magic 2
 _INT32, _UINT32, _INT16 = Struct(">i"), Struct(">I"), Struct(">h")
 _CODEC, _CONTROL = 0x07, 0x20
 
 
 def blank_records(data: bytes) -> bytes:
-    """Return batches of the same length without their payload.
+    """Return batches of the same length without their payloads.
 
     Args:
         data: the content of a `records` field; the last batch may be truncated.
@@ -56,7 +56,7 @@ def blank_records(data: bytes) -> bytes:
 def _batch(out: bytearray, start: int, stop: int, whole: bool) -> None:
     attributes: int = _INT16.unpack_from(out, start + ATTRIBUTES_AT)[0] if stop - start >= HEADER else 0
     if attributes & _CONTROL and whole:
-        return  # commit and abort markers: no payload, and readers need them
+        return  # commit and abort markers: they have no payload, and readers need them
     body = start + HEADER
     if attributes & _CODEC or not whole:
         _fill(out, body, stop)
@@ -67,7 +67,7 @@ def _batch(out: bytearray, start: int, stop: int, whole: bool) -> None:
 
 
 def _records(out: bytearray, start: int, stop: int) -> None:
-    """Blank keys, values and headers of the records; from the first byte that does not parse, blank everything."""
+    """Blank keys, values and headers of the records; blank everything after the first byte that does not parse."""
     position = start
     try:
         while position < stop:
@@ -102,7 +102,7 @@ def _blank(out: bytearray, position: int, end: int) -> int:
 
 
 def _message(out: bytearray, start: int, stop: int, whole: bool) -> None:
-    """Blank one message of magic 0 or 1: offset, size, crc, magic, attributes, [time,] key, value."""
+    """Blank a message of magic 0 or 1: offset, size, crc, magic, attributes, [time,] key, value."""
     position = start + 18 + 8 * out[start + MAGIC_AT]
     for _ in ("key", "value"):
         if position + 4 > stop:
@@ -136,7 +136,7 @@ SIZE = 4
 REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id
 _INDEX = lazy_pattern(r"\[\d+\]")
 _FILL_TEXT = chr(FILL)
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the one that fills up
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the padding character
 _OPAQUE = ("unknown tag", "left over", "not understood")
 
 
@@ -144,10 +144,10 @@ class Redactor:
     """Blanks sensitive data in frames, which are passed in the order of their connections.
 
     Args:
-        keep: the kinds of `REASONS` that are not removed.
+        keep: the kinds in `REASONS` that are not removed.
         catalog: the specs to use; those of Kafka's releases by default.
 
-    `counts` holds the number of blanked values of each kind.
+    `counts` has the number of blanked values of each kind.
 
     >>> import kwire
     >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="billing")
@@ -160,11 +160,11 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         self._decoder = FrameDecoder(catalog, trace=True)
         self._names: dict[bytes, bytes] = {}
-        self._counts: Counter[int] = Counter()  # names of each length
+        self._counts: Counter[int] = Counter()  # number of names of each length
         self._kinds: dict[tuple[Codec, str, bool], str | None] = {}
 
     def redact(self, frame: Frame) -> bytes:
-        """Return the bytes of a frame without sensitive data; the size stays the same."""
+        """Return the bytes of a frame without sensitive data; its size stays the same."""
         result = self._decoder.decode(frame)
         out = bytearray(frame.data)
         if isinstance(result, Token):
@@ -177,8 +177,10 @@ class Redactor:
         return bytes(out)
 
     def _header_alone(self, out: bytearray, result: Request | Response | Undecodable) -> None:
-        """Blank everything but the header: if the bytes of a body do not match the decoded fields, numbers and names
-        may contain secrets. With its header the frame still decodes as the same message, as far as it did before.
+        """Blank everything except the header.
+
+        If the bytes of a body do not match the decoded fields, numbers and names may contain secrets. With its header,
+        the frame still decodes as the same message, as far as before.
         """
         known, codec = _known(result), result.codec
         for span in result.spans:
@@ -206,7 +208,7 @@ class Redactor:
             self._blank(out, kind, start, span.stop)
 
     def _name(self, out: bytearray, kind: str, start: int, stop: int) -> None:
-        """Replace a name by a pseudonym of the same length, always the same one for a name; Kafka's own names stay."""
+        """Replace a name by a pseudonym of the same length, always the same for equal names; Kafka's own names stay."""
         name = bytes(out[start:stop])
         if not name or name == b"*" or name.startswith(b"__"):
             return
@@ -218,8 +220,9 @@ class Redactor:
         out[start:stop] = prefix + (separator or b"").join(map(self._stand_in, parts))
 
     def _stand_in(self, name: bytes) -> bytes:
-        """Return the pseudonym of a name; pseudonyms of names with one length are distinct, as long as there are
-        enough.
+        """Return the pseudonym of a name.
+
+        Pseudonyms of names with equal length are distinct, as long as there are enough.
         """
         if name in (b"", b"*") or name in self._names:
             return self._names.get(name, name)
@@ -246,8 +249,9 @@ class Redactor:
 
 
 def _known(result: Request | Response | Undecodable) -> int:
-    """Return how many first bytes of a frame are size, api and correlation id without a secret, so that it still
-    decodes as the same message.
+    """Return how many of the first bytes of a frame are its size, api and correlation id.
+
+    These bytes contain no secret; with them, the frame still decodes as the same message.
     """
     frame = result.frame
     if frame.bare or isinstance(frame.fault, NoFrame):
@@ -260,7 +264,7 @@ def _known(result: Request | Response | Undecodable) -> int:
 
 
 def _prefix(span: Span, data: bytearray) -> int:
-    """Return the size of a span's length field in bytes."""
+    """Return the size of the length field of a span, in bytes."""
     if "compact" not in span.type:
         return 2 if isinstance(span.value, str) else 4
     return next(index for index in range(1, 11) if data[span.start + index - 1] < 0x80)

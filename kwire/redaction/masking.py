@@ -1,9 +1,10 @@
-"""Masks the secrets of a decoded frame for display; `Redactor` rewrites frames for others. The rules of both: kinds,
-their fields, and the messages that carry secrets.
+"""Masks the secrets of a decoded frame for display, and contains the rules for masking and for `Redactor`.
 
-Sizes and positions stay, so that everything rendered from a masked result is safe: fields, spans, bytes, faults.
-Undecodable bytes are hidden whole unless their message is known to hold no secret: they are searched for SASL tokens,
-names of sensitive configurations, and complete or truncated messages with secrets.
+The rules are the kinds of sensitive data, their fields, and the messages that carry secrets.
+
+Sizes and positions stay, so that all output of a masked result is safe: fields, spans, bytes, faults. Undecodable bytes
+are hidden completely unless their message is known to contain no secret: they are searched for SASL tokens, names of
+sensitive configurations, and complete or truncated messages with secrets.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _CREDENTIALS, _CONFIG_RECORD = "UserScramCredentialRecord", "ConfigRecord"
 
 
 def is_of_metadata_log(message: Any) -> bool:
-    """Whether a response to Fetch or FetchSnapshot is about the metadata log."""
+    """Whether a response to Fetch or FetchSnapshot concerns the metadata log."""
     topics = getattr(message, "responses", None) or getattr(message, "topics", None) or ()
     return any(_name(topic) == TOPIC or getattr(topic, "topic_id", None) == TOPIC_ID for topic in topics)
 
@@ -66,7 +67,7 @@ def holds_secrets(records: bytes) -> bool:
 
 
 def is_secret_record(value: bytes) -> bool:
-    """Whether a record of the metadata log contains a secret, or cannot be decoded far enough to tell.
+    """Whether a record of the metadata log contains a secret, or cannot be decoded far enough to decide.
 
     Args:
         value: the value of the record: a frame of KIP-631.
@@ -85,7 +86,7 @@ def is_secret_record(value: bytes) -> bool:
         return True
 
 
-# kind -> why it is taken out
+# kind -> why it is removed
 REASONS: dict[str, str] = {
     "records": "keys, values and headers of records are payload; batch headers stay, with their checksums made anew",
     "sasl": "SASL tokens carry passwords and proofs of them",
@@ -106,9 +107,9 @@ REASONS: dict[str, str] = {
     "user": "principals are names of people",
     "unknown": "the content of unknown tags, tails and undecodable frames is unknown",
 }
-# The same name gets the same pseudonym.
+# Equal names get equal pseudonyms.
 NAMES = frozenset(("client", "topic", "groupid", "host", "rack", "path", "user"))
-# Names that consist of other names: racks of several levels (KIP-879), paths, and addresses that Java prints as
+# Names that consist of other names: racks with several levels (KIP-879), paths, and addresses that Java prints as
 # /10.0.0.1.
 SEPARATORS = {"rack": b"/", "path": b"/", "host": b"/"}
 
@@ -177,7 +178,7 @@ _TEXTS = {
     "reason": "text",
     "status_detail": "text",
 }
-# Structs whose field `name` is redacted -> the kind.
+# struct whose field `name` is redacted -> the kind
 _NAMED = {
     "ScramCredentialDeletion": "user",
     "ScramCredentialUpsertion": "user",
@@ -188,7 +189,7 @@ _NAMED = {
 
 
 def kind_for(struct: str, attribute: str, is_text: bool) -> str | None:
-    """Return the kind of data in a field of text or bytes; None if the field may stay.
+    """Return the kind of data in a field of text or bytes; None if the field is kept.
 
     >>> kind_for("PartitionProduceData", "records", False), kind_for("MetadataResponseTopic", "name", True)
     ('records', 'topic')
@@ -212,7 +213,7 @@ class Carrier(NamedTuple):
 
 
 def may_hold_secrets(codec: Codec, message: Any) -> bool:
-    """Whether a message may contain a secret, by its type and by the names in it.
+    """Whether a message may contain a secret, judging by its type and the names in it.
 
     Args:
         codec: the codec of the message.
@@ -223,20 +224,20 @@ def may_hold_secrets(codec: Codec, message: Any) -> bool:
 
 @cache
 def may_carry(codec: Codec) -> bool:
-    """Whether a message has a field that may hold a secret."""
+    """Whether a message has a field that may contain a secret."""
     names = _names(codec)
     return bool(names & _ALWAYS) or names >= _CONFIG
 
 
 @cache
 def always_carries(codec: Codec) -> bool:
-    """Whether a message has a field that always holds a secret."""
+    """Whether a message has a field that always contains a secret."""
     return bool(_names(codec) & SECRET_FIELDS.keys())
 
 
 @cache
 def may_carry_in_some_version(name: str) -> bool:
-    """Whether a message of Kafka has a field that may hold a secret, in any of its versions."""
+    """Whether a Kafka message has a field that may contain a secret, in any version."""
     versions = catalog_for().spec(name).versions
     return any(may_carry(codec_in(catalog_for(), name, version)) for version in versions)
 
@@ -263,8 +264,8 @@ def _tells(place: Place) -> bool | None:
     return place.name in _ALWAYS or place.name in _CONFIG or None
 
 
-# Requests that carry secrets: AlterConfigs, SaslAuthenticate, the four of delegation tokens, IncrementalAlterConfigs,
-# AlterUserScramCredentials, Envelope.
+# Requests with secrets: AlterConfigs, SaslAuthenticate, the four requests for delegation tokens,
+# IncrementalAlterConfigs, AlterUserScramCredentials, Envelope.
 _KEYS = frozenset((33, 36, 38, 39, 40, 41, 44, 51, 58))
 _REQUEST = lazy_pattern(
     rb"(?=(\x00[\x21\x24\x26-\x29\x2c\x33\x3a]\x00[\x00-\x03][\x00-\xff]{4}(?:\x00[\x00-\xff]|\xff\xff)))"
@@ -274,13 +275,13 @@ _PARTS = lazy_pattern(
     rb"|\x00[^\x00-\x1f]+\x00[^\x00-\x1f]+\Z"
 )
 _SECRETS = ENVELOPED | SECRET_FIELDS.keys()
-FEW = 4  # bytes that are not a secret
+FEW = 4  # so few bytes are no secret
 NEWER = 16  # versions above the newest known one that a request may have
 _LONGEST = 1 << 16  # bytes of a message that are searched; bytes of a secret whose end is missing
 
 
 def may_hold_secret(result: Undecodable) -> bool:
-    """Whether bytes of a frame must be hidden: always, unless the message is known and nothing indicates a secret."""
+    """Whether bytes of a frame must be hidden: unless the message is known and nothing indicates a secret."""
     data = result.frame.data
     if _is_nothing(data[4:]):
         return False
@@ -296,7 +297,7 @@ def is_doubtful(result: Request | Response) -> bool:
 
 
 def may_leave_secret(result: Request | Response | Undecodable) -> bool:
-    """Whether to hide the bytes left over after a message that itself holds no secret: their meaning is unknown.
+    """Whether to hide the trailing bytes of a message without secrets, because their meaning is unknown.
 
     In a frame that did not decode, these are the bytes left over by salvage: strict decoding fails at them, or at an
     earlier fault.
@@ -310,7 +311,7 @@ def _salvaged_rest(result: Undecodable) -> bytes:
 
 
 def looks_secret(data: bytes) -> bool:
-    """Whether bytes show signs of a secret: part of a SASL token, a sensitive configuration, a request.
+    """Whether bytes look like a secret: part of a SASL token, a sensitive configuration, a request.
 
     >>> looks_secret(bytes.fromhex("00000009 0024 0001")), looks_secret(bytes.fromhex("00000009 0003 0001"))
     (True, False)
@@ -336,13 +337,13 @@ def _is_nothing(data: bytes) -> bool:
 
 
 def _names_other(result: Undecodable) -> bool:
-    """Whether the intended message is known, and is not one with secrets."""
+    """Whether the intended message is known and contains no secrets."""
     codec = result.codec
     if isinstance(result.error, UnknownVersion):
         name, version = result.error.found[:2]
         if name not in catalog_for() or may_carry_in_some_version(name):
             return False
-        is_near = 0 <= version <= catalog_for().spec(name).versions.last + NEWER  # few correlation ids are
+        is_near = 0 <= version <= catalog_for().spec(name).versions.last + NEWER  # rarely true of correlation ids
         return is_near and is_request_header(result.header)
     if codec is None or may_carry(codec) or (codec.name == "FetchResponse" and TOPIC_ID in result.frame.data):
         return False
@@ -366,13 +367,13 @@ def is_recognised(result: Request | Response | Undecodable) -> bool:
 
 
 def is_request_header(header: Any) -> bool:
-    """Whether a header is one that other bytes are unlikely to form."""
+    """Whether random bytes are unlikely to form this header."""
     client = getattr(header, "client_id", None)
     return bool(client and client.isprintable())
 
 
 def _is_request(data: bytes, start: int) -> bool:
-    """Whether a request header begins here, after its size unless that is missing."""
+    """Whether a request header starts at a position, with or without the size before it."""
     length = int.from_bytes(data[start + 8 : start + 10], "big", signed=True)
     client = data[start + 10 : start + 10 + max(length, 0)]
     try:
@@ -393,13 +394,13 @@ def _reads_as(carrier: Carrier, data: bytes) -> bool:
 
 
 def _ends_behind_secret(error: Truncated) -> bool:
-    """Whether a message is truncated within or after its secret, and the names before it are text."""
+    """Whether a message is truncated inside or after its secret, and the names before it are text."""
     inside = error.segments[-1:] and error.segments[-1] in _SECRETS and (error.have or 0) > FEW
     return bool(inside or _holds_secret(error.partial)) and _is_named(error.partial)
 
 
 def _is_named(value: Any) -> bool:
-    """Whether a value is decoded text that is entirely printable."""
+    """Whether a value is decoded text with only printable characters."""
     texts = list(_texts(value))
     return any(texts) and all(text.isprintable() for text in texts)
 
@@ -413,7 +414,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _members(value: Any) -> Iterable[tuple[str, Any]]:
-    """Return the members of a message, or of a partially decoded one, with their names."""
+    """Return the members of a message, which may be partially decoded, with their names."""
     if isinstance(value, msgspec.Struct):
         return [(name, getattr(value, name)) for name in value.__struct_fields__]
     if isinstance(value, dict):
@@ -440,8 +441,8 @@ def mask(result: Result) -> Result:
         result: a result of a `FrameDecoder`.
 
     Returns:
-        The result, in which secrets are `Hidden` values, and zeros in the bytes of the frame. In an `Undecodable` that
-        may contain a secret, `hidden` counts the bytes that must not be shown, and the error keeps only its numbers.
+        The result with `Hidden` values for secrets, and zeros in the bytes of the frame. In an `Undecodable` that may
+        contain a secret, `hidden` counts the bytes that must not be shown, and the error keeps only its numbers.
 
     >>> import kwire
     >>> message = kwire.messages.SaslAuthenticateRequest(auth_bytes=b"\\\\0alice\\\\0wonder")
@@ -454,7 +455,7 @@ def mask(result: Result) -> Result:
     if isinstance(result, Token):
         return _token(result)
     if isinstance(result, Response) and not str(getattr(result.request, "client_id", "")).isprintable():
-        result = replace(result, request=_anonymous(result.request))  # it may be read out of a secret
+        result = replace(result, request=_anonymous(result.request))  # it may contain bytes of a secret
     if may_hold_secrets(result.codec, result.message):
         return _decoded(result)
     left_over = may_leave_secret(result)
@@ -491,14 +492,14 @@ def _decoded(result: Request | Response) -> Request | Response:
 
 
 class _Masking:
-    """A walk over one message; `found` holds the secrets by their paths."""
+    """A traversal of one message; `found` maps paths to secrets."""
 
     def __init__(self, inside: Any = None) -> None:
         self.found: dict[str, Hidden] = {}
         self.inside = mask_nested(inside)
-        # The contents of an envelope are shown decoded; its bytes only if they contain no secret.
+        # The contents of an envelope are shown decoded; its bytes are shown only if they contain no secret.
         self.hides_inside = inside is None or self.inside is not inside
-        self._sensitive = False  # whether the enclosing configuration is sensitive: then its synonyms are sensitive too
+        self._sensitive = False  # whether the enclosing configuration is sensitive: then its synonyms are too
 
     def message(self, codec: Codec, value: Any) -> Any:
         """Return a message without its secrets."""
@@ -545,7 +546,7 @@ class _Masking:
 
 
 def _is_sensitive(config: Any) -> bool:
-    """Whether a struct is a configuration that is sensitive, according to the broker or to its name."""
+    """Whether a struct is a configuration that is sensitive according to the broker or to its name."""
     if not hasattr(config, "value"):
         return False
     return bool(getattr(config, "is_sensitive", False)) or is_sensitive(str(getattr(config, "name", "")))
@@ -608,7 +609,7 @@ def _undecodable(result: Undecodable) -> Undecodable:
 def _veiled(result: Undecodable) -> Undecodable:
     """Return a result that hides the whole frame."""
     frame, size = result.frame, len(result.frame.data)
-    # If the header is broken, the client id may consist of bytes of the secret as well.
+    # If the header is damaged, the client id may also contain bytes of the secret.
     return replace(
         result,
         frame=replace(frame, data=bytes(size)),
@@ -625,7 +626,7 @@ def _anonymous(header: Any) -> Any:
 
 
 def mask_error(error: DecodeError) -> DecodeError:
-    """Return an error without bytes of the message: its position stays, with sizes, offsets and counts.
+    """Return an error without bytes of the message: its position, sizes, offsets and counts stay.
 
     >>> from kwire.errors import BadLength
     >>> str(mask_error(BadLength(found=1, need=6, have=0, raw=b"wonder")))

@@ -1,8 +1,8 @@
-"""Decodes ZooKeeper's client protocol as far as it concerns znodes: path, data, version, children.
+"""Decodes the parts of ZooKeeper's client protocol that concern znodes: path, data, version, children.
 
-Takes the packets of a connection and yields znodes. Requests and replies are matched by their xid; a reply whose
-request was not captured, and a packet that does not decode, are ignored. Source: `zookeeper.jute` of Apache ZooKeeper
-3.8 (records), and `ZooDefs.OpCode` (operations).
+`ZooKeeperConnection` takes the packets of a connection and yields znodes. Requests and replies are matched by their
+xid. Replies without a captured request and packets that do not decode are ignored. Source: `zookeeper.jute` of Apache
+ZooKeeper 3.8 (records), and `ZooDefs.OpCode` (operations).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ GET_CHILDREN_2, CHECK, MULTI, CREATE_2, CREATE_CONTAINER, CREATE_TTL = 12, 13, 1
 _CREATES = (CREATE, CREATE_2, CREATE_CONTAINER, CREATE_TTL)
 CLOSE_SESSION, ERROR = -11, -1
 NO_NODE = -101
-_NOTIFICATION = -1  # an xid
-_EPHEMERAL = 1  # bits of the flags in a create request
+_NOTIFICATION = -1  # the xid of a notification
+_EPHEMERAL = 1  # flag of a create request
 _SET_BY = 1000  # milliseconds in a second
 
 
@@ -27,7 +27,7 @@ class Znode(NamedTuple):
     Attributes:
         path: the path of the node, with the cluster's prefix (chroot).
         data: None for a node that was deleted.
-        version: how often its data was set; -1 if unknown.
+        version: the data version; -1 if unknown.
         zxid: the transaction that last changed it; -1 if unknown.
         time: the time of this content, in seconds since 1970; None if unknown.
         children: the names of its children, if they were listed; `data` is then meaningless.
@@ -48,7 +48,7 @@ class _Cut(Exception):
 
 
 class _Jute:
-    """Reads jute's types from a packet."""
+    """Reads values of jute's types from a packet."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -79,7 +79,7 @@ class _Jute:
         return tuple(self.text() for _ in range(min(max(count, 0), len(self._data))))
 
     def stat(self) -> tuple[int, int, int]:
-        """Return mzxid, mtime and version of a Stat."""
+        """Return the mzxid, mtime and version of a Stat."""
         found = self.numbers(">qqqqiiiqiiq")
         return found[1], found[3], found[4]
 
@@ -100,13 +100,13 @@ def _request(kind: int, body: _Jute) -> _Asked:
     if kind == MULTI:
         parts = []
         while not (head := body.numbers(">i?i"))[1]:
-            if head[0] == MULTI:  # a transaction has none in it
+            if head[0] == MULTI:  # a transaction contains no other transaction
                 raise _Cut
             parts.append(_request(head[0], body))
         return _Asked(kind, parts=tuple(parts))
     if kind in (DELETE, CHECK, SET_DATA):
         asked = _Asked(kind, body.text(), body.buffer() if kind == SET_DATA else None)
-        body.numbers(">i")  # the version that is expected
+        body.numbers(">i")  # the expected version
         return asked
     return _Asked(kind, body.text()) if kind in (EXISTS, GET_DATA, GET_CHILDREN, GET_CHILDREN_2) else _Asked(kind)
 
@@ -127,7 +127,7 @@ class ZooKeeperSessions:
     """The sessions of one ensemble; ephemeral nodes are deleted with their session."""
 
     def __init__(self) -> None:
-        self.ephemerals: dict[object, dict[str, int]] = {}  # by session, path and its transaction
+        self.ephemerals: dict[object, dict[str, int]] = {}  # by session: path -> the transaction that created it
 
 
 class ZooKeeperConnection:
@@ -152,7 +152,7 @@ class ZooKeeperConnection:
         """Process the next packet; yield the znodes that it contains.
 
         Args:
-            is_client: whether the client sent it.
+            is_client: whether the packet was sent by the client.
             data: the packet, including its length.
             time: when it was captured, in seconds since 1970.
         """

@@ -1,8 +1,9 @@
-"""Converts values of znodes to and from JSON, byte for byte: brokers, topics, the controller, ids, features, configs,
-ACLs.
+"""Converts values of znodes to and from JSON, byte for byte.
 
-The path of a znode decides its type. Attributes have the names of the JSON, in snake case; keys are read in any order,
-and unknown keys are kept. `ORDERS` has the order of keys for each JSON version: the order in captures of the newest
+The znodes are brokers, topics, the controller, ids, features, configs and ACLs.
+
+The path of a znode determines its type. Attributes have the names of the JSON in snake case; keys are read in any
+order, and unknown keys are kept. `ORDERS` has the order of keys for each JSON version, as captured from the newest
 release that writes this version. A value that was read is written back as the same bytes. `client_protocol` decodes
 ZooKeeper's client protocol.
 """
@@ -21,7 +22,7 @@ from ..caches import lazy_pattern
 from ..errors import NotInVersion, WrongType, ZnodeError
 from .client_protocol import Znode
 
-# msgspec's error text: a problem, and a path in the value
+# msgspec's error text: a problem and a path in the value
 _MSGSPEC_ERROR = lazy_pattern(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
 Replicas = dict[int, tuple[int, ...]]
 _TOPIC = "/brokers/topics/[^/]+"
@@ -30,8 +31,8 @@ _TOPIC = "/brokers/topics/[^/]+"
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A node, or an object inside one. A missing field is None.
 
-    `unknown` has the unknown members, and known ones that are null. `order` has the keys in their original order, if
-    that differs from `ORDERS`: other releases wrote the same version in another order.
+    `unknown` contains unknown members, and known members that are null. `order` has the original order of the keys if
+    it differs from `ORDERS`: other releases wrote the same version in another order.
     """
 
     ORDERS: ClassVar[dict[Any, str]] = {}
@@ -40,7 +41,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place:
-    """The current position in a node's JSON; creates the errors."""
+    """The current position in a node's JSON; raises errors with this position."""
 
     def __init__(self, znode: str, json_path: str = "$") -> None:
         self.znode: str = znode
@@ -68,7 +69,7 @@ def read_node(kind: type[Node], members: Any, place: Place) -> Node:
 
 
 def members_of(node: Node) -> dict[str, Any]:
-    """Return a node as a JSON object, its keys in the order in which they are written. Raises EncodeError."""
+    """Return a node as a JSON object with its keys in the order for writing. Raises EncodeError."""
     members = dict(node.unknown)
     keys = _keys(type(node), getattr(node, "version", None))
     for info in _fields(type(node)):
@@ -84,7 +85,7 @@ def members_of(node: Node) -> dict[str, Any]:
 
 
 def _member(info: msgspec.structs.FieldInfo, members: dict[str, Any], keys: list[str], place: Place) -> Any:
-    """Return a field's value; a missing field is None if the version has it, otherwise the default."""
+    """Return the value of a field; a missing field is None if the version has it, otherwise the default."""
     key, optional = info.encode_name, type(None) in get_args(info.type)
     if members.get(key) is not None:
         return _value(info.type, members[key], place.child(f".{key}"))
@@ -130,7 +131,7 @@ def _refuse(kind: Any, node: Node, info: msgspec.structs.FieldInfo, **facts: Any
 
 
 def _keys(kind: type[Node], version: Any) -> list[str]:
-    """Return the keys of a version, in order; for an unknown version, the keys of the newest."""
+    """Return the keys of a version, in order; for an unknown version, the keys of the newest version."""
     orders = kind.ORDERS
     known = isinstance(version, int | str | None) and version in orders
     return (orders[version] if known else list(orders.values())[-1]).split()
@@ -145,13 +146,13 @@ def _default(info: msgspec.structs.FieldInfo) -> Any:
 
 
 def _node_in(kind: Any) -> type[Node] | None:
-    """Return the class of nodes in a tuple type; None for other types."""
+    """Return the node class in a tuple type; None for other types."""
     first = next(iter(get_args(kind)), None)
     return first if isinstance(first, type) and issubclass(first, Node) else None
 
 
 LOG_DIR_FAILURE: Final = 1
-LOG_DIR_RESET: Final = "LogDirReset"  # KIP-112's earlier wording, for which no source has a number
+LOG_DIR_RESET: Final = "LogDirReset"  # from an earlier text of KIP-112; no source contains its number
 
 
 class BrokerRegistration(Node, frozen=True, kw_only=True):
@@ -194,7 +195,7 @@ class TopicState(Node, frozen=True, kw_only=True):
 
 
 class PartitionState(Node, frozen=True, kw_only=True):
-    """`.../partitions/N/state`: leader and in-sync replicas; the recovery state only while 1 (KIP-704)."""
+    """`.../partitions/N/state`: leader and in-sync replicas; the recovery state only if it is 1 (KIP-704)."""
 
     ORDERS = {1: "controller_epoch leader version leader_recovery_state leader_epoch isr"}
     leader: int
@@ -206,7 +207,7 @@ class PartitionState(Node, frozen=True, kw_only=True):
 
 
 class ControllerManagedState(Node, frozen=True, kw_only=True):
-    """`.../partitions/N/controller_managed_state` of KIP-112's earlier wording, which was never released."""
+    """`.../partitions/N/controller_managed_state`, from an earlier text of KIP-112; never released."""
 
     ORDERS = {1: "version created"}
     created: tuple[int, ...]
@@ -226,7 +227,7 @@ class Controller(Node, frozen=True, kw_only=True):
 class LogDirEvent(Node, frozen=True, kw_only=True):
     """`/log_dir_event_notification/log_dir_event_N`: a broker lost a log directory (KIP-112).
 
-    `event` is the int 1; the word `LogDirReset` is from an earlier text of the KIP. Kafka's own reader uses only
+    `event` is the int 1; the string `LogDirReset` is from an earlier text of the KIP. Kafka's reader uses only
     `broker`.
     """
 
@@ -278,7 +279,7 @@ class PartitionReassignment(Node, frozen=True, kw_only=True):
 
 
 class ClusterId(Node, frozen=True, kw_only=True):
-    """`/cluster/id` (KIP-78). The version is text here."""
+    """`/cluster/id` (KIP-78). The version is a string here."""
 
     ORDERS = {"1": "version id"}
     id: str
@@ -295,8 +296,8 @@ class FeatureState(Node, frozen=True, kw_only=True):
 
 
 class ProducerIdBlock(Node, frozen=True, kw_only=True):
-    """`/latest_producer_id_block`: the last allocated block of producer ids, and the broker that received it (KIP-98).
-    Bounds are text.
+    """`/latest_producer_id_block`: the last allocated block of producer ids and its broker (KIP-98). Bounds are
+    strings.
     """
 
     ORDERS = {1: "version broker block_start block_end"}
@@ -371,7 +372,7 @@ PATHS: dict[str, type[Node] | type[int]] = {
     r"/brokers/ids/\d+": BrokerRegistration,
     _TOPIC: TopicState,
     rf"{_TOPIC}/partitions/\d+/state": PartitionState,
-    # KIP-112's text has /broker/
+    # the text of KIP-112 has /broker/
     r"/brokers?/topics/[^/]+/partitions/\d+/controller_managed_state": ControllerManagedState,
     r"/controller": Controller,
     r"/controller_epoch": int,
@@ -393,8 +394,9 @@ PATHS: dict[str, type[Node] | type[int]] = {
 
 
 def node_type(path: str) -> type[Node] | type[int] | None:
-    """Return the type of a path's data: a class, `int`, or None for a folder, plain text, or a path that is not
-    Kafka's.
+    """Return the type of a path's data.
+
+    The type is a class or `int`; None for a folder, plain text, or a path that Kafka does not use.
 
     >>> node_type("/brokers/ids/3"), node_type("/controller_epoch"), node_type("/brokers")
     (<class 'kwire.zookeeper.znodes.BrokerRegistration'>, <class 'int'>, None)
@@ -407,14 +409,14 @@ def read_znode(path: str, data: bytes | str | None) -> Any:
 
     Args:
         path: the path of the node, without the prefix (chroot) that a cluster may have.
-        data: its bytes.
+        data: the bytes of the node.
 
     Returns:
-        A value of the class that `node_type` returns; None if that is None, or the node is empty: brokers create some
-        nodes empty and fill them in the same transaction.
+        A value of the class that `node_type` returns; None if there is none, or if the node is empty: brokers create
+        some nodes empty and fill them in the same transaction.
 
     Raises:
-        ZnodeError: the data does not match the path; with the path in the JSON.
+        ZnodeError: the data does not match the path; the error has the position in the JSON.
 
     >>> read_znode("/controller", b'{"version":1,"brokerid":2,"timestamp":"1795244004984"}').brokerid
     2
@@ -434,7 +436,7 @@ def znodes_in(text: str) -> list[Znode] | None:
     """Return the znodes in JSON text; None if the text has another form.
 
     Args:
-        text: an object that maps paths to data (text, or null), or a line of JSON for each change, with `path` and
+        text: an object that maps paths to data (strings or null), or one line of JSON per change, with `path` and
             `data`, and if known `op` (`delete` has no data), `version`, `zxid` and `time` (ISO 8601).
 
     Raises:
@@ -455,7 +457,7 @@ def znodes_in(text: str) -> list[Znode] | None:
 
 
 def looks_like_znodes(head: str) -> bool:
-    """Whether text begins like the JSON of znodes."""
+    """Whether text starts like the JSON of znodes."""
     return re.match(r'\s*\{\s*("/[^"]*"\s*:|[^{}]*"path"\s*:\s*"/)', head) is not None
 
 
@@ -484,8 +486,9 @@ def _bytes(data: Any) -> bytes:
 
 
 def write_znode(value: Node | int) -> bytes:
-    """Encode a node's data: a value that was read becomes the same bytes; a new value is written like the newest
-    release of its version.
+    """Encode the data of a node.
+
+    A value that was read becomes the same bytes; a new value is written like in the newest release with its version.
 
     Raises:
         EncodeError: a member has the wrong type, or does not exist in the value's version.
