@@ -1,11 +1,11 @@
 """Reads files to record batches; shared by `kwire.arrow` and Spark's data source.
 
-The content of files never raises an error, except in the mode FAILFAST. The options or a user's schema select columns,
-fields of `message` and apis.
+The content of files never raises an error, except in the mode FAILFAST. Options or a user's schema select the columns,
+the fields of `message` and the apis.
 
-A growing capture is read range by range; connection state is kept, so that each range continues the previous one.
-Without that state, the capture is read again from its start, and only the rows of the range are returned; the result
-is the same. A hash of its bytes identifies the file.
+A growing capture is read range by range; the state of connections is kept, so that each range continues the previous
+one. Without this state, the capture is read again from the start, and only the rows of the range are returned; the
+result is the same. A hash of its bytes identifies the file.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ from .row_schema_and_batches import (
 
 PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
-MOST_KEPT, MOST_BYTES = 64, 64 << 20  # limits: number of stored replays, and their memory
+MOST_KEPT, MOST_BYTES = 64, 64 << 20  # maximum number of stored replays, and of their bytes
 Whose = tuple[str, str, int, int]
-JSON_FILE = ".json"  # in the names of files that may hold znodes
+JSON_FILE = ".json"  # in the names of files that may contain znodes
 KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
 
 
@@ -101,7 +101,7 @@ def _check(name: str, type_: Any, field: Any) -> None:
 
 
 def chooser(options: Options, catalog: Catalog) -> Callable[[Api], None]:
-    """Return the function that sets the wanted frames of an api."""
+    """Return the function that marks an api's frames as wanted."""
     wanted = set(_messages(options, catalog))
 
     def choose(api: Api) -> None:
@@ -119,7 +119,7 @@ def chooser(options: Options, catalog: Catalog) -> Callable[[Api], None]:
 
 
 def _messages(options: Options, catalog: Catalog) -> Iterator[str]:
-    """Yield the names of the selected messages of the named apis."""
+    """Yield the names of the selected messages of apis."""
     for word in options.apis:
         names = catalog.named(word)
         is_api = len(names) > 1
@@ -173,7 +173,7 @@ def _inner(type_: Any, name: str) -> Any:
 
 
 def _dotted(type_: Any) -> list[str] | None:
-    """Return the fields of a struct type in the notation of `kwire.columns`; None for all, without a type."""
+    """Return the fields of a struct type in the notation of `kwire.columns`; None, meaning all, without a type."""
     if type_ is None:
         return None
     if not pa.types.is_struct(type_):
@@ -209,15 +209,15 @@ def are_equal_types(one: Any, other: Any) -> bool:
 
 
 class Replay:
-    """Reads a capture, or a share of one, from its start, one range after the other.
+    """Reads a capture, or a share of its connections, from the start, one range after the other.
 
     Args:
         unit: a range of the capture.
         catalog: the specs that identify requests.
-        apis: what is known of frames.
+        apis: the known apis.
 
     Attributes:
-        place: how far it was read.
+        place: the position that was reached.
         is_new: whether the current rows belong to the requested range.
         waits: whether the range was read to its end, so that the next one may follow.
     """
@@ -234,7 +234,7 @@ class Replay:
         self._head = self._tail = b""  # of the data read so far
 
     def read(self, stream: BinaryIO, unit: Unit, sink: Sink) -> Iterator[None]:
-        """Read to the end of a range; only at the end of the file are incomplete connections ended.
+        """Read to the end of a range; incomplete connections end only at the end of the file.
 
         Args:
             stream: the file.
@@ -278,7 +278,7 @@ class Replay:
             yield portion
 
     def goes_on(self, stream: BinaryIO, unit: Unit) -> bool:
-        """Whether a range continues from here: it belongs to the same unchanged file."""
+        """Whether a range continues here: it belongs to the same unchanged file."""
         if self.whose != _whose(unit) or self.place > unit.start or self._number != _number_of(stream):
             return False
         stream.seek(0)
@@ -300,9 +300,9 @@ class Replays:
         self._kept: OrderedDict[tuple[Whose, int], tuple[Replay, int]] = OrderedDict()
 
     def take(self, stream: BinaryIO, unit: Unit) -> Replay | None:
-        """Remove and return the replay that can continue with a range; of several, the one that read furthest.
+        """Remove and return the replay that can continue with a range; of several, the one that has read furthest.
 
-        It is not stored while it reads, so that after an error nothing remains.
+        A replay is not stored while it reads, so that none remains after an error.
         """
         fit = [key for key, (replay, _) in self._kept.items() if replay.goes_on(stream, unit)]
         return self._kept.pop(max(fit, key=lambda key: key[1]))[0] if fit else None
@@ -328,7 +328,7 @@ def _number_of(stream: BinaryIO) -> tuple[int, int]:
 
 
 def _discard(row: Row) -> None:
-    """Discard rows that were returned before."""
+    """Discard a row that was returned before."""
 
 
 class Reading:
@@ -336,17 +336,17 @@ class Reading:
 
     Args:
         options: the options of the read.
-        schema: the selected columns as a `pyarrow.Schema`, `message` possibly with some of its fields; None for the
+        schema: the selected columns as a `pyarrow.Schema`, where `message` may have only some fields; None for the
             columns from the options.
 
     Attributes:
         schema: the schema of the batches.
-        apis: what is known of frames.
-        builder: makes batches of rows.
+        apis: the known apis.
+        builder: builds batches of rows.
 
     Raises:
         BadOption: options contradict each other, or the schema has unknown columns.
-        UnknownMessage: there is no such api, profile or release.
+        UnknownMessage: an api, profile or release does not exist.
     """
 
     def __init__(self, options: Options, schema: Any = None) -> None:
@@ -360,17 +360,17 @@ class Reading:
         self._replays = Replays()
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
-        """Find files and divide them; see `find_files` and `divide`."""
+        """Find files and divide them into input splits; see `find_files` and `divide`."""
         return divide(find_files(paths, self.options), self.options)
 
     def read(self, units: Iterable[Unit]) -> Iterator[Any]:
-        """Read input splits; only one read at a time.
+        """Read input splits. Only one read may run at a time.
 
         Yields:
             `pyarrow.RecordBatch`es.
 
         Raises:
-            MalformedFrame: in the mode FAILFAST.
+            MalformedFrame: a frame is malformed, in the mode FAILFAST.
             OSError: a file cannot be read.
         """
         builder, options = self.builder, self.options
@@ -390,7 +390,7 @@ class Reading:
         yield from builder.rest()
 
     def rows_of(self, unit: Unit) -> Iterator[None]:
-        """Pass the rows of an input split to the builder; yields periodically."""
+        """Pass the rows of an input split to the builder; yield periodically."""
         if unit.kind:
             yield from self._replayed(unit)
             return
@@ -439,7 +439,7 @@ class Reading:
             yield from self._raw(opened.portions(), unit, pairing)
 
     def _whole(self, unit: Unit, pairing: Pairing) -> Iterator[None]:
-        """Read a file of any format; an unknown format is returned as fragments."""
+        """Read a file of any format; an unknown format becomes fragments."""
         count = len(self.builder.rows)
         begun = False
         try:
@@ -461,7 +461,7 @@ class Reading:
                 yield from self._broken(error) if begun else self._refused(unit, error)
 
     def _znodes(self, text: str, unit: Unit) -> Iterator[None]:
-        """Return znodes as JSON as one row, as malformed, with the option `zookeeper` its text too."""
+        """Pass znodes in JSON to the builder as one malformed row, whose text is kept with the option `zookeeper`."""
         try:
             znodes_in(text)
         except ZnodeError as error:
@@ -506,13 +506,13 @@ class Reading:
         self.builder.rows.append((place, data, None, None, None, None, None, None, fault))
 
     def _broken(self, error: DumpError) -> Iterator[None]:
-        """Return the fault of a capture that cannot be read further."""
+        """Pass the fault of a capture that cannot be read further to the builder."""
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
         self.builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
         yield
 
     def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
-        """Return an unreadable file, or part of one, as fragments."""
+        """Pass an unreadable file, or part of one, to the builder as fragments."""
         if self.options.ignore_corrupt_files:
             return
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))

@@ -1,11 +1,11 @@
-"""Decodes binary columns to structs, and encodes structs to bodies: `from_kwire` and `to_kwire`; rows of records.
+"""Decodes binary columns to structs, and encodes structs to bodies (`from_kwire`, `to_kwire`); extracts records.
 
-A prefix of each cell contains the version, or a column does. Structs have the fields of all versions, as from
-`kwire.columns`; null in them means null if the version allows it, else the default.
+The version is in a prefix of each cell or in a column. Structs have the fields of all versions, as from
+`kwire.columns`; a null in them is encoded as null if the version allows it, otherwise as the default.
 
-`RecordReader` explodes Produce requests, Fetch responses and logs into one row per record, with the columns of its
-frame. A batch that cannot be read, or whose decompressed size exceeds the limit, becomes a row with its bytes and
-error. Does not depend on Spark or files.
+`RecordReader` converts Produce requests, Fetch responses and logs to one row per record, with the columns of the frame.
+A batch that cannot be read, or whose decompressed size exceeds the limit, becomes a row with its bytes and the error.
+The module does not depend on Spark or files.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from .row_schema_and_batches import (
     read_carefully,
 )
 
-Found = tuple[Api, bytes]  # type of a cell, and its bytes from the body on
-PROTOCOL = "ConsumerProtocol"  # a newer version than ours is decoded as ours
+Found = tuple[Api, bytes]  # api of a cell, and its bytes from the body on
+PROTOCOL = "ConsumerProtocol"  # a newer version than the newest known one is decoded as the newest
 AT_ONCE = 2 << 20  # bytes of cells per array
 TYPE = pa.struct(
     [
@@ -86,7 +86,7 @@ class Prefix:
         return self.asked is None or (self.framed and self.asked)
 
     def read(self, data: bytes, version: int | None) -> Found | None:
-        """Return the content of a cell; None if it is another message, which logs may contain.
+        """Return the content of a cell; None if it is another message, as logs may contain.
 
         Args:
             data: the cell.
@@ -148,7 +148,7 @@ class Prefix:
 
 
 def check_size(data: bytes) -> None:
-    """Raise if the size field does not match the length of the data."""
+    """Raise an error if the size field does not match the length of the data."""
     size = int.from_bytes(data[:4], "big", signed=True)
     if len(data) < LEAST + 4 or LEAST <= size > len(data) - 4:
         raise Truncated(offset=0, need=max(size, LEAST) + 4, have=len(data))
@@ -158,14 +158,14 @@ def check_size(data: bytes) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """The content of a binary column, and how to decode it.
+    """Describes the content of a binary column, and how to decode it.
 
     Attributes:
         name: a message: `MetadataResponse`, `OffsetCommitValue`; or an api, with a `direction`.
         direction: `request` or `response`, if `name` is an api.
         framed: whether cells include size and header.
-        fields: the fields to decode, with dots for fields of structs; None: all.
-        mode: `PERMISSIVE`, where an invalid cell is null, or `FAILFAST`, where it raises.
+        fields: the fields to decode, with dots for fields of structs; None means all.
+        mode: `PERMISSIVE`, in which an invalid cell becomes null, or `FAILFAST`, in which it raises an error.
         include_errors: whether the structs include the fields `_corrupt_record` and `_error`.
         profile, release: the specs, as for `kwire.codec`.
     """
@@ -198,14 +198,14 @@ class CellReader:
     """Decodes the cells of a column.
 
     Args:
-        cells: their description.
+        cells: the description of the column.
 
     Attributes:
         type: the Arrow type of the result.
         tells: whether the cells contain their version.
 
     Raises:
-        UnknownMessage, BadOption: there is no such message or field.
+        UnknownMessage, BadOption: a message or field does not exist.
     """
 
     def __init__(self, cells: Cells) -> None:
@@ -231,7 +231,7 @@ class CellReader:
             for an invalid cell.
 
         Raises:
-            MalformedFrame: in the mode FAILFAST, for an invalid cell.
+            MalformedFrame: a cell is invalid, in the mode FAILFAST.
         """
         for start, stop in portions(cells):
             some = versions.slice(start, stop - start).to_pylist() if isinstance(versions, pa.Array) else None
@@ -274,7 +274,7 @@ def body_text(cells: Cells, data: bytes, version: int | None) -> str | None:
     Args:
         cells: the description of the column; only `name`, `direction`, `framed` and the specs matter.
         data: the cell.
-        version: of the message; None if the cell contains it.
+        version: the version of the message; None if the cell contains it.
 
     >>> body_text(Cells(name="HeartbeatResponse"), bytes(4) + bytes([0, 7]), 1)
     '{"throttleTimeMs":0,"errorCode":7}'
@@ -349,7 +349,7 @@ class CellWriter:
         cells: the description of the column.
 
     Raises:
-        UnknownMessage, BadOption: there is no such message.
+        UnknownMessage, BadOption: the message does not exist.
     """
 
     def __init__(self, cells: Cells) -> None:
@@ -369,7 +369,7 @@ class CellWriter:
             cannot be encoded.
 
         Raises:
-            EncodeError, UnsupportedVersion: in the mode FAILFAST, for a value that cannot be encoded.
+            EncodeError, UnsupportedVersion: a value cannot be encoded, in the mode FAILFAST.
         """
         for start in range(0, len(structs), ROWS_AT_ONCE):
             some = structs.slice(start, ROWS_AT_ONCE).to_pylist()
@@ -395,11 +395,11 @@ class CellWriter:
 
 
 def maker(nodes: Sequence[Any], now: Any) -> Make:
-    """Return the function that converts a plain value to a value of a message.
+    """Return the function that converts a plain value to a value in a message.
 
     Args:
         nodes: the corresponding nodes in the trees of all versions.
-        now: the node in the tree of the version to encode; None if this version has no such node.
+        now: the node in the tree of the version to encode; None if this version does not have it.
     """
     _, struct, is_array = wire.content_of(nodes[0])
     make: Make = _plain
@@ -460,7 +460,7 @@ _NAMES = {"topic": ("topic", "name"), "topic_id": ("topic_id",), "partition": ("
 
 
 class Place(NamedTuple):
-    """The topic and partition of records, as far as known."""
+    """The topic and partition of records, if known."""
 
     topic: str | None = None
     topic_id: bytes | None = None
@@ -475,12 +475,12 @@ class RecordReader:
     """Reads the records of frames.
 
     Args:
-        columns: the columns of the frames, as a `pyarrow.Schema`: `message` (with body=raw), `direction`, `api_key` and
-            `api_version` are required; `path` gives the topic of a log.
-        limit: the largest decompressed size of the records of one batch, in bytes.
+        columns: the columns of the frames, as a `pyarrow.Schema`. `message` (with body=raw), `direction`, `api_key` and
+            `api_version` are required; `path` determines the topic of a log.
+        limit: the maximum decompressed size of the records of one batch, in bytes.
 
     Attributes:
-        schema: all other columns of the frames, `record`, `_corrupt_record` and `_error`.
+        schema: the other columns of the frames, `record`, `_corrupt_record` and `_error`.
 
     Raises:
         BadOption: a column is missing.
@@ -498,7 +498,7 @@ class RecordReader:
         self.schema: Any = pa.schema([*(columns.field(name) for name in self.kept), *more])
 
     def read(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield record batches for `pyarrow.RecordBatch`es of frames; a frame without records gives no rows."""
+        """Yield the records of frames as record batches; a frame without records gives no rows."""
         for batch in batches:
             found = FoundRecords(batch.select(self.kept), self.schema)
             for index in range(batch.num_rows):
@@ -509,7 +509,7 @@ class RecordReader:
                 yield found.batch()
 
     def _frame(self, batch: Any, index: int, found: FoundRecords) -> Iterator[None]:
-        """Read the records of one frame; yields periodically."""
+        """Read the records of one frame; yield periodically."""
         cells = {name: batch.column(name)[index].as_py() for name in (*NEEDED, *_MORE) if name in batch.schema.names}
         data, key, version = cells[MESSAGE], cells["api_key"], cells["api_version"]
         if data is None:
@@ -534,8 +534,9 @@ class RecordReader:
             yield from self._set(index, place, some, not asked, found)
 
     def _set(self, index: int, place: Place, data: bytes, may_be_cut: bool, found: FoundRecords) -> Iterator[None]:
-        """Read the records of a set of batches; brokers may truncate the last batch of a response, which is not a
-        fault.
+        """Read the records of a set of batches; yield periodically.
+
+        Brokers may truncate the last batch of a response, which is not a fault.
         """
         batches = parse_records(data, salvage=True)
         for batch in batches:
@@ -578,7 +579,7 @@ class FoundRecords:
 
     @property
     def is_full(self) -> bool:
-        """Whether a batch should be built."""
+        """Whether a batch should be built now."""
         return len(self.frames) >= MOST_ROWS or self._bytes >= MOST_BYTES
 
     def add(self, index: int, place: Place, batch: RecordBatch, record: Record, fault: Any) -> None:
@@ -634,7 +635,7 @@ def sets_in(codec: Codec, message: Any) -> Iterator[tuple[Place, bytes]]:
 
 
 def _within(place: Place, value: Any) -> Place:
-    """Return a place updated with the fields of a struct."""
+    """Return a place updated from the fields of a struct."""
     names = value.__struct_fields__
     fields = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
     values = {part: getattr(value, name) for part, name in fields.items() if name is not None}
@@ -642,7 +643,7 @@ def _within(place: Place, value: Any) -> Place:
 
 
 def place_of(path: str | None) -> Place:
-    """Return the partition of a log, derived from the name of its folder.
+    """Return the partition of a log, from the name of its folder.
 
     >>> place_of("/data/orders-7/00000000000000000000.log")
     Place(topic='orders', topic_id=None, partition=7)

@@ -1,4 +1,4 @@
-"""Converts batches of complete frames, and of log batches, to the tables of `kwire.cluster` as Arrow.
+"""Converts batches of complete frames and log batches to the tables of `kwire.cluster` in Arrow.
 
 This module converts columns and types; `kwire.cluster` interprets the messages.
 """
@@ -39,9 +39,7 @@ from .row_schema_and_batches import CORRUPT, ERROR_NAME
 
 
 class MixedClusters(KwireError):
-    """Raised if files of several clusters are read as one cluster: `cluster` is its name, `files` has a file for each
-    cluster id.
-    """
+    """Raised if files of several clusters are read as one: `cluster` is its name, `files` has a file for each id."""
 
     hint = "name clusters by the paths of their files, with --cluster REGEX, or give the files of one cluster alone"
 
@@ -77,7 +75,7 @@ ROWS_IN_BATCH = 4096
 
 
 def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for reading what the history needs.
+    """Return the options that read what the history needs.
 
     Args:
         given: options that select files and specs; messages of a draft's profile are included.
@@ -91,7 +89,7 @@ def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def catalog_of(given: Mapping[str, Any]) -> Catalog:
-    """Return the specs that the options `profile` and `release` name; raises UnknownMessage like `kwire.codec`."""
+    """Return the specs for the options `profile` and `release`; raise UnknownMessage like `kwire.codec`."""
     lower = {name.lower(): value for name, value in given.items()}
     return catalog_for(lower.get("profile") or None, lower.get("release") or None)
 
@@ -105,7 +103,7 @@ def table_schema(table: str) -> Any:
     return pa.schema([(field.name, _TYPES[str(field.type).removesuffix(" | None")]) for field in fields(ROWS[table])])
 
 
-# All tables in one: each row has its struct in the column of its table, and null in the others.
+# All tables in one: each row has a struct in the column of its table, and null in the others.
 UNION = pa.schema(
     [("cluster", pa.string()), ("table", pa.string())]
     + [(table, pa.struct(list(table_schema(table)))) for table in ROWS]
@@ -117,7 +115,7 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
 
     Args:
         batches: record batches read with `reading_options`, in any order.
-        catalog: the specs of their messages; those of Kafka's releases by default.
+        catalog: the specs of the messages; by default those of Kafka's releases.
 
     Returns:
         A `pyarrow.Table` for each of `kwire.cluster.ROWS`.
@@ -139,7 +137,7 @@ def to_arrow(tables: Tables) -> dict[str, Any]:
 
 
 def in_order(batches: list[Any]) -> list[Any]:
-    """Return messages sorted by time, requests first; without times, in the order of the file."""
+    """Return messages sorted by time, requests first; messages without times keep the order of the file."""
     if not batches:
         return []
     table = pa.Table.from_batches(batches)
@@ -152,12 +150,12 @@ def in_order(batches: list[Any]) -> list[Any]:
 
 
 def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> Iterator[Any]:
-    """Compute the history of one cluster after the other.
+    """Compute the histories of clusters, one after the other.
 
     Args:
         batches: record batches with the columns `cluster` and `COLUMNS`, read with `reading_options`; all rows of a
             cluster must be adjacent and in order.
-        catalog: the specs of their messages; those of Kafka's releases by default.
+        catalog: the specs of the messages; by default those of Kafka's releases.
 
     Yields:
         Record batches with the schema `UNION`.
@@ -169,10 +167,10 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
 
 
 def union_batches(schema: Any, cluster: Any, table: str, rows: Iterable[dict[str, Any]]) -> Iterator[Any]:
-    """Yield the rows of one table of a cluster as batches of a schema that has a column for each table.
+    """Yield the rows of one table of a cluster, in batches of a schema that has a column for each table.
 
     Args:
-        schema: the cluster, the name of the table, and a column of structs for each table.
+        schema: the schema: the cluster, the name of the table, and a column of structs for each table.
         cluster: the id of the cluster.
         table: the name of the table.
         rows: the rows of the table.
@@ -187,7 +185,7 @@ def union_batches(schema: Any, cluster: Any, table: str, rows: Iterable[dict[str
 
 
 def rows_in(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield for each row the cluster (None without that column) and the columns `COLUMNS`."""
+    """Yield for each row the cluster (None without this column) and the columns `COLUMNS`."""
     for batch in batches:
         has_clusters = "cluster" in batch.schema.names
         clusters = batch.column("cluster").to_pylist() if has_clusters else [None] * batch.num_rows
@@ -197,13 +195,13 @@ def rows_in(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
-    """Sort records of logs and znodes from JSON by their own times; they are first because their rows have no time."""
+    """Sort records of logs and znodes from JSON by their times; they come first because their rows have no time."""
     of_files: dict[str, list[Seen]] = {}
     others = iter(seen)
     for one in others:
         if not isinstance(one, LoggedRecord | Znode):
             others = chain([one], others)
-            if one.time is None:  # there are no times
+            if one.time is None:  # it has no time
                 return chain(*of_files.values(), others)
             break
         of_files.setdefault(one.file, []).append(one)
@@ -211,7 +209,7 @@ def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
 
 
 def with_packets(batch: Any) -> Any:
-    """Move packets of ZooKeeper from the column of malformed frames to the column `message`."""
+    """Move ZooKeeper packets from the column of malformed frames to the column `message`."""
     if CORRUPT not in batch.schema.names or ERROR_NAME not in batch.schema.names:
         return batch
     code, reason = (pc.struct_field(batch.column(ERROR_NAME), name) for name in ("code", "reason"))
@@ -221,7 +219,7 @@ def with_packets(batch: Any) -> Any:
 
 
 def wanted(batch: Any) -> Any:
-    """Return the relevant rows of a batch, without Fetch responses of other topics."""
+    """Return the relevant rows of a batch, without Fetch responses for other topics."""
     names = batch.column("api_name")
     is_log = pc.starts_with(names, "Fetch")
     about = pc.or_(
@@ -290,12 +288,13 @@ class _Rows:
             if isinstance(envelope, Response) and asked is not None:
                 return decode_enveloped_response(envelope.message, asked)
         except DecodeError:
-            pass  # the frame itself is complete: it is in the table of frames
+            pass  # the envelope itself is complete: it is in the table of frames
         return None
 
     def _stored(self, data: bytes, path: str) -> Iterator[LoggedRecord | Znode]:
-        """Yield the znodes of a JSON text, or the records of a batch of the metadata log, identified by records or
-        folder.
+        """Yield the znodes of a JSON text, or the records of a batch of the metadata log.
+
+        A batch is recognised by its records or its folder.
         """
         if data.startswith(b"{"):
             yield from (znode._replace(file=path) for znode in znodes_in(data.decode()) or ())
@@ -309,7 +308,7 @@ class _Rows:
 
 
 def read_row(frame: Frame, api_name: str, direction: str, api_version: int, catalog: Catalog) -> Result | None:
-    """Decode the frame of a row; None for a message or version that the catalog does not have."""
+    """Decode the frame of a row; return None if the catalog lacks the message or version."""
     try:
         codec = codec_in(catalog, f"{api_name}{str(direction).capitalize()}", api_version)
     except KwireError:
@@ -321,7 +320,7 @@ def read_row(frame: Frame, api_name: str, direction: str, api_version: int, cata
 
 
 def ends_of(connection: dict[str, Any] | None) -> tuple[str, str]:
-    """Return the addresses of client and broker of a connection; empty strings without a connection."""
+    """Return the addresses of the client and broker of a connection; empty strings without a connection."""
     if connection is None:
         return "", ""
     return _end(connection["src"], connection["src_port"]), _end(connection["dst"], connection["dst_port"])
@@ -365,7 +364,7 @@ def _kinds(table: str) -> dict[str, str]:
     return {name: text.removesuffix(" | None") for name, text in texts.items()}
 
 
-# All tables in one: each row has its struct in the column of its table, and null in the others.
+# All tables in one: each row has a struct in the column of its table, and null in the others.
 GROUP_UNION = pa.schema(
     [("cluster", pa.string()), ("table", pa.string())]
     + [(table, pa.struct(list(group_schema(table)))) for table in GROUP_ROWS]
@@ -377,7 +376,7 @@ def groups_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
 
     Args:
         batches: record batches read with `GROUP_OPTIONS`, in any order.
-        catalog: the specs of their messages; those of Kafka's releases by default.
+        catalog: the specs of the messages; by default those of Kafka's releases.
 
     Returns:
         A `pyarrow.Table` for `members` and for `partitions`.
@@ -388,12 +387,12 @@ def groups_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
 
 
 def group_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> Iterator[Any]:
-    """Compute the groups of one cluster after the other.
+    """Compute the consumer groups of clusters, one after the other.
 
     Args:
         batches: record batches with the columns `cluster` and `COLUMNS`, read with
             `GROUP_OPTIONS`; all rows of a cluster must be adjacent and in order.
-        catalog: the specs of their messages; those of Kafka's releases by default.
+        catalog: the specs of the messages; by default those of Kafka's releases.
 
     Yields:
         Record batches with the schema `GROUP_UNION`.

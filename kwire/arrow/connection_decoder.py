@@ -538,7 +538,7 @@ class _Seen:
 
 
 def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[Region]:
-    """Find positions at which connections are idle, at the start of a file and at the end of a byte range.
+    """Find frame boundaries of connections, at the start of a file and at the end of a byte range.
 
     Args:
         split: the byte range.
@@ -565,7 +565,7 @@ def regions_of(split: Split, catalog: Catalog, most: int = REGION) -> Iterator[R
 
 
 def _found(chunks: Sequence[Chunk], least: int, catalog: Catalog) -> Iterator[Found]:
-    """Yield the positions at which connections with at least `least` bytes are idle."""
+    """Yield frame boundaries of the connections with at least `least` bytes."""
     for key, some in groupby(sorted(chunks, key=itemgetter(1, 6)), itemgetter(1)):
         ordered = list(some)
         if sum(len(chunk.packets) for chunk in ordered) >= least:

@@ -1,8 +1,8 @@
 """Decodes the connections of a stream, batch by batch; each batch continues after the previous one.
 
-The stored state of a connection consists of a position near its end at which it was idle (see `connection_windows`),
-the packets since shortly before that position, and the number of their rows that were yielded. Until a connection has
-been idle, all its packets are stored.
+The stored state of a connection consists of a frame boundary near its end (see `connection_windows`), the packets since
+shortly before this boundary, and the number of their rows that were yielded. Until a frame boundary is found, all
+packets of the connection are stored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row
 from .packet_scan import VOID
 
-KEPT = 1 << 17  # bytes of packets that are searched for a position at which the connection is idle
+KEPT = 1 << 17  # bytes of packets that are searched for a frame boundary
 Captured = tuple[str, Packet]  # the file of a packet, and the packet
 
 
@@ -31,7 +31,7 @@ class Kept(msgspec.Struct, frozen=True):
 
     Attributes:
         packets: the packets to read again, each with its file.
-        cut: the state of the idle connection; None if the packets start with its first one.
+        cut: the state at the frame boundary; None if the packets start with the first one of the connection.
         at: the number of packets before the cut.
         given: the number of rows after the cut that were already yielded.
     """
@@ -110,7 +110,7 @@ class ConnectionStream:
         return None if self._is_over else msgspec.msgpack.encode(self._shortened())
 
     def _shortened(self) -> Kept:
-        """Return the state with only the packets since the last known position at which the connection was idle."""
+        """Return the state with only the packets since the last known frame boundary."""
         packets, kept = self._packets, self._kept
         start, size = len(packets), 0
         while start and size < KEPT:

@@ -1,7 +1,8 @@
 """Divides long connections into windows of packets, so that several tasks decode one connection.
 
-A cut is a position at which a connection is idle: all its bytes have arrived in complete frames, and the requests in
-flight are known. To find one, a decoder starts shortly before the end of each byte range. It finds the start of frames;
+A cut is at a frame boundary of a connection: all bytes before it have arrived in complete frames in both directions,
+and the requests in flight are known. To find one, a decoder starts shortly before the end of each byte range. It finds
+the
 once a response answers a request that it has decoded, it has the requests in flight. The next window is decoded from
 the cut on. The previous window must end with the same state, otherwise the read fails: nothing is guessed.
 """
@@ -35,7 +36,7 @@ HINT = "read it without longConnections: one task decodes each connection then"
 
 
 class Rest(NamedTuple):
-    """The state of an idle connection.
+    """The state of a connection at a frame boundary.
 
     Attributes:
         is_client: whether the connection's key is the key of the client's direction.
@@ -63,7 +64,7 @@ class Rest(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A position at which a connection is idle.
+    """A frame boundary of a connection.
 
     Attributes:
         path, connection: the file, and the key of the connection.
@@ -113,7 +114,7 @@ class Span(NamedTuple):
 
 
 def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
-    """Return the state of a connection if it is idle; otherwise None.
+    """Return the state of a connection if it is at a frame boundary; otherwise None.
 
     Args:
         streams, pairing: the extractor of its frames, and the object that pairs requests and responses.
@@ -172,7 +173,7 @@ def _shifted(sink: Sink, ends: RowEndpoints | None, shifts: tuple[int, int]) -> 
 
 
 def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catalog: Catalog) -> Found | None:
-    """Return the last position in a region at which a connection is idle; None if there is none.
+    """Return the last frame boundary of a connection in a region; None if there is none.
 
     Args:
         path: the file.
@@ -200,7 +201,7 @@ def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catal
 
 
 class Region(NamedTuple):
-    """The idle connections in a byte range of a file, and the times of its packets in nanoseconds.
+    """The frame boundaries in a byte range of a file, and the times of its packets in nanoseconds.
 
     `start` is the position of the region; 0 is the start of the file.
     """

@@ -1,8 +1,8 @@
 """Creates rows of frames with the api, direction and request of each frame, as determined by its `Connection`.
 
-The input is frames, extracted from captures or, by `Walker`, from the bytes of raw frames at any offset where a frame
-starts; the output is a row for each wanted frame and each fragment. The state of requests in flight can be moved to
-another process, which continues from there.
+The input is frames, extracted from captures or, by `Walker`, from bytes that start at a raw frame. The output is a row
+for each wanted frame and each fragment. The state of requests in flight can be moved to another process, which
+continues from there.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ NOT_CORRUPT = HARMLESS | INCOMPLETE
 
 
 class Fault(NamedTuple):
-    """A value of the column `_error`; `position` is in bytes from the start of the frame. `bytes` is the number of
-    bytes that it represents, if some are unavailable.
+    """A value of the column `_error`; `position` is in bytes from the start of the frame.
+
+    `bytes` is the number of bytes that the fault represents, if some are unavailable.
     """
 
     code: str
@@ -75,7 +76,7 @@ class Fault(NamedTuple):
 
 
 def fault_of(error: DecodeError) -> Fault | None:
-    """Return the `_error` of a fault; None if the fault does not concern a frame.
+    """Return the `_error` of a fault; None if it does not concern a frame.
 
     >>> from kwire.errors import BadFrame
     >>> fault_of(BadFrame(found=-5, need=4, have=100)).code
@@ -87,7 +88,7 @@ def fault_of(error: DecodeError) -> Fault | None:
 
 
 Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault
-SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # the messages after it have no header, and may be empty
+SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # messages after it have no header, and may be empty
 _SIZE = Struct(">i").unpack_from
 DIRECTIONS = {True: "request", False: "response", None: None}
 CONNECTION_COST, ASKED_COST = 1500, 120  # bytes of memory
@@ -121,7 +122,7 @@ class Walker:
         return self._base + self._cursor.offset
 
     def cuts(self) -> Iterator[list[Cut]]:
-        """Yield frames and fragments, in one list per portion; concatenated, they contain all bytes."""
+        """Yield frames and fragments, one list per portion; concatenated, they contain all bytes."""
         cursor = self._cursor
         while cursor.fill(4):
             found = self._frames()
@@ -163,7 +164,7 @@ class Walker:
         return found
 
     def _more(self) -> bool:
-        """Read until the next frame is complete; return False if it never will be."""
+        """Read until the next frame is complete; return False if it will never be."""
         cursor = self._cursor
         if not cursor.fill(4):
             return False
@@ -190,11 +191,11 @@ class RowEndpoints(NamedTuple):
 
 
 class State(NamedTuple):
-    """State at a position of raw frames.
+    """The state at a position of raw frames.
 
     Attributes:
         waiting: for each request in flight, the correlation id, api key and version as one number, and client id.
-        bare: whether tokens without a header may follow, and `tokens` is how many have arrived.
+        bare: whether tokens without a header may follow; `tokens` is the number of tokens that have arrived.
         least: the smallest valid size of a frame.
         authenticating: whether the newest request belongs to SASL authentication.
     """
@@ -233,7 +234,7 @@ class Pairing:
     """Creates rows from the frames of any number of connections; frames of one connection must be in order.
 
     Args:
-        apis: the apis to use.
+        apis: the known apis.
         sink: receives the rows.
     """
 
@@ -244,7 +245,7 @@ class Pairing:
 
     @property
     def weight(self) -> int:
-        """Estimate the memory of all state, in bytes."""
+        """The estimated memory of all state, in bytes."""
         return sum(CONNECTION_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
 
     @property
@@ -253,14 +254,15 @@ class Pairing:
         return len(self._connection(None).in_flight)
 
     def state(self, least: int) -> State:
-        """Return the state after the raw frames so far, to continue elsewhere."""
+        """Return the state after the raw frames so far, from which another process can continue."""
         connection = self._connection(None)
         waiting = _waiting(connection)
         return State(waiting, connection.expects_tokens, connection.tokens, least, connection.authenticating)
 
     def in_flight(self, number: int) -> tuple[tuple[int, int, str | None], ...] | None:
-        """Return the requests in flight of a connection as in `State`; None if they or the following frames are
-        uncertain.
+        """Return the requests in flight of a connection, as in `State`.
+
+        The result is None if they, or the following frames, are uncertain.
         """
         connection = self._connections.get(number)
         if connection is None or connection.authenticating or connection.expects_tokens or connection.is_in_doubt:
@@ -278,7 +280,7 @@ class Pairing:
         return None if connection is None else connection.ends
 
     def continue_with(self, number: int, began: int | None, *, is_lossy: bool) -> RowEndpoints | None:
-        """Continue a connection that began earlier; returns the endpoints that its rows have from now on."""
+        """Continue a connection that started earlier; return the endpoints of its rows from now on."""
         connection = self._connections[number]
         connection.lossy = is_lossy
         connection.ends = None if connection.ends is None else connection.ends._replace(began=began)
@@ -320,7 +322,7 @@ class Pairing:
             self.take(captured)
 
     def take(self, captured: CapturedFrame | int) -> None:
-        """Process a frame of a capture, or the end of a connection; the native engine does it for most frames."""
+        """Process a frame of a capture, or the end of a connection; the native engine processes most frames."""
         if type(captured) is not tuple:
             self._connections.pop(captured, None)
             return
@@ -337,7 +339,7 @@ class Pairing:
             self.sink((offset, data, now, connection.ends, asked, api, header.correlation_id, client, None))
 
     def frame(self, frame: Frame) -> None:
-        """Process a frame of any other container."""
+        """Process a frame of another container."""
         source = frame.source
         for number in frame.closed:
             self._connections.pop(number, None)

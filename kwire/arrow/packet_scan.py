@@ -1,11 +1,11 @@
 """Reads the packets in any byte range of a capture file, grouped by connection.
 
-A range starts at the first position where consecutive records seem to start, which may be wrong, for example inside a
+A range starts at the first position where consecutive records seem to start. This may be wrong, for example inside a
 packet that contains a capture. Therefore each range also determines where the next range starts, and reads on until its
-own records equal those of the next range: it yields wrong records of the next range as VOID, and the records that the
-next range lacks. All ranges together then give exactly the result of a reader that starts at the beginning of the file.
+records equal those of the next range. It yields wrong records of the next range as VOID, and the records that the next
+range lacks. All ranges together then give exactly the result of a reader that starts at the beginning of the file.
 
-Captures that `split -b` has split are read with the piece that has the header: pieces are in one folder, and their
+Captures divided by `split -b` are read together with the piece that has the header: pieces are in one folder, and their
 names differ in a number, or in two letters at the end.
 """
 
@@ -53,8 +53,8 @@ from .frame_scan import FrameRanges, Part
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
 from .read_options_and_splits import PCAP, RAW, Options, kind_of
 
-MOST_SORTED = 512  # the largest number of pieces that are ordered by time; more are ordered by name
-# The kinds of rows, in the order in which they are to be read.
+MOST_SORTED = 512  # maximum number of pieces that are ordered by time; more pieces are ordered by name
+# The kinds of rows, in the order in which they must be read.
 VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE, ENTRY, FRAMES = range(8)
 SCHEMA = pa.schema(
     [
@@ -72,10 +72,10 @@ SCHEMA = pa.schema(
     ]
 )
 PLAIN = Options()
-SEGMENTS = "TCP segments"  # are counted as well, to report a file without any
-LITTLE = 1 << 16  # bytes in memory above which packets are read in bulk
+SEGMENTS = "TCP segments"  # counted too, to report a file without any
+LITTLE = 1 << 16  # packets are read in bulk if more bytes are in memory
 ENDLESS = 1 << 62
-STEPS = 256  # packets that are read one by one before the fast path is tried again
+STEPS = 256  # packets that are read one by one before bulk reading is tried again
 Reader = PcapReader | PcapngReader
 
 
@@ -88,7 +88,7 @@ class Piece(NamedTuple):
 
 
 class Pieces:
-    """Concatenated files, read as one."""
+    """Concatenated files that are read as one."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces: tuple[Piece, ...] = tuple(pieces)
@@ -137,7 +137,7 @@ def family_of(path: str) -> str:
 
 
 def neighbours(paths: Sequence[str]) -> dict[str, str]:
-    """Return for each file the next one of its family (for the last file the first), or an empty string.
+    """Return for each file the next one of its family (for the last file the first); an empty string without one.
 
     >>> neighbours(["/in/1.pcap", "/in/2.pcap", "/in/dump"])
     {'/in/1.pcap': '/in/2.pcap', '/in/2.pcap': '/in/1.pcap', '/in/dump': ''}
@@ -153,12 +153,12 @@ def neighbours(paths: Sequence[str]) -> dict[str, str]:
 
 
 def capture_kind(head: bytes) -> str:
-    """Return the kind of a capture by its first bytes; an empty string if they are not a header."""
+    """Return the kind of a capture from its first bytes; an empty string if they are not a header."""
     return next((kind for kind, (magics, _) in CAPTURES.items() if head[:4] in magics), "")
 
 
 def is_compressed(head: bytes) -> bool:
-    """Whether a file is compressed, by its first bytes."""
+    """Whether a file is compressed, judging by its first bytes."""
     return any(head.startswith(magic) for magic, _ in COMPRESSIONS.values())
 
 
@@ -172,7 +172,7 @@ def pieces_of(path: str) -> tuple[Piece, ...]:
 
 @lru_cache(maxsize=64)
 def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
-    """Return the captures that are split into pieces, among files of one family."""
+    """Return the captures among files of one family that are divided into pieces."""
     runs, loose = list[list[Piece]](), list[Piece]()
     for piece in files:
         head = head_of(piece.path, 4)
@@ -188,7 +188,7 @@ def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
 
 
 def _ordered(run: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Sort pieces, the one with the file header first; return an empty tuple if no other piece has records."""
+    """Sort pieces; the one with the file header is first. Return an empty tuple if no other piece has records."""
     first, *others = run
     if len(others) > MOST_SORTED:
         return tuple(run)
@@ -219,12 +219,12 @@ def _first_time(with_header: str, path: str) -> int | None:
 
 
 def placed(head: bytes, portions: Any, path: str, start: int) -> Reader:
-    """Return a reader in the middle of a capture.
+    """Return a reader that starts in the middle of a capture.
 
     Args:
-        head: the first bytes of the file, with its first packet.
-        portions: its bytes from `start` on.
-        path: its name.
+        head: the first bytes of the file, including its first packet.
+        portions: the bytes of the file from `start` on.
+        path: the name of the file.
         start: a position in the file.
     """
     first = CAPTURES[capture_kind(head)][1](iter([head]), path)
@@ -269,7 +269,9 @@ class Split(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A packet's record: its position, the file header that is needed to read it, its capture time, and its bytes."""
+    """The record of a packet: its position, the file header that is needed to read it, its capture time, and its
+    bytes.
+    """
 
     offset: int
     head: bytes
@@ -289,7 +291,7 @@ class Rows:
         windows: the windows of long connections; the rows treat each window as a separate connection.
 
     Attributes:
-        lost: the number of packets that are not TCP segments, by reason, and of those that are.
+        lost: the number of packets that are not TCP segments, by reason, and the number of TCP segments.
         last: the time of the last packet, in nanoseconds.
     """
 
@@ -300,15 +302,15 @@ class Rows:
         self.last: int | None = None
         self._rows: list[tuple[Any, ...]] = []
         self._count = 0
-        self._own = b"file " + split.path.encode()  # the key of what is of no connection
+        self._own = b"file " + split.path.encode()  # the key of rows without a connection
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever added."""
+        """Whether nothing was added since the start."""
         return not self._count
 
     def add_groups(self, groups: Iterable[Group], head: bytes) -> None:
-        """Add packets."""
+        """Add the packets of groups."""
         for key, first, last, offsets, packets in groups:
             if self.windows.has(self.split.capture, key):
                 self._add_windows(Group(key, first, last, offsets, packets), head)
@@ -316,7 +318,7 @@ class Rows:
                 self._add(key, PACKETS, first, last, head, offsets, packets)
 
     def _keys(self, key: bytes, place: int) -> list[tuple[bytes, int]]:
-        """Return the keys of a packet's connection or windows, see `Windows.keys`."""
+        """Return the keys of a packet's connection or windows; see `Windows.keys`."""
         return self.windows.keys(self.split.capture, key, self.split.path, place)
 
     def _add_windows(self, group: Group, head: bytes) -> None:
@@ -340,7 +342,7 @@ class Rows:
             self._add(key, PACKETS, group.first, group.last, head, _packed(*places), b"".join(records))
 
     def add_items(self, items: Sequence[Item], kind: int = PACKETS) -> None:
-        """Add packets that were read one by one, or damage; with `kind` VOID, revoke packets."""
+        """Add packets that were read one by one, or damage; with the `kind` VOID, revoke packets."""
         groups: dict[tuple[tuple[bytes, int], bytes], list[tuple[Record, int]]] = {}
         for item, time in zip(items, self._times(items, kind), strict=True):
             if isinstance(item, Record):
@@ -358,7 +360,7 @@ class Rows:
     def _times(self, items: Sequence[Item], kind: int) -> list[int]:
         """Return the capture times of records; 0 for an item that is not a record or has no time."""
         times = [item.nanoseconds or 0 if isinstance(item, Record) else 0 for item in items]
-        times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may say any
+        times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may contain any time
         there = [index for index, time in enumerate(times) if time]
         if kind == PACKETS and there:
             found = times_in_line(np.array([times[one] for one in there]), self.last).tolist()
@@ -368,7 +370,7 @@ class Rows:
         return times
 
     def add(self, kind: int, problem: str = "", offset: int = 0) -> None:
-        """Add notes about the file."""
+        """Add a note about the file."""
         self._add(self._own, kind, 0, 0, b"", _packed(offset), b"", problem)
 
     def add_frames(self, part: Part) -> None:
@@ -439,7 +441,7 @@ class Walk:
         return int(self.reader.state[1])
 
     def step(self) -> list[Item]:
-        """Read the next record; return it, or an empty list if it has no TCP segment or there is no record."""
+        """Return the next record; an empty list if it has no TCP segment or there is no record."""
         try:
             packet = next(self.reader)
         except StopIteration:
@@ -471,7 +473,7 @@ class Walk:
             self.rows.add_items(items)
 
     def _read_window(self, stop: int) -> bool:
-        """Read the records in memory in bulk; return False if this is not possible."""
+        """Read the records in memory in bulk; return False if this is impossible."""
         reader = self.reader
         if not isinstance(reader, PcapReader) or reader.is_skipping:
             return False
@@ -491,7 +493,7 @@ class Walk:
 
 
 def _record(reader: Reader, packet: Packet, segment: Segment) -> Record:
-    """Return the record of the packet just read."""
+    """Return the record of the packet that was just read."""
     data, stop = reader.cursor.data, reader.cursor.pos
     if isinstance(reader, PcapReader):
         size = RECORD_HEADER + len(packet.data)
@@ -506,14 +508,14 @@ def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> It
 
     Args:
         split: the range; all ranges of a file except the last have the same size.
-        options: the options of the read; they only affect raw frames.
+        options: the options of the read; they affect only raw frames.
         windows: the windows of long connections.
 
     Yields:
-        Record batches of `SCHEMA`: packets of a connection; VOID, packets that other splits yield wrongly; DAMAGE,
-        bytes that are not a packet; LOST, counts of packets that are not segments, by reason, and of those that are;
-        BROKEN, the position from which a file cannot be read; FILE, a file that is not a capture and must be read as a
-        whole; ENTRY and FRAMES, the entries of ranges of raw frames, and their bytes.
+        Record batches of `SCHEMA`: packets of a connection; VOID, packets that other splits yield by mistake; DAMAGE,
+        bytes that are not a packet; LOST, counts of packets that are not segments, by reason, and the count of
+        segments; BROKEN, the position from which on a file cannot be read; FILE, a file that is not a capture and must
+        be read as a whole; ENTRY and FRAMES, the entries of ranges of raw frames, and their bytes.
 
     Raises:
         OSError: the file cannot be read.
@@ -526,7 +528,7 @@ def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> It
 
 
 def pieces_around(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
-    """Return the pieces of the capture to which a file belongs, and the range in them; None if it is whole."""
+    """Return the pieces of the capture to which a file belongs, and the range in them; None for a whole capture."""
     if not split.neighbour:
         return None
     if capture_kind(head_of(split.path, 4)) and capture_kind(head_of(split.neighbour, 4)):
@@ -561,7 +563,7 @@ def _scanned(file: Any, rows: Rows, options: Options) -> Iterator[Any]:
 
 
 def _whole(stream: BinaryIO, rows: Rows) -> Iterator[Any]:
-    """Read a whole compressed capture; a file that is not a capture is left to the reader of all formats."""
+    """Read a complete compressed capture; a file that is not a capture is left to the reader of all formats."""
     path = rows.split.path
     stream.seek(0)
     opened = unpacked(portions_of(stream), path)
@@ -591,7 +593,7 @@ def _range(stream: BinaryIO, kind: str, split: Split, rows: Rows) -> Iterator[An
 
 
 def _blocks(blocks: Blocks, split: Split, rows: Rows) -> Iterator[Any]:
-    """Read the blocks of a compressed file that begin in a range; positions are those of `Blocks.position`."""
+    """Read the blocks of a compressed file that start in a range; positions are those of `Blocks.position`."""
     start, stop = blocks.first(split.start), blocks.first(split.stop)
     if start >= stop:
         return
@@ -610,7 +612,7 @@ def _blocks(blocks: Blocks, split: Split, rows: Rows) -> Iterator[Any]:
         rows.add(BROKEN, str(mine.error), start + (mine.error.offset or 0))
     elif stop < blocks.end and rest.error is None:
         rest.raises = True
-        with suppress(DumpError):  # the next range gives it out
+        with suppress(DumpError):  # the next range reports it
             following = _walk(head, kind, base + size, blocks.portions(stop), Rows(split))
             yield from _corrected(own, following, blocks.position(stop) - base - size)
 
@@ -638,7 +640,7 @@ class _Readable:
 
 
 def _walk(head: bytes, kind: str, start: int, portions: Iterator[bytes], rows: Rows) -> Walk:
-    """Return a walk from a position on in the contents of a compressed file."""
+    """Return a walk from a position on in the decompressed content of a file."""
     path = rows.split.path
     if start == 0:
         return Walk(CAPTURES[kind][1](portions, path, looks_ahead=True), rows)
@@ -702,7 +704,7 @@ def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Re
 
 
 def _joined(portions: Iterator[bytes]) -> Iterator[bytes]:
-    """Join portions to larger ones, including those before damage."""
+    """Join portions into larger ones, up to damage."""
     parts, size = list[bytes](), 0
     try:
         for portion in portions:

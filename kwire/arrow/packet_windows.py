@@ -1,8 +1,8 @@
 """Groups the packets in a part of a pcap file by connection, in bulk with numpy; orders the pieces of a capture.
 
-Reads records and link, IP and TCP headers; does not decode payloads. Where a record from one piece ends in the next
-piece, another record must begin. Pieces inside one long packet cannot be placed this way: they are ordered by name, or
-by modification time if that suits the other pieces better.
+It reads records and the link, IP and TCP headers, but does not decode payloads. To order pieces: where a record from
+one piece ends in the next piece, another record must start. Pieces inside one long packet cannot be ordered this way;
+they are ordered by name, or by modification time if that suits the other pieces better.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from ..capture.pcapng import BLOCKS, ENHANCED_PACKET, KINDS, LEAST, STARTS, Pcap
 IPV4_FIRST = 0x45
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 IPV6_HEADER = 40
-SHORTEST = RECORD_HEADER + 64  # bytes of a record whose packet Ethernet may have padded
-ENHANCED = 20  # bytes of an enhanced packet block up to its time
+SHORTEST = RECORD_HEADER + 64  # record of a packet that Ethernet may have padded
+ENHANCED = 20  # bytes of an enhanced packet block before its time
 
 
 class Group(NamedTuple):
@@ -34,7 +34,7 @@ class Group(NamedTuple):
 
     Attributes:
         key: the connection: the smaller of the keys of its two directions.
-        first, last: the earliest and the latest time, in nanoseconds, without single outliers.
+        first, last: the earliest and the latest time, in nanoseconds, without isolated outliers.
         offsets: the positions of their records in the file, as 64-bit integers.
         packets: the records.
     """
@@ -52,9 +52,10 @@ def connection_key(key: bytes) -> bytes:
 
 
 def times_in_line(times: Any, before: int | None = None) -> Any:
-    """Replace times that decrease, or jump and return, so that a damaged time misplaces no packet: the packets of a
-    file are in order of time. The first and the last time are replaced by their neighbours', since nothing confirms
-    them.
+    """Replace times that decrease, or that jump and return, so that a damaged time does not misplace a packet.
+
+    The packets of a file are in order of time. The first and the last time are replaced by their neighbours, because
+    nothing confirms them.
 
     Args:
         times: the times of consecutive records, in nanoseconds.
@@ -70,16 +71,16 @@ def times_in_line(times: Any, before: int | None = None) -> Any:
 
 
 class Window:
-    """The records that a reader has in memory, up to the first one that is unusual or not followed by another one.
+    """The records in the memory of a reader, up to the first one that is unusual or not followed by another record.
 
     Args:
         reader: a reader at a record.
-        stop: the position in the file after which records are not needed.
+        stop: the position in the file from which on records are not needed.
         before: the time of the previous record in nanoseconds, if known.
 
     Attributes:
         count: the number of these records; 0 if the reader must read records one by one.
-        end: the position of their end in the reader's data.
+        end: the position after them in the reader's data.
         seconds: the time of the last record.
         last: that time in nanoseconds, unless it is an outlier.
         lost: the number of packets that are not TCP segments, by reason.
@@ -101,8 +102,8 @@ class Window:
             self.seconds, self.last = int(self._seconds[self.count - 1]), int(self._times[self.count - 1])
         self._numbers = np.zeros(self.count, np.uint64)
         self._tcp = np.zeros(self.count, np.int64)
-        self._keys: dict[int, bytes] = {}  # packets with another layout
-        self._sizes: dict[int, int] = {}  # positions of addresses, by the start of the TCP header
+        self._keys: dict[int, bytes] = {}  # keys of packets with another layout
+        self._sizes: dict[int, int] = {}  # size of addresses, by the start of the TCP header
         for layout in layouts:
             self._take(layout)
         self._take_others()
@@ -119,7 +120,7 @@ class Window:
         return bool(is_near and (ticks * reader.tick < SECOND).all() and sizes.all())
 
     def _take(self, layout: Layout) -> None:
-        """Take the packets of one layout."""
+        """Add the packets with a given layout."""
         data, lengths = np.frombuffer(self._data, np.uint8), self._ends - self._places
         indices = np.flatnonzero((lengths >= layout.tcp + LEAST_TCP) & (self._tcp == 0))
         good = _are_plain(layout, self._link, data, self._places[indices], lengths[indices])
@@ -130,7 +131,7 @@ class Window:
         self._tcp[indices] = layout.tcp
 
     def _take_others(self) -> None:
-        """Take packets with other layouts."""
+        """Add packets with other layouts."""
         for index in np.flatnonzero(self._tcp == 0).tolist():
             data = self._data[int(self._places[index]) + RECORD_HEADER : int(self._ends[index])]
             segment = segment_of(Packet(None, self._link, data, int(self._lengths[index])))
@@ -176,7 +177,7 @@ def _places(data: bytes, pos: int, length: Any) -> Any:
     """Return the positions of records in the data whose headers are complete."""
     places, last = list[int](), len(data) - RECORD_HEADER
     add = places.append
-    with suppress(StructError):  # the end; checking for it at each record takes longer than everything else
+    with suppress(StructError):  # the end; a check at each record would take longer than the rest
         while True:
             (size,) = length(data, pos + 8)
             add(pos)
@@ -204,8 +205,9 @@ def _are_plain(layout: Layout, link: int, data: Any, places: Any, lengths: Any) 
 
 
 def _numbers(data: Any, keys: Any, size: int) -> Any:
-    """Hash keys to numbers, equal for both directions; `keys` are their positions, and `size` is the size of an
-    address.
+    """Hash keys to numbers that are equal for both directions.
+
+    `keys` are the positions of the keys; `size` is the size of an address.
     """
     one, other = (_end(data, keys + end * size, size, keys + 2 * size + 2 * end) for end in (0, 1))
     number = (one + other) * _PRIME ^ one * other
@@ -220,10 +222,10 @@ def _end(data: Any, address: Any, size: int, port: Any) -> Any:
 
 
 class Loose(NamedTuple):
-    """A piece whose position in the order is not known yet.
+    """A piece that is not yet ordered.
 
     Attributes:
-        number: its position in the order of names.
+        number: its position by name.
         changed: its modification time.
         size: its size in bytes.
         head, tail: its first and last bytes, which may overlap.
@@ -237,10 +239,10 @@ class Loose(NamedTuple):
 
 
 class End(NamedTuple):
-    """The end of a piece: how many bytes of its last record are in the next piece, or the part of a header that it has.
+    """The end of a piece: how many bytes of its last record are in the next piece, or which part of a header it has.
 
     `time` is the median time of its records in nanoseconds, if it has any; `odd` counts records that no other record
-    follows, or that contain no IP packet of their length.
+    follows, or that do not contain an IP packet of their length.
     """
 
     missing: int
@@ -250,10 +252,10 @@ class End(NamedTuple):
 
 
 class Grammar:
-    """The format of the records of a capture.
+    """The format of a capture's records.
 
     Attributes:
-        least: the size of a header in bytes.
+        least: the size of a record header in bytes.
         start: the position of the first record in the file.
     """
 
@@ -261,11 +263,11 @@ class Grammar:
     start: int
 
     def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
-        """Return the length of a record in bytes, and its time; None if no record begins there."""
+        """Return the length of a record in bytes, and its time; None if no record starts there."""
         raise NotImplementedError
 
     def starts(self, data: bytes) -> Iterator[int]:
-        """Yield positions at which records may begin."""
+        """Yield positions at which records may start."""
         raise NotImplementedError
 
     def is_usual(self, data: bytes, place: int) -> bool:
@@ -324,14 +326,14 @@ class Records(Grammar):
         self._pattern = re.compile(b"(?=" + (b".." + wanted if order == "<" else wanted) + b")", re.DOTALL)
 
     def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
-        """As `Grammar.record`."""
+        """See `Grammar.record`."""
         seconds, ticks, captured, length = self._unpack(data, place)
         time = seconds * SECOND + ticks * self._tick
         is_one = time in self._range and ticks * self._tick < SECOND and 0 < captured <= length <= LONGEST
         return (RECORD_HEADER + captured, time) if is_one else None
 
     def is_usual(self, data: bytes, place: int) -> bool:
-        """As `Grammar.is_usual`."""
+        """See `Grammar.is_usual`."""
         length = self._unpack(data, place)[3] + RECORD_HEADER
         for layout in self._layouts:
             is_four = layout.first == IPV4_FIRST
@@ -343,7 +345,7 @@ class Records(Grammar):
         return not self._layouts
 
     def starts(self, data: bytes) -> Iterator[int]:
-        """As `Grammar.starts`."""
+        """See `Grammar.starts`."""
         places = (match.start() for match in self._pattern.finditer(data))
         return (one for one in places if one + RECORD_HEADER <= len(data) and self.record(data, one) is not None)
 
@@ -360,7 +362,7 @@ class Sections(Grammar):
         self._range = range(earliest, latest + 1)
 
     def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
-        """As `Grammar.record`."""
+        """See `Grammar.record`."""
         kind, size = Struct(self._order + "II").unpack_from(data, place)
         if size < LEAST or size % 4 or size > LONGEST or kind not in KINDS | set(BLOCKS):
             return None
@@ -375,7 +377,7 @@ class Sections(Grammar):
         return (size, time) if time in self._range else None
 
     def starts(self, data: bytes) -> Iterator[int]:
-        """As `Grammar.starts`."""
+        """See `Grammar.starts`."""
         places = (match.start() for match in STARTS[self._order].finditer(data))
         found = ((one, self.record(data, one)) for one in places if one + LEAST <= len(data))
         return (one for one, record in found if record is not None and record[1] is not None)
@@ -386,8 +388,9 @@ def _median(times: list[int]) -> int | None:
 
 
 def in_order(first: Loose, others: Sequence[Loose], grammar: Grammar) -> list[int]:
-    """Return the numbers of pieces in order: the one with the file header, then the others; an empty list if the others
-    have no records.
+    """Return the numbers of pieces in order: the piece with the file header, then the others.
+
+    The list is empty if the others have no records.
     """
     times = {piece.number: grammar.end(piece.head, None).time for piece in others}
     if all(time is None for time in times.values()):
@@ -425,9 +428,10 @@ def _found(first: Loose, start: Sequence[Loose], times: dict[int, int | None], g
 def _following(
     end: End, left: Sequence[Loose], times: dict[int, int | None], grammar: Grammar
 ) -> tuple[Loose, End] | None:
-    """Return the piece that follows an end, and its end; None if damage makes this impossible.
+    """Return the piece that follows an end, and the end of this piece; None if damage makes this impossible.
 
-    It is the earliest piece with a complete record header, or one whose only header began in the previous piece.
+    The result is the earliest piece with a complete record header, or one whose only header starts in the previous
+    piece.
     """
     earliest = next((piece for piece in left if times[piece.number] is not None), None)
     near = [piece for piece in left if piece is earliest or times[piece.number] is None]

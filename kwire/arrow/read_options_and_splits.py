@@ -1,6 +1,6 @@
-"""The options of a read, named like the options of Spark's file sources; input splits, into which files are divided.
+"""The options of a read, named like the options of Spark's file sources, and the input splits of files.
 
-Unknown options are errors. An input split is a file, a byte range of raw frames, or some of the connections of a
+Unknown options are errors. An input split is a file, a byte range of raw frames, or a share of the connections of a
 capture. Folders and globs are expanded to files, without the files that Spark's readers skip.
 """
 
@@ -23,7 +23,7 @@ from .frame_rows import Pairing, State, Walker
 
 
 class BadOption(KwireError):
-    """An unknown option, or an invalid value of one: `option`, `value`, `problem`, `hint`."""
+    """An unknown option or an invalid value: `option`, `value`, `problem`, `hint`."""
 
     def __init__(self, option: str = "", value: Any = None, problem: str = "", hint: str = "") -> None:
         super().__init__(option, value, problem, hint)  # its arguments when Spark unpickles it
@@ -52,47 +52,48 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Options of a read; `parse` creates them from text. Names are the snake case of Spark's: `max_partition_bytes` is
-    the option `maxPartitionBytes`.
+    """Options of a read; `parse` creates them from text.
+
+    Names are Spark's names in snake case: `max_partition_bytes` is the option `maxPartitionBytes`.
 
     Attributes:
         dump_format: `auto` (detected by content), `frames`, `hex`, `pcap`, `log`.
-        mode: for malformed frames: `PERMISSIVE` keeps them, `DROPMALFORMED` drops them, `FAILFAST` raises
+        mode: the treatment of malformed frames: `PERMISSIVE` keeps them, `DROPMALFORMED` drops them, `FAILFAST` raises
             MalformedFrame.
-        column_name_of_corrupt_record: the column for their bytes.
-        body: the content of `message`: `json`, `struct` (of one message, see `apis`), `raw` (the complete frame),
+        column_name_of_corrupt_record: the column for the bytes of malformed frames.
+        body: the content of `message`: `json`, `struct` (of one message, see `apis`), `raw` (the complete frame), or
             `none`.
-        apis: names of apis (`Metadata`) or messages (`MetadataResponse`) to read; empty: all.
+        apis: names of apis (`Metadata`) or messages (`MetadataResponse`) to read; empty means all.
         direction: `request` or `response`; `auto` is both.
-        columns: the columns to read; empty: all.
-        metadata: whether there is a column `_metadata` with path, name, size and modification time of the file, like
-            Spark's own sources; `offset` is the position of a frame.
+        columns: the columns to read; empty means all.
+        metadata: whether to add a column `_metadata` with path, name, size and modification time of the file, as in
+            Spark's file sources; `offset` is the position of a frame.
         path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: file selection.
-        ignore_corrupt_files: whether to skip files that cannot be read at all; otherwise they become rows of bytes with
-            an error, and an error of the file system ends the read.
-        max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; opening a file counts
-            as `open_cost_in_bytes`, less than in Spark's own readers. By default there are at least twice as many
-            partitions as this machine has cores, if possible. Files are divided only to reach that number;
-            of a capture, each partition then reads the whole file; raw frames are not divided.
-            `kwire.spark.read_captures` divides both by bytes.
+        ignore_corrupt_files: whether to skip files that cannot be read at all; otherwise they become rows with their
+            bytes and an error, and a file system error ends the read.
+        max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes. Opening a file counts
+            as `open_cost_in_bytes`, which is less than in Spark's readers. By default there are at least twice as many
+            partitions as this machine has cores, if possible. Files are divided only to reach that number. Each
+            partition of a capture then reads the whole file; raw frames are not divided. `kwire.spark.read_captures`
+            divides both by bytes.
         max_records_per_batch, max_bytes_per_batch: limits of a record batch.
         max_frame_bytes: the largest valid size of a frame.
         max_corrupt_bytes: the largest number of bytes outside frames in a row.
-        capture: of `kwire.spark.read_captures`: a regular expression whose first group, found in the path of a file,
-            names the capture of the file; by default, its folder names it.
-        long_connections: of `kwire.spark.read_captures`: cut connections that have an eighth of a capture's bytes into
-            windows about as long as the byte ranges of tasks, so that many tasks decode one connection. To find the
-            cuts, a job first reads a megabyte of each byte range.
-        zookeeper: whether each packet of ZooKeeper connections is a row, as malformed (`NOT_KAFKA`); otherwise, each
-            side of a connection is a row.
+        capture: for `kwire.spark.read_captures`: a regular expression that is searched in the path of a file; its first
+            group names the capture of the file. By default, the folder names it.
+        long_connections: for `kwire.spark.read_captures`: divide connections that have at least an eighth of a
+            capture's bytes into windows about as long as the byte ranges of tasks, so that many tasks decode one
+            connection. To find the cuts, a job first reads a megabyte of each byte range.
+        zookeeper: whether each packet of a ZooKeeper connection is a row, as malformed (`NOT_KAFKA`); otherwise each
+            direction of a connection is a row.
         profile, release: the specs, as for `kwire.codec`.
         pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
             requires `spark.sql.python.filterPushdown.enabled` for this.
         max_files_per_trigger, max_bytes_per_trigger: limits of a streaming batch; 0: none.
-        fail_on_data_loss: whether a stream fails if a file was replaced or truncated; otherwise it is read again.
-        tail_timeout: seconds without change after which a file is at its end, and its incomplete data is returned.
+        fail_on_data_loss: whether a stream fails if a file was replaced or truncated; otherwise the file is read again.
+        tail_timeout: seconds without change after which a file counts as complete, and its incomplete data is returned.
             None: files may grow forever.
-        max_file_age: seconds before the newest file; older files are forgotten once they are deleted.
+        max_file_age: age in seconds, relative to the newest file; deleted files that are older are forgotten.
     """
 
     dump_format: str = AUTO
@@ -130,7 +131,7 @@ class Options:
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Options:
-        """Parse options by Spark's names, in any case.
+        """Parse options with Spark's names, in any case.
 
         Raises:
             BadOption: an option is unknown or has an invalid value.
@@ -262,7 +263,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
 }
 
 
-COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder that is named by a column and its value, as Hive names them
+COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder named by a column and its value, as in Hive
 _INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`
 RAW = "raw frames"
 MOST_SHARES = 64
@@ -278,17 +279,17 @@ class File(NamedTuple):
 
 
 def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False) -> list[File]:
-    """Return the files that paths match, sorted by name, each once.
+    """Return the files that match paths, sorted by name, without duplicates.
 
     Args:
-        paths: files, folders and globs, also as URIs. Hidden files in folders (names with `.` or `_` in front) are
-            skipped, except logs of Kafka's internal topics; subfolders are included with the option
-            `recursiveFileLookup`, and always if they are named by a column (`dt=2026-11-01`).
+        paths: files, folders and globs, also as URIs. Hidden files in folders (names that start with `.` or `_`) are
+            skipped, except logs of Kafka's internal topics. Subfolders are included with the option
+            `recursiveFileLookup`, and always if a column names them (`dt=2026-11-01`).
         options: the options of the read.
         may_come: whether globs may match nothing yet.
 
     Raises:
-        BadOption: there is no such path, or its file system cannot be read.
+        BadOption: a path does not exist, or its file system cannot be read.
     """
     found: dict[str, File] = {}
     for path in paths:
@@ -331,14 +332,14 @@ def _within(folder: str, options: Options) -> Iterator[Entry]:
 
 
 def column_folder(folder: str) -> str | None:
-    """Return the first subfolder that is named by a column; None if there is none, or the folder cannot be read."""
+    """Return the first subfolder named by a column; None if there is none, or the folder cannot be read."""
     local = local_path(folder)
     text = folder if local is None else str(local)
     try:
         here = entry_of(text)
         found = [] if here is None or not here.is_folder else entries_in(here.path)
     except (DumpError, OSError):
-        return None  # `find_files` says what is wrong
+        return None  # `find_files` raises the error
     return next((one.path for one in found if one.is_folder and COLUMN.fullmatch(one.name)), None)
 
 
@@ -354,8 +355,8 @@ class Unit(NamedTuple):
         path: the file.
         start, stop: a byte range; 0 and None for the whole file.
         state: requests in flight at the start of the range.
-        part, parts: the share of these connections.
-        weight: estimated size, in bytes.
+        part, parts: this share of the connections, and the number of shares.
+        weight: the estimated size, in bytes.
         kind: the kind of a growing capture; its bytes before `start` were read earlier, and reading ends at `stop`.
         is_end: whether the capture has stopped growing.
         broken: the position before `start` where an impossible size has ended raw frames.
@@ -374,9 +375,9 @@ class Unit(NamedTuple):
 
 
 def divide(files: Sequence[File], options: Options) -> list[list[Unit]]:
-    """Distribute files to processes, according to the options.
+    """Distribute files to processes, as the options require.
 
-    Files are divided only if there are too few of them; otherwise their contents are not read. Then every process reads
+    Files are divided only if there are too few of them; otherwise their contents are not read. Each process then reads
     the whole capture for its share of the connections, and one process reads a file of raw frames; only `packet_scan`
     divides both by bytes.
 
@@ -385,7 +386,7 @@ def divide(files: Sequence[File], options: Options) -> list[list[Unit]]:
         options: the options of the read.
 
     Returns:
-        For each process its input splits.
+        For each process, its input splits.
     """
     most, least = share_of(files, options), least_parts(options)
     total = sum(file.size + options.open_cost_in_bytes for file in files)
@@ -440,12 +441,12 @@ def units_of(file: File, most: int, parts: int, options: Options) -> Iterator[Un
 
 
 def shared(unit: Unit, parts: int) -> Iterator[Unit]:
-    """Yield shares of a capture's connections."""
+    """Yield input splits with shares of a capture's connections."""
     return (unit._replace(part=part, parts=parts, weight=unit.weight // parts) for part in range(parts))
 
 
 def kind_of(path: str, options: Options) -> str:
-    """Return the kind of a file, `raw frames` or a kind of `open_dump`; empty if it is unknown or unreadable."""
+    """Return the kind of a file: `raw frames` or a kind of `open_dump`; empty if it is unknown or unreadable."""
     try:
         if options.dump_format == FRAMES:
             with open_file(path) as stream:
@@ -465,8 +466,8 @@ def parts_of(
         file: its size limits the last part.
         most: the target size of a part, in bytes.
         options: the options of the read.
-        apis: what is known of frames.
-        start: where to start, with the `state` there.
+        apis: the known apis.
+        start: the start position; `state` is the state there.
 
     Returns:
         The state at the end, and the position of an impossible size.

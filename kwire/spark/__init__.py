@@ -1,4 +1,4 @@
-"""Kafka's protocol in Spark: a data source and column functions. The only package that imports pyspark, on first use.
+"""Kafka's protocol in Spark: a data source and column functions. Only this package imports pyspark, on first use.
 
 kwire.spark.register(spark)
 kwire.spark.read_captures(spark, "s3://taps/2026-11-*/", body="raw")
@@ -47,13 +47,14 @@ __all__ = [
 
 
 def register(spark: Any) -> None:
-    """Register the data source `format("kwire")` and the functions of SQL in a session.
+    """Register the data source `format("kwire")` and the SQL functions in a session.
 
-    Spark discovers the source itself where kwire is installed, but not where it is shipped with `--py-files`. The
-    functions are `kwire_decode`, `kwire_encode` and `kwire_header`, see `kwire.spark.functions.register_functions`.
+    Spark discovers the source automatically where kwire is installed, but not where it is shipped with `--py-files`.
+    The functions are `kwire_decode`, `kwire_encode` and `kwire_header`; see
+    `kwire.spark.functions.register_functions`.
 
     Args:
-        spark: the session, which may be of Spark Connect.
+        spark: the session, which may be a Spark Connect session.
 
     Raises:
         MissingExtra: pyspark or pyarrow is not installed.
@@ -63,7 +64,7 @@ def register(spark: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "cluster":  # a module with functions of its own
+    if name == "cluster":  # a module, not a name of one
         return _load("cluster_history")
     if name not in _MODULES:
         raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """Reads rotated captures as a stream: files are read as they arrive, and connections continue from file to file.
 
-A file is identified by its size, its first and its last bytes, not by its name. Spark's state store contains the state
-of each connection, so a checkpoint contains it as well.
+A file is identified by its size and its first and last bytes, not by its name. Spark's state store, and therefore the
+checkpoint, contains the state of each connection.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from .pipeline_and_lake import source_of
 
 FORMAT = "kwire_arriving_packets"
 VERSION = 1
-NOTES = b"file ", b"frames "  # keys of rows of no connection begin so
+NOTES = b"file ", b"frames "  # prefixes of the keys of rows without a connection
 BATCH = "batch"
 Offset = dict[str, Any]
 
 
 def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> DataFrame:
-    """Read captures as they arrive: the frames of `read_captures`, as a streaming DataFrame.
+    """Read captures as they arrive: return the frames of `read_captures` as a streaming DataFrame.
 
     A connection continues from file to file, from batch to batch, and after a restart. Files must be complete when they
-    appear (`mv`, or `tcpdump -z`), unless the option `tailTimeout` is set: a file is complete once it has not changed
-    for this time. A renamed file is not read again. Packets may arrive one file late.
-    An incomplete frame, or a frame after lost packets, waits for more packets of its connection.
+    appear (`mv`, or `tcpdump -z`), unless the option `tailTimeout` is set: a file is then complete once it has not
+    changed for this time. A renamed file is not read again. Packets may arrive one file late. An incomplete frame, or a
+    frame after lost packets, waits for more packets of its connection.
 
     Args:
         spark: the session.
@@ -48,7 +48,7 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
         A streaming DataFrame with the columns of `read_captures`.
 
     Raises:
-        BadOption: an option is unknown, has an invalid value or, as `maxFileAge`, has no effect here.
+        BadOption: an option is unknown, has an invalid value or has no effect here, such as `maxFileAge`.
 
     Example:
         >>> stream_captures(spark, "/captures", tailTimeout="60s").writeStream.format("parquet")  # doctest: +SKIP
@@ -65,7 +65,7 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
     def decode(key: Any, frames: Iterator[Any], state: Any) -> Iterator[Any]:
         yield from _decoded(parsed, key, frames, state)
 
-    timeout = GroupStateTimeout.NoTimeout  # with one of processing time Spark makes empty batches without end
+    timeout = GroupStateTimeout.NoTimeout  # with a processing-time timeout, Spark runs empty batches without end
     grouped = packets.groupBy(*ORDER[:2])
     found = grouped.applyInPandasWithState(decode, f"{BATCH} binary", "kept binary", "append", timeout)
     return found.mapInArrow(_unpack, to_spark(schema))
@@ -119,7 +119,7 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
 
 
 class ArrivalReader(LimitedReader):
-    """Reads the packets of files, each file once. An offset contains all files so far: path and size by identity.
+    """Reads the packets of files, each file once. An offset contains all files so far: identity -> path and size.
 
     Args:
         options: the options of the read.
@@ -133,7 +133,7 @@ class ArrivalReader(LimitedReader):
         self._end: frozenset[str] | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802
-        """Return the offset of a new query: nothing was read."""
+        """Return the offset of a new query: nothing has been read."""
         return {"version": VERSION, "files": {}}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -141,7 +141,7 @@ class ArrivalReader(LimitedReader):
         self._end = frozenset(self._there())
 
     def latestOffset(self, start: Offset, limit: Any = None) -> Offset:  # noqa: N802
-        """Return an offset with the new files in addition to those of the start, within the limits of a batch.
+        """Return an offset that adds new files to those of the start, within the limits of a batch.
 
         Raises:
             LostData: a file has grown since it was read, unless the option `failOnDataLoss` allows reading it again.
@@ -160,7 +160,7 @@ class ArrivalReader(LimitedReader):
         return {"version": VERSION, "files": files}
 
     def _there(self) -> dict[str, File]:
-        """Return the files that exist, by identity."""
+        """Return the existing files, by identity."""
         files = [file for file in find_files(self.paths, self.options, may_come=True) if file.size]
         known = self._known
         self._known = {file: known.get(file) or source_of(file.path, file.size).identity for file in files}

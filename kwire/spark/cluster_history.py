@@ -1,10 +1,11 @@
-"""Computes the history of clusters from captures as DataFrames: states of partitions, brokers, offline replicas and
-more.
+"""Computes the history of clusters from captures as DataFrames: partitions, brokers, offline replicas and more.
+
+The data source
 
     spark.read.format("kwire").options(**cluster.OPTIONS).load("captures/")
 
-reads only the messages that are needed. `kwire.cluster` has the logic. This module sorts the rows, and processes each
-cluster in one task, in parallel with the others.
+reads only the required messages with these options. `kwire.cluster` contains the logic. This module sorts the rows and
+processes each cluster in one task, in parallel with the others.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from ..redaction.masking import TOPIC, TOPIC_ID
 from .data_source import to_spark
 
 __all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_groups", "history", "reading_options"]
-# Of Fetch responses and logs, only those of the metadata log.
+# Fetch responses and logs are only needed for the metadata log.
 _NEEDED = (
     "case when api_name is null then "
     "connection is not null or lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
@@ -55,16 +56,16 @@ class History(NamedTuple):
     """The history of clusters; every table has the column `cluster` in addition to the columns of `kwire.cluster`.
 
     Attributes:
-        all: all tables in one DataFrame, computed once and cached: `all.unpersist()` frees it.
+        all: all tables in one DataFrame, computed once and cached; `all.unpersist()` frees it.
         partition_states: states of partitions, as intervals of time.
         brokers: brokers with their racks, as intervals of time.
         offline_replicas: replicas that were offline (KIP-112): start, end, cause, leaders before and after.
         rack_violations: replicas that violated a rack `rule` (KIP-36, or the draft KIP-879), as intervals of time.
-        isr_shrinks: when replicas left the ISR.
+        isr_shrinks: the times when replicas left the ISR.
         reassignments: reassignments of replicas (KIP-455), as intervals of time.
         metrics: KIP-112's `OfflineReplicaCount` and `OfflineLogDirectoryCount` of each broker, as intervals of time.
-        conflicts: contradictions between two sources of different authority at the same epochs.
-        sources: the messages that the tables are derived from; `note` describes what cannot be derived from them.
+        conflicts: contradictions between two sources with different authority, at equal epochs.
+        sources: the messages from which the tables are derived; `note` describes what cannot be derived from them.
     """
 
     all: DataFrame
@@ -85,17 +86,17 @@ def history(
     """Compute the history of clusters.
 
     Args:
-        frames: frames from the data source with `OPTIONS`, complete (`body=raw`), or from a table that stores them;
-            additional columns are ignored. Frames of a file without time must be in order.
-        cluster: an expression of their columns that identifies the cluster; the folder of the file by default.
-        profile, release: the specs of the messages, as the option of the data source (see `reading_options`).
+        frames: complete frames (`body=raw`) from the data source with `OPTIONS`, or from a table that stores them;
+            additional columns are ignored. Frames of a file without times must be in order.
+        cluster: an expression over these columns that identifies the cluster; by default, the folder of the file.
+        profile, release: the specs of the messages, like the options of the data source (see `reading_options`).
 
     Returns:
         DataFrames, evaluated lazily.
 
     Raises:
         BadOption: a column is missing, or `message` is not a complete frame.
-        UnknownMessage: there is no such profile or release.
+        UnknownMessage: a profile or release does not exist.
 
     Example:
         >>> frames = spark.read.format("kwire").options(**OPTIONS).load("captures/")  # doctest: +SKIP
@@ -107,7 +108,7 @@ def history(
 
 
 def _with_packets(frames: DataFrame) -> DataFrame:
-    """Move packets of ZooKeeper, which are read as malformed frames, to the column `message`."""
+    """Move ZooKeeper packets, which are read as malformed frames, to the column `message`."""
     if not {"_error", "_corrupt_record"} <= set(frames.columns):
         return frames
     is_packet = sql.col("_error.code").eqNullSafe(NotKafka.code) & sql.col("_error.reason").contains(ZOOKEEPER)
@@ -115,12 +116,13 @@ def _with_packets(frames: DataFrame) -> DataFrame:
 
 
 class ConsumerGroups(NamedTuple):
-    """The consumer groups of clusters; tables have the column `cluster` in addition to the columns of
-    `kwire.arrow.consumer_groups`.
+    """The consumer groups of clusters.
+
+    The tables have the column `cluster` in addition to the columns of `kwire.arrow.consumer_groups`.
 
     Attributes:
-        all: both tables in one DataFrame, computed once and cached: `all.unpersist()` frees it.
-        members: which member had which partitions, as intervals of time: racks, lag, reads across racks (KIP-881).
+        all: both tables in one DataFrame, computed once and cached; `all.unpersist()` frees it.
+        members: the partitions of each member, as intervals of time; racks, lag, reads across racks (KIP-881).
         partitions: owners and committed offsets of partitions, at the end.
     """
 
@@ -156,7 +158,7 @@ def consumer_groups(
 def _tables(
     frames: DataFrame, cluster: Column | None, compute: Callable[[Iterator[Any]], Iterator[Any]], union: Any
 ) -> list[DataFrame]:
-    """Run a computation for each cluster; return all rows, then the rows of each table."""
+    """Run a computation for each cluster; return all rows, and the rows of each table."""
     _check(frames)
     named = name_of(cluster)
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at the same time, requests come first
@@ -193,7 +195,7 @@ def _check(frames: DataFrame) -> None:
 _HINT = "read with .options(**kwire.spark.cluster.OPTIONS)"
 
 
-MOST_STEPS = 2000  # steps per line; a change between two steps is drawn at the second one
+MOST_STEPS = 2000  # maximum steps per line; a change between two steps is drawn at the second one
 NOBODY, UNKNOWN = "no leader", "rack not known"
 NO_CAUSE = "cause not known"
 CAUSES = {"log directory": "#c0392b", "broker": "#e6a23c", NO_CAUSE: "#909399"}
@@ -201,7 +203,7 @@ COLOURS = ("#2f6db3", "#3f9b5f", "#8e63b0", "#d08a2e", "#3aa6a6", "#b05a7a", "#7
 
 
 class Line(NamedTuple):
-    """A named step function: counts with the times from which they hold."""
+    """A named step function: counts, each with the time from which it is valid."""
 
     name: str
     times: list[datetime]
@@ -234,7 +236,7 @@ def draw(history: History, folder: str) -> list[str]:
 
 
 def need_matplotlib() -> Any:
-    """Return matplotlib's pyplot with a backend for files; raises MissingExtra."""
+    """Return matplotlib's pyplot with a backend for files; raise MissingExtra without matplotlib."""
     try:
         import matplotlib
 
@@ -250,7 +252,7 @@ def _cause() -> Any:
 
 
 def _with_racks(history: History) -> DataFrame:
-    """Return the states of partitions with the last known rack of the leader."""
+    """Return the states of partitions, each with the last known rack of the leader."""
     racks = history.brokers.groupBy("cluster", "broker").agg(sql.max_by("rack", "valid_from").alias("rack"))
     led = history.partition_states.join(racks.withColumnRenamed("broker", "leader"), ["cluster", "leader"], "left")
     kind = sql.when(sql.col("leader") < 0, NOBODY).otherwise(sql.coalesce("rack", sql.lit(UNKNOWN)))
@@ -301,7 +303,7 @@ def _draw(pyplot: Any, cluster: str, offline: list[Line], leaders: list[Line], f
 
 
 def _panel(axes: Any, title: str, lines: list[tuple[Line, str]], first: datetime, last: datetime) -> None:
-    """Draw stacked areas, the first line's at the bottom; the upper edge is the sum."""
+    """Draw stacked areas, the first line at the bottom; the upper edge is the sum."""
     times = sorted({first, last, *(time for line, _ in lines for time in line.times)})
     below = [0] * len(times)
     for line, colour in lines:
@@ -335,7 +337,7 @@ def counts_at(line: Line, times: Iterable[datetime]) -> list[int]:
 
 
 def _file_name(cluster: str, taken: list[str]) -> str:
-    """Return an unused file name for a cluster, with valid characters only."""
+    """Return an unused file name for a cluster that contains only valid characters."""
     plain = re.sub(r"[^\w.-]+", "_", cluster.rstrip("/").rpartition("/")[2]).strip("._")[:100] or "cluster"
     names = {Path(file).stem for file in taken}
     return next(name for name in _numbered(plain) if name not in names)

@@ -1,4 +1,4 @@
-"""`spark.read.format("kwire")` and `spark.readStream.format("kwire")`: the data source, over `kwire.arrow`."""
+"""The data source for `spark.read.format("kwire")` and `spark.readStream.format("kwire")`, based on `kwire.arrow`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def to_spark(type_: Any) -> Any:
 
 
 def to_arrow(type_: Any, name: str = "") -> Any:
-    """Return the Arrow type of a Spark type; BadOption if no column of kwire has it.
+    """Return the Arrow type of a Spark type; raise BadOption if no column of kwire has this type.
 
     >>> to_arrow(spark.ArrayType(spark.ShortType()))
     ListType(list<item: int16>)
@@ -103,7 +103,7 @@ def to_arrow(type_: Any, name: str = "") -> Any:
 
 
 def schema_to_arrow(type_: Any) -> Any:
-    """Return the `pyarrow.Schema` of a Spark schema; raises the exceptions of `to_arrow`."""
+    """Return the `pyarrow.Schema` of a Spark schema; raise the exceptions of `to_arrow`."""
     return pa.schema(list(to_arrow(type_)))
 
 
@@ -113,21 +113,21 @@ def _checked(nullable: bool, type_: Any, name: str) -> Any:
     return to_arrow(type_, name)
 
 
-PATHS = "path", "paths"  # Spark passes a single path in the first option, several as JSON in the second
-# For a table created with CREATE TABLE, Spark passes these as well, and each option a second time.
+PATHS = "path", "paths"  # Spark passes a single path in the first option, several paths as JSON in the second
+# For a table created with CREATE TABLE, Spark passes these too, and each option a second time.
 OF_TABLE = "provider"
 OF_TABLES = OF_TABLE, "collation", "comment", "external", "is_managed_location", "location", "owner"
-# When such a table is read, Spark no longer has its options; the schema in Spark's catalog contains them as metadata.
+# When such a table is read, Spark no longer has its options; the schema in Spark's catalog has them as metadata.
 KEPT = "kwire.options"
 SECOND = "option."
-NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
+NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a partition folder
 
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
     """Make Spark's error contain kwire's error without a traceback of this package: 11 lines for an unknown option.
 
-    The PySpark process that runs this prints no traceback if this variable is set, and ends after an error.
+    If this variable is set, the PySpark process that runs this code prints no traceback, and ends after an error.
     """
     try:
         yield
@@ -147,7 +147,7 @@ class KwireSource(DataSource):  # type: ignore[misc]
         return "kwire"
 
     def schema(self) -> Any:
-        """Return the columns for the options, and the text columns of partition folders such as `dt=2026-11-01`."""
+        """Return the columns for the options, and string columns for partition folders such as `dt=2026-11-01`."""
         with in_one_line():
             return self._schema()
 
@@ -161,7 +161,7 @@ class KwireSource(DataSource):  # type: ignore[misc]
         return columns
 
     def reader(self, schema: Any) -> KwireReader:
-        """Return the reader of these columns."""
+        """Return the reader for these columns."""
         given = self.options
         if not given and schema.fields and KEPT in schema.fields[0].metadata:
             given = json.loads(schema.fields[0].metadata[KEPT])
@@ -171,7 +171,7 @@ class KwireSource(DataSource):  # type: ignore[misc]
             return kind(options, schema_to_arrow(schema), paths_of(given))
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
-        """Return the streaming reader of these columns."""
+        """Return the streaming reader for these columns."""
         with in_one_line():
             return self._stream_reader(schema)
 
@@ -207,15 +207,15 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
         folders = {name for name in folder_columns(paths, options) if name in schema.names}
         self.folders: tuple[str, ...] = tuple(name for name in schema.names if name in folders)
         self.columns: Any = pa.schema([field for field in schema if field.name not in folders])
-        reading_of(options, self.columns)  # raises now for contradictory options
+        reading_of(options, self.columns)  # raises an error now if options contradict each other
 
     def partitions(self) -> list[InputPartition]:
-        """Distribute the files to tasks; files added later are not read."""
+        """Distribute the files to tasks; files that are added later are not read."""
         with in_one_line():
             return [Part(units) for units in reading_of(self.options, self.columns).divide(self.paths)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches. Without partitions, Spark passes its own partition object."""
+        """Yield record batches. Without partitions, Spark passes an object of another class."""
         if not isinstance(partition, Part):
             return
         reading = reading_of(self.options, self.columns)
@@ -232,7 +232,7 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
                 yield self._with_folders(batch, values)
 
     def _with_folders(self, batch: Any, values: Mapping[str, str | None]) -> Any:
-        """Return a batch with the columns of its file's partition folders."""
+        """Return a batch with the columns for the partition folders of its file."""
         columns = [
             pa.repeat(pa.scalar(values.get(field.name), field.type), len(batch))
             if field.name in self.folders
@@ -243,8 +243,9 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
 
 
 class PushingReader(KwireReader):
-    """A reader that skips frames whose api or direction a query excludes. It is a separate class, because Spark rejects
-    readers with this method while its setting is off.
+    """A reader that skips frames whose api or direction a query excludes.
+
+    This is a separate class, because Spark rejects readers with `pushFilters` while its setting is off.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
@@ -255,7 +256,7 @@ class PushingReader(KwireReader):
 
 
 def narrowed(options: Options, one: Filter) -> Options:
-    """Return options that exclude only what a filter excludes; frames without api are included, as with `apis`."""
+    """Return options that exclude only what a filter excludes; frames without an api are included, as with `apis`."""
     if not isinstance(one, EqualTo | In):
         return options
     values = (one.value,) if isinstance(one, EqualTo) else tuple(one.value)
@@ -269,7 +270,7 @@ def narrowed(options: Options, one: Filter) -> Options:
 
 
 class LimitedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """A streaming reader with the options' limits of a batch. Needs PySpark 4.2, which passes the start of a batch.
+    """A streaming reader with the batch limits of the options. It needs PySpark 4.2, which passes a batch's start.
 
     Args:
         options: the options of the read.
@@ -292,7 +293,7 @@ class KwireStreamReader(LimitedReader):
     """Reads growing captures; a thin layer over `kwire.arrow.growing_files`.
 
     One process determines how far files can be read while the query runs; other processes read. Offsets contain the
-    whole state for a restart.
+    complete state for a restart.
 
     Args:
         options: the options of the read.
@@ -307,12 +308,12 @@ class KwireStreamReader(LimitedReader):
         self._sizes: dict[str, int] | None = None
 
     def __reduce__(self) -> Any:
-        """Pickle the arguments only, not the state of files."""
+        """Pickle only the arguments, not the state of files."""
         return type(self), (self.options, self.columns, self._growing.paths)
 
     def initialOffset(self) -> Offset:  # noqa: N802
-        """Return the offset of a new query: nothing was read."""
-        self._growing.files()  # raises now if there is no such path
+        """Return the offset of a new query: nothing has been read."""
+        self._growing.files()  # raises an error now if a path does not exist
         return offset_of({})
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -337,10 +338,10 @@ class KwireStreamReader(LimitedReader):
 
 @lru_cache(maxsize=4)
 def reading_of(options: Options, schema: Any) -> Reading:
-    """Return a read of a schema, or of the options' own if None, shared by all tasks of a worker.
+    """Return a read with a schema, or with the options' columns if it is None; tasks of a worker share it.
 
-    Building the trees of all versions is expensive. Workers run garbage collection after every task;
-    freezing exempts the objects that exist now.
+    Building the trees of all versions is expensive. Workers run garbage collection after every task; freezing exempts
+    the existing objects.
     """
     default = Reading(options)
     reading = default if schema is None or default.schema.equals(schema) else Reading(options, schema)
@@ -369,10 +370,10 @@ def folder_values(path: str) -> dict[str, str | None]:
 
 
 def folder_columns(paths: Sequence[str], options: Options) -> list[str]:
-    """Return the column names of folders below the paths, as Spark's own sources do; an empty list with
-    `recursiveFileLookup`.
+    """Return the column names of folders below the paths, like Spark's file sources.
 
-    The first folder of each level decides: the driver lists no other folders.
+    With `recursiveFileLookup` the list is empty. The first folder of each level determines the names: the driver lists
+    no other folders.
     """
     if options.recursive_file_lookup:
         return []
@@ -389,7 +390,7 @@ def folder_columns(paths: Sequence[str], options: Options) -> list[str]:
 
 
 def paths_of(options: Mapping[str, Any]) -> list[str]:
-    """Return the paths; BadOption if there are none."""
+    """Return the paths; raise BadOption if there are none."""
     if "paths" in options:
         return [str(path) for path in json.loads(options["paths"])]
     if "path" not in options:
@@ -399,34 +400,35 @@ def paths_of(options: Mapping[str, Any]) -> list[str]:
 
 
 PACKETS, REGIONS = "kwire_packets", "kwire_regions"
-WINDOWS = "kwire.windows"  # an option of a table, and its conversion from text
+WINDOWS = "kwire.windows"  # the name of an option
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 
 
 def read_captures(
     spark: Any, paths: str | Sequence[str], *, partitions: int | None = None, **options: Any
 ) -> DataFrame:
-    """Read captures of any size: rotated, damaged, of several sniffers.
+    """Read captures of any size: rotated, damaged, or from several sniffers.
 
-    Files of one capture are read as one: a connection continues from file to file in order of time, whatever the names
-    of the files; packets that two files contain are used once. Files that are not captures are read like
+    Files of one capture are read as one: a connection continues from file to file in order of time, regardless of the
+    names of the files; packets that are in two files are used once. Files that are not captures are read as by
     `format("kwire")`, each in one task.
 
     Args:
-        spark: the session, which may be of Spark Connect.
+        spark: the session, which may be a Spark Connect session.
         paths: files, folders and globs, also as URIs.
         partitions: the number of partitions for the shuffle of connections; by default `spark.sql.shuffle.partitions`.
-        options: options of the data source, by the same names or in snake case. `capture` is a regular expression whose
-            first group, found in the path of a file, names its capture; by default the folder of the file. With
-            `long_connections`, several tasks decode one connection: see `kwire.arrow.read_options_and_splits.Options`.
+        options: options of the data source, with the same names or in snake case. `capture` is a regular expression
+            that is searched in the path of a file; its first group names the capture, by default the folder of the file
+            does. With `long_connections`, several tasks decode one connection: see
+            `kwire.arrow.read_options_and_splits.Options`.
 
     Returns:
         A DataFrame with the columns of `format("kwire")` and `capture`. `path` is the file in which a frame ends.
-        Reading is lazy, except that `long_connections` reads a megabyte of each byte range at once.
+        Reading is lazy, except that `long_connections` immediately reads a megabyte of each byte range.
 
     Raises:
-        BadOption: an option is unknown or has an invalid value; when the DataFrame is read, also for a path that does
-            not exist.
+        BadOption: an option is unknown or has an invalid value. When the DataFrame is read, also if a path does not
+            exist.
 
     Example:
         >>> frames = read_captures(spark, "s3a://taps/2026-11-*/", capture=r"/(tap\\d+)-")  # doctest: +SKIP
@@ -496,7 +498,7 @@ class PacketSource(DataSource):  # type: ignore[misc]
         return to_spark(SCHEMA)
 
     def reader(self, schema: Any) -> PacketReader:
-        """Return what reads them."""
+        """Return the reader of packets."""
         given = dict(self.options)
         windows = Windows.load(given.pop(WINDOWS, ""))
         return PacketReader(options_of(given), paths_of(given), windows)
@@ -525,14 +527,14 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
         return [Ranges(some) for some in packed(splits, most, cost)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches. Without partitions, Spark passes its own partition object."""
+        """Yield record batches. Without partitions, Spark passes an object of another class."""
         if isinstance(partition, Ranges):
             for split in partition.splits:
                 yield from scan(split, self.options, self.windows)
 
 
 class RegionSource(PacketSource):
-    """Data source of positions at which connections are at rest, found by `kwire.arrow.connection_decoder`."""
+    """Data source of the frame boundaries of connections, found by `kwire.arrow.connection_decoder`."""
 
     @classmethod
     def name(cls) -> str:
@@ -544,12 +546,12 @@ class RegionSource(PacketSource):
         return "region string"
 
     def reader(self, schema: Any) -> RegionReader:
-        """Return what reads them."""
+        """Return the reader of frame boundaries."""
         return RegionReader(options_of(self.options), paths_of(self.options))
 
 
 class RegionReader(PacketReader):
-    """Finds positions at which connections are at rest."""
+    """Finds frame boundaries of connections."""
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield rows."""
@@ -560,8 +562,9 @@ class RegionReader(PacketReader):
 
 
 def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[Split]:
-    """Divide a file into byte ranges of at most `most` bytes. For a compressed file without blocks, the first range is
-    the whole file.
+    """Divide a file into byte ranges of at most `most` bytes.
+
+    For a compressed file without blocks, the first range is the whole file.
 
     >>> [split[1:4] for split in splits_of(File("/in/tap1-7.pcap", 100, 0), 60, "(tap[0-9]+)-")]
     [(0, 60, 'tap1'), (60, 100, 'tap1')]
@@ -571,7 +574,7 @@ def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[
 
 
 def capture_of(path: str, pattern: str) -> str:
-    """Return the name of the capture to which a file belongs; raises BadOption if the pattern does not name one."""
+    """Return the name of the capture to which a file belongs; raise BadOption if the pattern does not match."""
     if not pattern:
         return path.rpartition("/")[0]
     match = re.search(pattern, path)

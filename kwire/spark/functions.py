@@ -1,4 +1,6 @@
-"""Column functions for any query: convert bytes to structs and back, and records of frames to rows."""
+"""Column functions for any query: decode bytes to structs, encode structs, and extract the records of frames as
+rows.
+"""
 
 from __future__ import annotations
 
@@ -47,22 +49,23 @@ def from_kwire(
     """Decode a column of messages.
 
     Args:
-        data: the column, or its name: binary, each cell the body of a message. Records of Kafka's own topics and of a
-            group's protocol (`OffsetCommitValue`, `ConsumerProtocolSubscription`) include their version prefix.
-        api: the message, `MetadataResponse`; or its api, `Metadata`, with a direction.
+        data: the column, or its name: binary, each cell the body of a message. Records of Kafka's internal topics and
+            the messages of a group's protocol (`OffsetCommitValue`, `ConsumerProtocolSubscription`) include their
+            version prefix.
+        api: the message, such as `MetadataResponse`; or its api, such as `Metadata`, with a direction.
         direction: `request` or `response`.
         version: a number, a column or its name; None if the cells contain it.
         options: `mode`: PERMISSIVE (null for a cell that cannot be decoded) or FAILFAST; `includeErrors`: add the
             fields `_corrupt_record` and `_error`; `framed`: cells include size and header, as in the column `message`
             with body=raw; `profile`, `release`: the specs.
-        fields: names of the fields to decode, with dots for fields of structs. None: all.
+        fields: names of the fields to decode, with dots for fields of structs. None means all.
 
     Returns:
-        A column of structs with the fields of all versions, null for fields that a version does not have; null for
-        null, and for a record of another type in the same topic.
+        A column of structs with the fields of all versions; fields that a version does not have are null. The result is
+        null for null, and for a record of another type in the same topic.
 
     Raises:
-        UnknownMessage: there is no such message or field.
+        UnknownMessage: a message or field does not exist.
         BadOption: an option is unknown, or the version is missing.
     """
     cells = _cells(api, direction, options, None if fields is None else tuple(fields))
@@ -76,7 +79,7 @@ def from_kwire(
 
 
 def _of_version(cells: Cells, version: int | None) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Return the function that decodes batches at one version; None if cells contain it."""
+    """Return the function that decodes batches of one version; with None, cells contain their version."""
 
     def decode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for batch in batches:
@@ -105,11 +108,11 @@ def to_kwire(
     """Encode a column of structs to bodies of messages.
 
     Args:
-        data: the column, or its name; structs with fields of the message, as from `from_kwire`. A missing field has its
-            default.
+        data: the column, or its name: structs with the fields of the message, as from `from_kwire`. A missing field
+            gets its default.
         api, direction, version: as for `from_kwire`.
-        options: `mode`: FAILFAST (the job fails if a value cannot be encoded), or PERMISSIVE (null); `profile`,
-            `release`.
+        options: `mode`: FAILFAST (the job fails if a value cannot be encoded) or PERMISSIVE (null); `profile`,
+            `release`: the specs.
 
     Returns:
         A binary column of bodies, without size and header; null for null.
@@ -154,7 +157,7 @@ def kwire_header(data: Any, direction: str = "request", options: Mapping[str, An
 
 
 def schema_of_kwire(api: str, direction: str | None = None, options: Mapping[str, Any] | None = None) -> Column:
-    """Return the schema of the result of `from_kwire`, as text in a column, like Spark's `schema_of_json`."""
+    """Return a column with the schema of the result of `from_kwire` as text, like Spark's `schema_of_json`."""
     return sql.lit(to_spark(cell_reader(_cells(api, direction, options, None)).type).simpleString())
 
 
@@ -236,14 +239,13 @@ def records(df: Any, limit: int = LIMIT) -> Any:
 
     Args:
         df: frames from `format("kwire")` with body=raw. The columns `message`, `direction`, `api_key` and `api_version`
-            are required; `path` gives the topic of a log, by its folder.
-        limit: the largest decompressed size of the records of one batch, in bytes.
+            are required; `path` determines the topic of a log, by its folder.
+        limit: the maximum decompressed size of the records of one batch, in bytes.
 
     Returns:
         A DataFrame with the other columns of the frames; the struct `record`: topic, topic_id, partition, offset,
-        timestamp, key, value, headers, producer and so on; and `_corrupt_record` with `_error` for records that cannot
-        be read.
-        A batch with a wrong checksum has both records and errors.
+        timestamp, key, value, headers, producer and so on; and `_corrupt_record` and `_error` for records that cannot
+        be read. A batch with a wrong checksum has both records and errors.
 
     Raises:
         BadOption: a column is missing.

@@ -1,11 +1,11 @@
 """The job of `kwire pipeline`: writes all frames of captures, and the history of their clusters, as Parquet.
 
-Decides where tables are written and what is counted; the data source and `cluster` produce the rows.
+This module decides where tables are written and what is counted; the data source and `cluster` produce the rows.
 
 The tables are a lake that grows run by run: each run appears atomically, and no file of a capture is written twice.
-Spark writes a run beside the tables, in a folder that no reader lists. When the run is complete, a decision is written;
-then its folders are moved to the tables. A job that finds a decision moves the remaining folders, and deletes runs
-without a decision. So after a killed job and another run, a lake is the same as after a single run.
+Spark writes a run beside the tables, in a folder that no reader lists. When the run is complete, a decision is
+written; then the folders of the run are moved to the tables. A job that finds a decision moves the remaining folders;
+it deletes runs without a decision. Therefore, after a killed job and another run, a lake is the same as after one run.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from .data_source import frames_of, packets_of, windows_in
 from .session import JobFailed
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
-SAMPLE = 64 << 10  # bytes at the start and end of a file that identify it, with its size
-HEAD = 256  # first bytes that stay the same when a file grows: the file header, and the time of the first packet
+SAMPLE = 64 << 10  # bytes at the start and end of a file that, with its size, identify it
+HEAD = 256  # first bytes that do not change when a file grows: the file header, and the time of the first packet
 FEW = 64  # files that the driver, or one task, examines
 _FILES = pa.schema([("path", pa.string()), ("size", pa.int64())])
 _SOURCES = pa.schema([*_FILES, ("head", pa.string()), ("identity", pa.string())])
@@ -61,8 +61,9 @@ class GrownFiles(KwireError):
 
 
 class Source(NamedTuple):
-    """A file of a capture: its path and size, the hash of its first bytes, and the hash of its size, first and last
-    bytes.
+    """A file of a capture: its path, its size, and two hashes.
+
+    The first hash is of its first bytes; the second one is of its size, first and last bytes.
     """
 
     path: str
@@ -72,7 +73,7 @@ class Source(NamedTuple):
 
 
 def sources_of(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> list[Source]:
-    """Return the non-empty files that paths match; over Spark Connect, the files on the server.
+    """Return the non-empty files that match the paths; over Spark Connect, the files on the server.
 
     Raises:
         BadOption: see `kwire.arrow.read_options_and_splits.find_files`.
@@ -126,17 +127,17 @@ class Lake:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the folder contains files that no run has written."""
+        """Whether the folder contains files that were not written by a run."""
         names = {name for name, _ in self._within("")}
         return bool(names) and not names & {MANIFEST, STAGING}
 
     def done(self) -> dict[str, Source]:
-        """Return the files that were written, by their identity."""
+        """Return the files that have been written, by identity."""
         runs = [json.loads(self._read(f"{MANIFEST}/{name}")) for name, _ in self._within(MANIFEST)]
         return {source.identity: source for run in runs for source in (Source(**one) for one in run["files"])}
 
     def new(self, sources: Sequence[Source]) -> list[Source]:
-        """Return the files that were not written yet, without duplicates.
+        """Return the files that have not been written yet, without duplicates.
 
         Raises:
             GrownFiles: a file was written when it was shorter.
@@ -155,11 +156,11 @@ class Lake:
         A run that replaces other runs has a new name.
         """
         names = "".join(sorted(source.identity for source in sources)) + (token_hex(8) if overwrite else "")
-        run = "r" + sha256(names.encode()).hexdigest()[:12]  # "r", because readers would parse digits as a number
+        run = "r" + sha256(names.encode()).hexdigest()[:12]  # "r": readers would parse digits as a number
         return run, f"{STAGING}/{run}-{token_hex(4)}"
 
     def commit(self, run: str, staged: str, sources: Sequence[Source], *, overwrite: bool = False) -> None:
-        """Make a run visible whose tables are complete; raises JobFailed if it has no tables."""
+        """Make a run with complete tables visible; raise JobFailed if it has no tables."""
         files = [source._replace(path=without_password(source.path))._asdict() for source in sources]
         tables = [name for name, is_folder in self._within(staged) if is_folder]
         if not tables:
@@ -192,7 +193,7 @@ class Lake:
         self._delete(staged)
 
     def _within(self, folder: str) -> list[tuple[str, bool]]:
-        """List a folder: names, and whether they are folders."""
+        """List the names in a folder, and whether they are folders."""
         infos = self._store.get_file_info(FileSelector(self._at(folder), allow_not_found=True))
         return sorted((info.base_name, info.type == FileType.Directory) for info in infos)
 
@@ -200,7 +201,7 @@ class Lake:
         return f"{self._root}/{name}" if name else self._root
 
     def _read(self, name: str) -> bytes:
-        """Return the contents of a file; empty bytes if there is no such file."""
+        """Return the contents of a file; empty bytes if the file does not exist."""
         if self._store.get_file_info(self._at(name)).type != FileType.File:
             return b""
         with self._store.open_input_stream(self._at(name)) as stream:
@@ -217,7 +218,7 @@ class Lake:
         self._store.move(part, path)
 
     def _move(self, source: str, target: str) -> None:
-        """Move a folder; file by file if a store has no folders."""
+        """Move a folder; move file by file if the store has no folders."""
         start, stop = self._at(source), self._at(target)
         infos = self._store.get_file_info(FileSelector(start, recursive=True, allow_not_found=True))
         for info in infos:
@@ -237,14 +238,14 @@ class Lake:
 
 
 def _shown(source: Source) -> tuple[str, str]:
-    """Return the key by which a manifest finds a file that has grown since."""
+    """Return the key by which a manifest finds a file that has since grown."""
     return without_password(source.path), source.head
 
 
 FRAMES = "frames"
 DATE = "dt"
-# The folder for the file of a table without rows. The folders have values, because pyarrow infers no type if all are
-# null.
+# The folder for the file of a table without rows. The folders have values, because pyarrow infers no type if all values
+# are null.
 NO_ROWS = f"{DATE}=1970-01-01/cluster=none"
 DONE = "nothing was written; --overwrite replaces the tables"
 PLOTS = "plots"
@@ -254,7 +255,7 @@ NOTHING = "no message in these captures tells of a cluster: its history is empty
 class OutputExists(KwireError):
     """The output folder is not empty: `path`."""
 
-    hint = "--overwrite replaces it"  # a lake is appended to
+    hint = "--overwrite replaces it"  # without it, rows are appended to a lake
 
     def __init__(self, path: str = "") -> None:
         super().__init__(path)
@@ -265,10 +266,10 @@ class OutputExists(KwireError):
 
 
 class UnnamedFiles(KwireError):
-    """The expression `pattern` does not match the paths of these `files`, so that their cluster is unknown."""
+    """The expression `pattern` does not match the paths of these `files`, so their cluster is unknown."""
 
     hint = "its first group has to be found in every path; --option pathGlobFilter=GLOB leaves files out"
-    most = 5  # files that are listed
+    most = 5  # maximum number of files to list
 
     def __init__(self, pattern: str = "", files: tuple[str, ...] = ()) -> None:
         super().__init__(pattern, files)
@@ -285,13 +286,13 @@ class Counts(NamedTuple):
     """Statistics of a job.
 
     Attributes:
-        frames: rows of the table of frames.
-        corrupt: frames that could not be decoded.
-        incomplete: frames that were not captured completely.
-        foreign: rows with bytes of other protocols, or padding of logs, which are not errors.
-        bytes: size of all frames.
-        rows: row count of each table of the history.
-        plots: the files of plots.
+        frames: the number of rows in the table of frames.
+        corrupt: the number of frames that could not be decoded.
+        incomplete: the number of frames that were not captured completely.
+        foreign: the number of rows with bytes of other protocols, or padding of logs, which are not errors.
+        bytes: the size of all frames.
+        rows: the number of rows in each table of the history.
+        plots: the files with plots.
         notices: sentences about what the history cannot contain, one per cluster and reason.
     """
 
@@ -323,7 +324,7 @@ def run(
         spark: a session in which the data source `kwire` is registered.
         paths, out: files, folders and globs; the output folder, or any URI that Spark can write to.
         options: options of `read_captures`; all files of a cluster are one capture unless `capture` names captures.
-        clusters: a regular expression for paths, whose first group names the cluster; by default, the folder does.
+        clusters: a regular expression for paths; its first group names the cluster, by default the folder does.
         overwrite, plots: replace the tables; draw the history of each cluster to `OUT/plots`.
 
     Raises:
@@ -331,7 +332,7 @@ def run(
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
     drawings = _drawings(local_folder(out), out) if plots else None
-    if not is_remote():  # a Spark Connect server has its own file system
+    if not is_remote():  # a Spark Connect server has another file system
         _check_names([file.path for file in find_files(list(paths), Options.parse(given))], clusters)
     lake = Lake(str(local_folder(out) or out))
     if lake.is_foreign and not overwrite:
@@ -356,7 +357,7 @@ def _write(
     overwrite: bool,
     drawings: str | None,
 ) -> Counts:
-    """Write the tables, and the plots to the folder `drawings`; arguments as for `run`."""
+    """Write the tables, and the plots to the folder `drawings`; for the arguments see `run`."""
     captures = {"capture": clusters or "", **given}
     paths = [source.path for source in sources]
     windows = windows_in(spark, paths, captures)
@@ -381,7 +382,7 @@ def _write(
 
 
 def _drawings(folder: Path | None, out: str) -> str:
-    """Return the folder of plots; raises BadOption if it is not on this machine."""
+    """Return the folder of plots; raise BadOption if it is not on this machine."""
     if folder is None:
         raise BadOption("plots", None, f"drawings are files of this machine, and {out} is not", "leave out --plots")
     return str(folder / PLOTS)
@@ -409,7 +410,7 @@ def _frames(frames: DataFrame, named: Any, out: str) -> Counts:
 
 def _history(history: cluster.History, out: str) -> dict[str, int]:
     """Write the tables of the history by date and cluster; return their row counts."""
-    # Computed here, with clusters in parallel: after coalesce, one task would process all of them.
+    # Computed before coalesce, with clusters in parallel; after coalesce, one task would process all clusters.
     found = {row["table"]: row["count"] for row in history.all.groupBy("table").count().collect()}
     for name in ROWS:
         table = getattr(history, name).coalesce(1)
@@ -421,14 +422,14 @@ def _history(history: cluster.History, out: str) -> dict[str, int]:
 def _write_table(table: DataFrame, when: str | None, out: str, *, is_empty: bool = False) -> None:
     """Write a table by the date of a column, and by cluster."""
     table = table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
-    if is_empty:  # a file without rows, so that readers find the columns
+    if is_empty:  # write a file without rows, so that readers find the columns
         table.drop(DATE, "cluster").write.parquet(f"{out}/{NO_ROWS}")
     else:
         table.write.partitionBy(DATE, "cluster").parquet(out)
 
 
 def _notices(history: cluster.History, clusters: str | None) -> list[str]:
-    """Return sentences about what the histories of clusters cannot contain, each once per cluster.
+    """Return sentences about what the histories of clusters cannot contain, each sentence once per cluster.
 
     Raises:
         UnnamedFiles, MixedClusters: see `run`.
@@ -460,7 +461,7 @@ def local_folder(out: str) -> Path | None:
     """Return the local folder of a path or URI; None for another file system.
 
     Raises:
-        BadOption: a `file:` URI without an absolute path, which Spark would interpret differently.
+        BadOption: a `file:` URI has no absolute path; Spark would interpret it differently.
 
     >>> local_folder("lake"), local_folder("file:///data/lake"), local_folder("s3a://lake/kafka")
     (PosixPath('lake'), PosixPath('/data/lake'), None)

@@ -1,4 +1,6 @@
-"""A Spark session for `kwire pipeline`, which ships kwire to a cluster; and kwire as one zip for `spark-submit`."""
+"""Creates the Spark session of `kwire pipeline` and ships kwire to a cluster; packs kwire as a zip for
+`spark-submit`.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ from kwire.cli.main import main
 
 sys.exit(main(["pipeline", *sys.argv[1:]]))
 '''
-_DETAILS = "details = "  # gRPC's error message has the reason after this text
+_DETAILS = "details = "  # gRPC's error message contains the reason after this text
 _PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # the last line of a traceback
-_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time of zip entries: equal files give an equal zip
+_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time of zip entries; equal files give an equal zip
 
 
 class MissingJava(KwireError):
@@ -80,13 +82,13 @@ def write_zip(file: Path) -> Path:
         OSError: a file cannot be written.
     """
     _pack(file, [*_package(), *_libraries()])
-    script = file.with_name(f"{file.stem}-pipeline.py")  # a name that cannot be imported
+    script = file.with_name(f"{file.stem}-pipeline.py")  # the name of a script, which cannot be imported
     script.write_text(SCRIPT)
     return script
 
 
 def _pack(file: Path, contents: Iterable[tuple[str, Path]]) -> None:
-    """Write a zip of files, by their names in the zip; it appears only when it is complete."""
+    """Write a zip of files with given names; it appears once it is complete."""
     part = file.with_name(f"{file.name}.part")
     try:
         with ZipFile(part, "w", ZIP_DEFLATED) as archive:
@@ -100,7 +102,7 @@ def _pack(file: Path, contents: Iterable[tuple[str, Path]]) -> None:
 
 
 def _package(name: str = "kwire/") -> Iterator[tuple[str, Path]]:
-    """Yield the files of kwire: name in the zip, which begins with `name`, and path."""
+    """Yield the files of kwire: the name in the zip, which starts with `name`, and the path."""
     yield from _files(name, _PACKAGE)
     if SCHEMAS.parent != _PACKAGE:
         yield from _files(f"{name}schemas/", SCHEMAS)
@@ -126,23 +128,23 @@ def _files(before: str, folder: Path) -> Iterator[tuple[str, Path]]:
 
 LEAST_JAVA = 17
 HERE = "local[*]"
-REMOTE = "sc://"  # servers of Spark Connect
+REMOTE = "sc://"  # prefix of a Spark Connect server
 LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # the default is 200; each starts Python
+    "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # the default is 200, and each starts Python
 }
 SESSION = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no time zone for other readers
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # other readers find no time zone in INT96
 }  # settings that a Spark Connect server accepts
 ALWAYS = {
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",
 }
-SHIPPED = "kwire_shipped"  # the folder of a worker in which the archive is unpacked
-# Lines that Java and Spark print in every run, and Python workers when Spark stops reading before their last bytes.
+SHIPPED = "kwire_shipped"  # the folder on a worker into which the archive is unpacked
+# Lines that Java and Spark print in every run, and those of Python workers when Spark stops reading early.
 USUAL = re.compile(
     rb"WARNING: (Using incubator modules|A restricted method|.*sun\.misc|java\.lang\.System::)"
     rb"|Using Spark's default log4j|Setting (default|Spark) log level|To adjust logging level"
@@ -153,19 +155,19 @@ _TRACEBACK = re.compile(rb"PySpark daemon failed to flush|Traceback |  ")
 _LINE_END = re.compile(rb"(?<=[\r\n])")
 STDERR = 2
 APPLICATION = "kwire pipeline"
-PROBES = 4  # tasks per core of a cluster that report their engine
-SERVER_PROBES = 32  # the number of such tasks on a Spark Connect server, whose number of cores is unknown here
+PROBES = 4  # tasks per core of a cluster that report the engine
+SERVER_PROBES = 32  # number of such tasks on a Spark Connect server, whose number of cores is unknown
 _PACKAGE = Path(__file__).parent.parent
 
 
 @contextmanager
 def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """Create a session that reads `kwire`, and stop it at the end.
+    """Create a session with the data source `kwire`, and stop it at the end.
 
     Args:
         master: the Spark master, `local[2]`, `spark://host:7077` or `sc://host:15002`; None for the master of
             spark-submit, or else all cores of this machine.
-        settings: Spark settings by name; they override those of kwire.
+        settings: Spark settings by name; they override kwire's settings.
 
     Raises:
         MissingExtra: pyspark, or the libraries of Spark Connect, are not installed.
@@ -173,7 +175,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         JobFailed: the server does not respond, or refuses the session.
     """
     start = _remote if (master or "").startswith(REMOTE) else _classic
-    with TemporaryDirectory() as folder:  # kept until the end: executors download the file from here
+    with TemporaryDirectory() as folder:  # kept until the end, because executors download the file
         spark = start(master, settings or {}, Path(folder))
         try:
             register(spark)
@@ -202,7 +204,7 @@ def _classic(master: str | None, settings: Mapping[str, str], folder: Path) -> A
 
 
 def _start_java(settings: Mapping[str, str]) -> None:
-    """Start Java unless it is running, and pass on its standard error without the lines printed in every run."""
+    """Start Java unless it is running; copy its standard error without the lines that are printed in every run."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -219,11 +221,11 @@ def _start_java(settings: Mapping[str, str]) -> None:
 
 
 def pass_on(stream: BinaryIO, target: BinaryIO) -> None:
-    """Copy the output of Spark, except `USUAL` lines and tracebacks of workers whose last bytes were not read.
+    """Copy the output of Spark, except `USUAL` lines, and tracebacks of workers that Spark stopped reading.
 
     Each line is passed on immediately; Spark's progress bar ends with a carriage return.
     """
-    rest, held = b"", list[bytes]()  # the lines of a traceback before its last one
+    rest, held = b"", list[bytes]()  # the lines of a traceback before the last one
     while data := stream.read(1 << 16):
         *lines, rest = _LINE_END.split(rest + data)
         for line in lines:
@@ -239,7 +241,7 @@ def pass_on(stream: BinaryIO, target: BinaryIO) -> None:
 
 
 def _shipping(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the settings that make executors unpack kwire and find it: a native engine cannot be loaded from a zip."""
+    """Return the settings with which executors unpack and find kwire: a native engine cannot be loaded from a zip."""
     file = folder / "kwire.zip"
     write_zip(file)
     archives = [*filter(None, [settings.get("spark.archives")]), f"{file}#{SHIPPED}"]
@@ -249,11 +251,12 @@ def _shipping(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 def engine_notices(spark: Any) -> list[str]:
-    """Return a sentence about the machines of a cluster that decode without the native engine; an empty list if all
-    have it.
+    """Return a sentence about the machines of a cluster that decode without the native engine.
+
+    The list is empty if all machines have it.
 
     Args:
-        spark: a session of `session`, after a job, so that executors are running.
+        spark: a session from `session`, after a job, so that executors are running.
     """
     from pyspark.sql import is_remote
 
@@ -270,7 +273,7 @@ def engine_notices(spark: Any) -> list[str]:
 
 
 def workers_engines(spark: Any, tasks: int) -> set[tuple[str, str]]:
-    """Return the names of machines that run tasks, and kwire's engine on each."""
+    """Return the names of machines that run tasks, each with kwire's engine there."""
     rows = spark.range(0, tasks, 1, tasks).mapInArrow(_engines, "host string, engine string")
     return {(row["host"], row["engine"]) for row in rows.distinct().collect()}
 
@@ -288,7 +291,7 @@ def _remote(url: str | None, settings: Mapping[str, str], folder: Path) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    if find_spec("grpc") is None:  # PySpark would exit the process
+    if find_spec("grpc") is None:  # otherwise, PySpark would exit the process
         raise MissingExtra(f"{REMOTE}...", "grpcio", "connect")
     try:
         spark = SparkSession.builder.remote(url).getOrCreate()
@@ -300,7 +303,7 @@ def _remote(url: str | None, settings: Mapping[str, str], folder: Path) -> Any:
     except PySparkException as error:
         raise JobFailed(str(error)) from None
     # A worker has the folder of a session's files on its path, and archives are unpacked there. The folder is named
-    # kwire, so that its native engine can be loaded, which is impossible from a zip.
+    # kwire, so that the native engine can be loaded, which is impossible from a zip.
     _pack(folder / "package.zip", _package(""))
     _pack(folder / "libraries.zip", _libraries())
     spark.addArtifacts(f"{folder / 'package.zip'}#kwire", archive=True)
@@ -309,7 +312,7 @@ def _remote(url: str | None, settings: Mapping[str, str], folder: Path) -> Any:
 
 
 def need_java() -> None:
-    """Raise MissingJava unless there is a Java version that Spark supports."""
+    """Raise MissingJava without a Java version that Spark supports."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin/java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
@@ -321,7 +324,7 @@ def need_java() -> None:
 
 
 def _prepare(is_here: bool) -> None:
-    """Make Spark's local workers use the same Python and the same kwire."""
+    """Make Spark's local workers use the current Python and kwire."""
     if is_here:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
