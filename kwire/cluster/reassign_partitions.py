@@ -1,6 +1,6 @@
-"""The JSON of `kafka-reassign-partitions`, read and written; and its `--generate`, new brokers for topics.
+"""Reads and writes the JSON of `kafka-reassign-partitions`, and proposes new brokers for topics (`--generate`).
 
-Racks count as in KIP-36 (`rack_aware_placement`).
+Racks are used as in KIP-36 (`rack_aware_placement`).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def reassignment_json(topics: Mapping[str, Replicas]) -> dict[str, Any]:
 
 
 def read_reassignment(value: Any, file: str) -> Plan:
-    """Return the replicas of each partition in JSON that `kafka-reassign-partitions` takes.
+    """Return the replicas of each partition from the JSON input of `kafka-reassign-partitions`.
 
     Args:
         value: the parsed JSON.
-        file: where it is from, for errors.
+        file: the name of the file, for errors.
 
     Raises:
-        DumpError: it is not JSON of a reassignment.
+        DumpError: the value is not the JSON of a reassignment.
         InvalidReplicaAssignment: a partition lists a broker twice.
 
     >>> read_reassignment(reassignment_json({"orders": {0: [1, 2]}}), "plan.json")
@@ -73,7 +73,7 @@ def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:
 
 
 def is_id(value: Any) -> TypeGuard[int]:
-    """Whether a value of JSON is a broker id or the index of a partition."""
+    """Whether a JSON value is a broker id or a partition index."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
@@ -108,7 +108,7 @@ def generate_assignment(
 
     Raises:
         AdminCommandFailed: a broker or a topic is listed twice.
-        UnknownTopicOrPartition: there is no such topic.
+        UnknownTopicOrPartition: a topic does not exist.
         AdminOperation: only some of the brokers have a rack.
         InvalidReplicationFactor: there are fewer brokers than replicas.
     """
@@ -141,14 +141,14 @@ def _repeated(items: Sequence[T]) -> list[T]:
 
 
 def _usable(brokers: Sequence[Broker], broker_list: Sequence[int], rack_aware: bool) -> list[Broker]:
-    """Return the usable brokers in the order of the cluster; unlike `broker_metadatas` without sorting."""
+    """Return the usable brokers in the order of the cluster, not sorted as in `broker_metadatas`."""
     mode = RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED
     chosen = {broker.node_id: broker for broker in broker_metadatas(brokers, mode, broker_list)}
     return [chosen[broker.node_id] for broker in brokers if broker.node_id in chosen]
 
 
 def _partitions(topics: Mapping[str, Replicas], names: Sequence[str]) -> HashOrder[tuple[str, int]]:
-    """Return the partitions in Kafka's iteration order, which follows two maps of topics."""
+    """Return the partitions in Kafka's iteration order, which depends on two maps of topics."""
     order = list(hash_order_of(names, STRINGS, max(len(names) * 4 // 3 + 1, DEFAULT_CAPACITY)))
     for _ in range(2):
         order = list(hash_order_of(order, STRINGS))
