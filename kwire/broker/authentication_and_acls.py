@@ -1,11 +1,11 @@
-"""Authentication and authorization of clients: both sides of SASL and SCRAM with users and passwords; ACLs.
+"""Authentication of clients with SASL (both sides of PLAIN and SCRAM), and authorization with ACLs.
 
-Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (its requests), KIP-368 (sessions that expire); KIP-11 and KIP-290
-(ACLs, by the rules of Kafka's StandardAuthorizer). `NEEDS` lists what each api needs, as Kafka's documentation does
-under "Operations and Resources on Protocols".
+Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (SaslAuthenticate), KIP-368 (session lifetimes); KIP-11 and KIP-290
+(ACLs, evaluated as by Kafka's StandardAuthorizer). `NEEDS` lists the operations that each api requires, after the table
+"Operations and Resources on Protocols" in Kafka's documentation.
 
-This module handles tokens, principals and resource names, but no messages (`apis.security` does) and no sockets. No
-`repr` in it contains a secret.
+This module handles tokens, principals and resource names, but no messages (`apis.security` does) and no sockets. None of
+its classes shows a secret in its `repr`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ..values import AclOperation as Op
 from ..values import AclPermissionType, ErrorCode, PatternType
 from ..values import ResourceType as Kind
 
-ANONYMOUS = "User:ANONYMOUS"  # who did not authenticate
+ANONYMOUS = "User:ANONYMOUS"  # the principal of a client that did not authenticate
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
 CLUSTER_NAME = "kafka-cluster"
 DENY, ALLOW = AclPermissionType.DENY, AclPermissionType.ALLOW
 LITERAL, PREFIXED, MATCH = PatternType.LITERAL, PatternType.PREFIXED, PatternType.MATCH
-UNKNOWN, ANY = 0, 1  # in all enums of ACLs
-UNASKED = -(1 << 31)  # in place of authorized operations
+UNKNOWN, ANY = 0, 1  # the values of UNKNOWN and ANY in all ACL enums
+UNASKED = -(1 << 31)  # the value of the field if the client did not request authorized operations
 MOST_ACLS = 100_000
 
-# What also allows an operation.
+# For each operation, the operations that imply it.
 IMPLIED_BY: dict[int, frozenset[int]] = {
     Op.DESCRIBE: frozenset((Op.READ, Op.WRITE, Op.DELETE, Op.ALTER)),
     Op.DESCRIBE_CONFIGS: frozenset((Op.ALTER_CONFIGS,)),
@@ -44,7 +44,7 @@ DENIALS: dict[int, int] = {
     Kind.CLUSTER: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
     Kind.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
-# The operations that there are on a kind of resource (KIP-430).
+# The operations that each type of resource supports (KIP-430).
 OPERATIONS: dict[int, tuple[Op, ...]] = {
     Kind.TOPIC: (
         Op.READ,
@@ -70,10 +70,11 @@ OPERATIONS: dict[int, tuple[Op, ...]] = {
 
 
 class Acl(NamedTuple):
-    """One entry: whether a principal may do an operation from a host, on resources of a name or prefix.
+    """One ACL: it allows or denies a principal an operation, from one host or any, on the resources that a pattern
+    matches.
 
-    All fields except names are numbers of Kafka's enums: `kwire.values.ResourceType`, `PatternType`, `AclOperation` and
-    `AclPermissionType`.
+    All fields except the names are numbers of Kafka's enums: `kwire.values.ResourceType`, `PatternType`, `AclOperation`
+    and `AclPermissionType`.
     """
 
     resource_type: int
@@ -85,7 +86,7 @@ class Acl(NamedTuple):
     permission: int
 
     def covers(self, resource_type: int, name: str) -> bool:
-        """Whether it is about a resource.
+        """Return whether the ACL applies to a resource.
 
         >>> acl = Acl(Kind.TOPIC, "pay", PREFIXED, "User:a", "*", Op.READ, ALLOW)
         >>> acl.covers(Kind.TOPIC, "payments"), acl.covers(Kind.GROUP, "payments")
@@ -98,7 +99,9 @@ class Acl(NamedTuple):
         return self.resource_name in (name, ANY_NAME)
 
     def concerns(self, principal: str, host: str, operation: int) -> bool:
-        """Return whether this ACL applies to a principal and an operation; an allowed operation may imply others."""
+        """Return whether this ACL applies to a principal, a host and an operation; an allowed operation may imply
+        others.
+        """
         if self.principal not in (principal, ANYBODY) or self.host not in (host, ANY_HOST):
             return False
         if self.operation in (operation, Op.ALL):
@@ -107,7 +110,7 @@ class Acl(NamedTuple):
 
 
 def acl_of(row: Any) -> Acl:
-    """Return the ACL that a row of a request or a record of the metadata log describes."""
+    """Return the ACL in a row of a request or in a record of the metadata log."""
     pattern = row.resource_pattern_type if hasattr(row, "resource_pattern_type") else row.pattern_type
     return Acl(
         row.resource_type, row.resource_name, pattern, row.principal, row.host, row.operation, row.permission_type
@@ -115,8 +118,8 @@ def acl_of(row: Any) -> Acl:
 
 
 class Filter(NamedTuple):
-    """Selects ACLs; `ANY` and None match everything, and the pattern type `MATCH` matches all patterns that cover the
-    name."""
+    """A filter that selects ACLs. `ANY` and None match everything; the pattern type `MATCH` selects all patterns that
+    match the name."""
 
     resource_type: int = ANY
     resource_name: str | None = None
@@ -127,7 +130,7 @@ class Filter(NamedTuple):
     permission: int = ANY
 
     def matches(self, acl: Acl) -> bool:
-        """Whether an ACL is selected."""
+        """Return whether the filter selects an ACL."""
         return (
             self.resource_type in (ANY, acl.resource_type)
             and self._names(acl)
@@ -149,9 +152,9 @@ class Authorizer:
     """The ACLs of a cluster.
 
     Attributes:
-        super_users: principals that may do everything, such as `User:admin`.
-        is_open: whether all principals may use a resource without ACLs (allow.everyone.if.no.acl.found).
-        acls: the ACLs, with their ids in the metadata log.
+        super_users: principals that may perform any operation, such as `User:admin`.
+        is_open: whether a resource without ACLs is open to all principals (allow.everyone.if.no.acl.found).
+        acls: the ACLs, each with its id in the metadata log.
 
     >>> acl = Acl(Kind.TOPIC, "t", LITERAL, "User:a", "*", Op.READ, ALLOW)
     >>> authorizer = Authorizer(acls={acl: bytes(16)})
@@ -164,8 +167,8 @@ class Authorizer:
     acls: dict[Acl, bytes] = field(default_factory=dict)
 
     def allows(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
-        """Return whether a principal may do an operation. A denial takes precedence; without any ACL the operation is
-        denied."""
+        """Return whether a principal may perform an operation on a resource. A DENY ACL takes precedence; if no ACL
+        matches, the operation is denied."""
         if principal in self.super_users:
             return True
         covering = [acl for acl in self.acls if acl.covers(resource_type, name)]
@@ -173,7 +176,7 @@ class Authorizer:
         return DENY not in found and (ALLOW in found or (self.is_open and not covering))
 
     def allows_any(self, principal: str, host: str, operation: int, resource_type: int) -> bool:
-        """Whether a principal may do an operation with any resource of a type, known or not."""
+        """Return whether a principal may perform an operation on at least one resource of a type, existing or not."""
         if principal in self.super_users:
             return True
         own = [acl for acl in self.acls if acl.resource_type == resource_type]
@@ -190,7 +193,7 @@ class Authorizer:
 
 
 def _is_dominated(acl: Acl, denied: Collection[Acl]) -> bool:
-    """Whether denials cover all that an ACL allows."""
+    """Return whether the denials cover everything that an ACL allows."""
     return any(
         one.covers(acl.resource_type, acl.resource_name) and (one.pattern_type == PREFIXED or one[:3] == acl[:3])
         for one in denied
@@ -198,7 +201,7 @@ def _is_dominated(acl: Acl, denied: Collection[Acl]) -> bool:
 
 
 class Needs(NamedTuple):
-    """The operations that an api needs on its topics, its groups (or transactional ids), and the cluster."""
+    """The operations that an api requires on its topics, its groups (or transactional ids), and the cluster."""
 
     topic: Op | None = None
     group: Op | None = None
@@ -263,7 +266,7 @@ NEEDS: dict[str, Needs] = {
     "RemoveRaftVoter": Needs(cluster=Op.ALTER),
 }
 NOTHING = Needs()
-Allows = Callable[[int, int, str], bool]  # whether a principal may do an operation with a resource of a kind and name
+Allows = Callable[[int, int, str], bool]  # (operation, resource type, name) -> whether it is allowed
 
 
 def denial(
@@ -273,12 +276,12 @@ def denial(
     group: str | None = None,
     transactional_id: str | None = None,
 ) -> int:
-    """Return the error code of a denied operation; 0 if it is allowed.
+    """Return the error code of a denied operation; 0 if the operation is allowed.
 
     Args:
-        allows: what the principal may do.
+        allows: returns whether the principal may perform an operation.
         api: the name of the api.
-        topic, group, transactional_id: the resource in a part of the request.
+        topic, group, transactional_id: the resource that a part of the request names.
     """
     needs = NEEDS.get(api, NOTHING)
     for operation, kind, name in (
@@ -293,15 +296,15 @@ def denial(
 
 
 def operations(allows: Allows, kind: int, name: str) -> int:
-    """Return the operations that the principal may do with a resource, as bits (KIP-430)."""
+    """Return the operations that the principal may perform on a resource, as a bit field (KIP-430)."""
     return sum(1 << one for one in OPERATIONS[kind] if allows(one, kind, name))
 
 
 PLAIN, SHA_256, SHA_512 = "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"
 MECHANISMS = (PLAIN, SHA_256, SHA_512)
-SCRAM = {1: SHA_256, 2: SHA_512}  # Kafka's numbers
+SCRAM = {1: SHA_256, 2: SHA_512}  # by Kafka's number of the mechanism
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
-MOST_CLIENT_ITERATIONS = 1_000_000  # that a client computes: a third of a second
+MOST_CLIENT_ITERATIONS = 1_000_000  # the highest count that a client accepts; it takes a third of a second to compute
 MOST_USERS = 10_000
 _HASHES = {SHA_256: "sha256", SHA_512: "sha512"}
 _NAME = r"(?:[^,=\x00]|=2C|=3D)+"
@@ -309,11 +312,11 @@ _NONCE, _BASE64 = r"r=(?P<nonce>[!-+\--~]+)", "[A-Za-z0-9/+=]+"
 _FIRST = re.compile(rf"(?P<header>n,(?:a=(?P<authzid>{_NAME}))?,)(?P<bare>n=(?P<name>{_NAME}),{_NONCE}.*)")
 _FINAL = re.compile(rf"(?P<unproved>c=(?P<binding>{_BASE64}),{_NONCE}.*),p=(?P<proof>{_BASE64})")
 _CHALLENGE = re.compile(rf"{_NONCE},s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,9}})(?:,.*)?")
-_HEADER = "n,,"  # no channel binding, and no other identity
+_HEADER = "n,,"  # neither channel binding nor an authorization id
 
 
 def principal(name: str) -> str:
-    """Return the principal of a name, unless it is one.
+    """Return the principal for a user name; a name that starts with `User:` is returned unchanged.
 
     >>> principal("alice"), principal("User:CN=alice")
     ('User:alice', 'User:CN=alice')
@@ -321,7 +324,8 @@ def principal(name: str) -> str:
     return name if name.startswith("User:") else f"User:{name}"
 
 
-# How X.500 names write the attributes of a distinguished name (RFC 2253, as Java does); others are left out there.
+# The abbreviations of attribute types in a distinguished name (RFC 2253, as in Java); other types keep their long
+# names.
 _ATTRIBUTES = {
     "commonName": "CN",
     "countryName": "C",
@@ -336,7 +340,7 @@ _ATTRIBUTES = {
 
 
 def principal_of(certificate: Mapping[str, Any] | None) -> str:
-    """Return the principal of a client's certificate, in the form of `ssl.SSLSocket.getpeercert`: its subject.
+    """Return the principal of a client certificate, a dict from `ssl.SSLSocket.getpeercert`: the subject as X.500 name.
 
     >>> print(principal_of({"subject": ((("countryName", "SE"),), (("commonName", "a, b"),))}))
     User:CN=a\\, b,C=SE
@@ -354,12 +358,14 @@ def _escaped(value: str) -> str:
 
 
 class AuthenticationFailed(Exception):
-    """A client could not be authenticated; the text is Kafka's error message, and contains no secret."""
+    """Raised if a client cannot be authenticated; the text is Kafka's error message and contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a server stores for a password with SCRAM (RFC 5802); the password cannot be computed from it."""
+    """What a server stores for a SCRAM user instead of the password (RFC 5802); the password cannot be computed from
+    it.
+    """
 
     salt: bytes = field(repr=False)
     stored_key: bytes = field(repr=False)
@@ -368,7 +374,7 @@ class Credential:
 
     @classmethod
     def of(cls, mechanism: str, salted: bytes, salt: bytes, iterations: int) -> Credential:
-        """Return the credential for a salted password, which AlterUserScramCredentials carries."""
+        """Return the credential for a salted password, the form that AlterUserScramCredentials contains."""
         name = _HASHES[mechanism]
         client_key = hmac.digest(salted, b"Client Key", name)
         return cls(salt, hashlib.new(name, client_key).digest(), hmac.digest(salted, b"Server Key", name), iterations)
@@ -376,11 +382,11 @@ class Credential:
 
 @dataclass(slots=True)
 class Users:
-    """The users who may authenticate.
+    """The users who can authenticate.
 
     Attributes:
-        passwords: the passwords of users, for all mechanisms.
-        scram: credentials set by administrators, by user and mechanism; they take precedence over passwords.
+        passwords: the password of each user, valid for all mechanisms.
+        scram: credentials set by administrators, by user and mechanism; they take precedence over `passwords`.
 
     >>> Users({"alice": "wonder"})
     Users(names=['alice'])
@@ -394,12 +400,12 @@ class Users:
         return f"Users(names={sorted({*self.passwords, *(name for name, _ in self.scram)})})"
 
     def check(self, name: str, password: str) -> bool:
-        """Return whether this is the password of a user."""
+        """Return whether the password is the user's password."""
         known = self.passwords.get(name)
         return known is not None and hmac.compare_digest(known.encode(), password.encode())
 
     def credential(self, name: str, mechanism: str, rng: Random) -> Credential | None:
-        """Return the credential of a user for a SCRAM mechanism; None if the user has none."""
+        """Return a user's credential for a SCRAM mechanism; None if there is none."""
         key = name, mechanism
         if key in self.scram:
             return self.scram[key]
@@ -411,7 +417,7 @@ class Users:
 
 
 class Exchange:
-    """The tokens of one authentication. `name` is the user, once it is complete."""
+    """The server side of one authentication. `name` is the user once the exchange is complete."""
 
     def __init__(self, mechanism: str, users: Users, rng: Random) -> None:
         self.mechanism: str = mechanism
@@ -422,7 +428,9 @@ class Exchange:
         self._credential: Credential | None = None
 
     def answer(self, token: bytes) -> bytes:
-        """Return the server's token in response to a client's token; raises AuthenticationFailed."""
+        """Return the server's token in response to a client's token; raises AuthenticationFailed if authentication
+        fails.
+        """
         if self.mechanism == PLAIN:
             return self._plain(token)
         try:
@@ -436,7 +444,7 @@ class Exchange:
         return AuthenticationFailed(f"{wrong} {self.mechanism}")
 
     def _plain(self, token: bytes) -> bytes:
-        """RFC 4616."""
+        """Check the token of SASL/PLAIN (RFC 4616)."""
         parts = token.decode("utf-8", "replace").split("\0")
         if len(parts) != 3:
             raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(parts)}")
@@ -488,12 +496,12 @@ def _plain_name(text: str) -> str:
 
 
 class ClientExchange:
-    """The tokens of one authentication, as a client makes them.
+    """The client side of one authentication.
 
     Args:
         mechanism: one of MECHANISMS.
         name, password: the user's name and password.
-        nonce: random printable text without a comma.
+        nonce: random printable text without commas.
 
     >>> ClientExchange("PLAIN", "alice", "wonder", "").begin()
     b'\\x00alice\\x00wonder'
@@ -505,30 +513,30 @@ class ClientExchange:
         self._verifier: bytes | None = None
 
     def begin(self) -> bytes:
-        """Return the first token."""
+        """Return the client's first token."""
         if self.mechanism == PLAIN:
             return f"\0{self._name}\0{self._password}".encode()
         return f"{_HEADER}{self._bare}".encode()
 
     def proceed(self, answer: bytes) -> bytes | None:
-        """Return the token that follows a token of the server; None if authentication is complete.
+        """Return the client's next token in response to a token of the server; None if authentication is complete.
 
         Raises:
-            AuthenticationFailed: the server's token does not fit the mechanism, or the server does not have the
+            AuthenticationFailed: the token is not valid for the mechanism, or it does not prove that the server has the
                 credential.
         """
         if self.mechanism == PLAIN:
             return None
         if self._verifier is not None:
             if not hmac.compare_digest(answer.partition(b",")[0], b"v=" + b64encode(self._verifier)):
-                raise AuthenticationFailed("its signature is not that of the user's credential")
+                raise AuthenticationFailed("its signature does not match the user's credential")
             return None
         challenge = _CHALLENGE.fullmatch(answer.decode("utf-8", "replace"))
         if challenge is None or not challenge["nonce"].startswith(self._nonce) or challenge["nonce"] == self._nonce:
-            raise AuthenticationFailed(f"this is no challenge of {self.mechanism}")
+            raise AuthenticationFailed(f"the token is not a challenge of {self.mechanism}")
         iterations = int(challenge["iterations"])
         if not LEAST_ITERATIONS <= iterations <= MOST_CLIENT_ITERATIONS:
-            raise AuthenticationFailed(f"{iterations} iterations; {LEAST_ITERATIONS} at least")
+            raise AuthenticationFailed(f"{iterations} iterations; at least {LEAST_ITERATIONS} are required")
         return self._prove(challenge, iterations)
 
     def _prove(self, challenge: re.Match[str], iterations: int) -> bytes:
@@ -549,18 +557,18 @@ class ClientExchange:
 
 
 class Session:
-    """The state of authentication of one connection.
+    """The authentication state of one connection.
 
     Args:
-        users: the users who may authenticate.
-        mechanisms: the mechanisms of the listener; if empty, clients need not authenticate.
-        rng: random numbers for salts and nonces.
-        most_seconds: seconds after which clients must authenticate again (KIP-368); 0 means never.
-        who: the principal without SASL: anonymous, or the subject of the client's certificate.
+        users: the users who can authenticate.
+        mechanisms: the SASL mechanisms that the listener enables; if empty, clients need not authenticate.
+        rng: the random generator for salts and nonces.
+        most_seconds: the time in seconds after which clients must authenticate again (KIP-368); 0 disables the limit.
+        who: the principal of a client without SASL: anonymous, or the subject of the client's certificate.
 
     Attributes:
         has_failed: whether the connection must be closed once the response is sent.
-        takes_tokens: whether the next frame is a bare token, as after SaslHandshake v0.
+        takes_tokens: whether the next frame is a raw token without a header, as after SaslHandshake v0.
 
     >>> session = Session(Users({"alice": "wonder"}), ["PLAIN"], Random(1))
     >>> session.handshake("PLAIN", 1), session.authenticate(b"\\0alice\\0wonder", now=0.0), session.principal
@@ -599,11 +607,13 @@ class Session:
         self._ends: float | None = None
 
     def problem(self, api: str, now: float) -> str:
-        """Return why a request must be refused and its connection closed; empty if the request may be handled."""
+        """Return the reason to refuse a request and close its connection; the empty string if the request may be
+        handled.
+        """
         if api in ("SaslHandshake", "SaslAuthenticate"):
             return ""
         if self._exchange is not None:
-            return f"{api} amid SASL authentication"
+            return f"{api} during SASL authentication"
         if not self.is_authenticated and api != "ApiVersions":
             return f"{api} before SASL authentication"
         if self._ends is not None and now >= self._ends:
@@ -612,16 +622,16 @@ class Session:
 
     @property
     def may_begin(self) -> bool:
-        """Whether a SaslHandshake is expected: at the start, and again if sessions expire."""
+        """Whether SaslHandshake is valid now: before authentication, and again later if sessions expire."""
         return bool(self.mechanisms) and (not self.is_authenticated or self._ends is not None)
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a token is expected."""
+        """Whether the next token of an authentication is expected."""
         return self._exchange is not None
 
     def handshake(self, mechanism: str, version: int) -> bool:
-        """Begin authentication; returns False for a mechanism that the listener does not have."""
+        """Begin authentication; returns False if the listener does not enable the mechanism."""
         self.has_failed = mechanism not in self.mechanisms
         if not self.has_failed:
             self._exchange = Exchange(mechanism, self.users, self._rng)
@@ -629,7 +639,9 @@ class Session:
         return not self.has_failed
 
     def authenticate(self, token: bytes, now: float) -> bytes:
-        """Return the server's token in response to a client's token; raises AuthenticationFailed."""
+        """Return the server's token in response to a client's token; raises AuthenticationFailed if authentication
+        fails.
+        """
         assert self._exchange is not None
         try:
             answer = self._exchange.answer(token)
@@ -651,5 +663,5 @@ class Session:
         self._ends = now + self._most_seconds if self._most_seconds else None
 
     def lifetime_ms(self, now: float) -> int:
-        """Return the lifetime of the session in milliseconds; 0 for no limit."""
+        """Return the remaining lifetime of the session in milliseconds; 0 if it is unlimited."""
         return 0 if self._ends is None else int((self._ends - now) * 1000)

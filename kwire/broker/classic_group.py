@@ -1,7 +1,7 @@
-"""The state of one group: its members by the classic protocol (JoinGroup, SyncGroup), its committed offsets and memory.
+"""The state of one group: its members in the classic protocol (JoinGroup, SyncGroup), committed offsets and memory use.
 
-`classic_rebalance` changes it. In a group of KIP-848, the members are in `Group.consumer`, which `consumer_group`
-defines. Knows no messages; the caller passes the time.
+`classic_rebalance` changes classic groups. In a group of KIP-848, the members are in `Group.consumer`, which is defined
+in `consumer_group`. This module handles no messages; the caller passes the time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .purgatory import Parked
 
 @dataclass(slots=True)
 class Held:
-    """The memory that groups use, in bytes.
+    """The memory that groups use, in bytes, and its limit.
 
     >>> held = Held(most=100)
     >>> held.take(90)
@@ -32,25 +32,25 @@ class Held:
     size: int = 0
 
     def take(self, size: int) -> None:
-        """Add bytes; negative to release them."""
+        """Count bytes as used; a negative size releases them."""
         self.size += size
 
     def has_room(self, size: int) -> bool:
-        """Return whether so many more bytes may be used."""
+        """Return whether `size` more bytes can be used."""
         return self.size + size <= self.most
 
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A member; times are in seconds.
+    """A member of a classic group; times are in seconds.
 
     Attributes:
-        instance_id: of a static member (KIP-345), which keeps its membership while it is disconnected.
-        protocols: the supported protocols by preference, each with its metadata.
-        deadline: the end of its session without further requests.
-        joining, syncing: its parked request.
+        instance_id: the id of a static member (KIP-345), which remains a member while it is disconnected.
+        protocols: the supported protocols in order of preference, each with its metadata.
+        deadline: when its session expires without further requests.
+        joining, syncing: its parked JoinGroup or SyncGroup request.
         has_synced: whether it has sent SyncGroup in this generation.
-        is_new: whether it waits for its first generation, and may not know its member id yet.
+        is_new: whether it waits for its first generation; until then it may not have received its member id.
     """
 
     member_id: str
@@ -70,23 +70,23 @@ class Member:
 
     @property
     def can_expire(self) -> bool:
-        """Whether its session can expire: not while a response is pending, except for a new member, which might be
-        gone."""
+        """Whether the session can expire: not while a response is pending, unless the member is new and may have
+        disconnected."""
         return self.is_new or (self.joining is None and self.syncing is None)
 
     def metadata(self, protocol: str | None) -> bytes:
-        """Return its metadata for a protocol."""
+        """Return the member's metadata for a protocol."""
         return next((data for name, data in self.protocols if name == protocol), b"")
 
     def measure(self) -> int:
-        """Update its size in bytes."""
+        """Update the member's size in bytes."""
         names = len(self.member_id) + len(self.instance_id or "") + len(self.client_id)
         return LEAST_SIZE + names + size_of(self.protocols) + len(self.assignment)
 
 
 class Commit(NamedTuple):
-    """A committed offset with its metadata; `topic_id` is the id of the topic at that time, `time_ms` the time of the
-    commit, in milliseconds since 1970, and `expires_ms` when it expires if the client gave a time; -1 if not."""
+    """A committed offset with its metadata. `topic_id` is the topic's id at the time of the commit, `time_ms` that time
+    in milliseconds since 1970, and `expires_ms` the expiry time if the client set a retention time, otherwise -1."""
 
     offset: int
     leader_epoch: int
@@ -97,12 +97,12 @@ class Commit(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its size in bytes."""
+        """The size of the commit in bytes."""
         return LEAST_SIZE + len(self.metadata)
 
 
 class Commits:
-    """The commits of a group.
+    """The committed offsets of a group.
 
     >>> commits = Commits(Held(1 << 20))
     >>> commits.put("t", 0, Commit(5, 0, "", bytes(16)))
@@ -118,14 +118,14 @@ class Commits:
         return bool(self._topics)
 
     def put(self, topic: str, index: int, commit: Commit) -> None:
-        """Store a commit, replacing the previous one."""
+        """Store a commit; it replaces the previous one for the partition."""
         rows = self._topics.setdefault(topic, {})
         old = rows.get(index)
         self._held.take(commit.size - (old.size if old else 0))
         rows[index] = commit
 
     def remove(self, topic: str, index: int) -> bool:
-        """Forget a commit; returns whether there was one."""
+        """Remove a commit; returns whether there was one."""
         rows = self._topics.get(topic, {})
         commit = rows.pop(index, None)
         if not rows:
@@ -134,16 +134,18 @@ class Commits:
         return commit is not None
 
     def get(self, topic: str, index: int, topic_id: bytes) -> Commit | None:
-        """Return a commit, unless it belongs to an earlier topic of the same name."""
+        """Return the commit for a partition; None if there is none, or if it belongs to a deleted topic of the same
+        name.
+        """
         found = self.last(topic, index)
         return found if found is not None and found.topic_id == topic_id else None
 
     def last(self, topic: str, index: int) -> Commit | None:
-        """Return a commit, for any id of the topic."""
+        """Return the commit for a partition, whatever its topic id."""
         return self._topics.get(topic, {}).get(index)
 
     def topics(self) -> Iterator[tuple[str, list[int]]]:
-        """Yield the topics and their partitions with commits."""
+        """Yield each topic with its partitions that have commits."""
         for topic, rows in self._topics.items():
             yield topic, list(rows)
 
@@ -158,20 +160,21 @@ class Group:
     """A group; times are in seconds.
 
     Attributes:
-        held: counts its memory.
-        generation: of its assignment; each rebalance adds one.
-        protocol_type, protocol: for example `consumer` and `range`; None without members.
-        pending: assigned member ids that have not joined yet (KIP-394), with their expiry times.
-        static: member ids by instance id.
-        supported: how many members support each protocol.
-        phase_ends: when waiting for joins, or syncs, ends.
-        is_gathering: whether the group was empty, so that the join phase waits for more members.
-        prolonging, has_newcomers: by how much that phase may be extended, and whether there is a reason.
-        consumer: its members and their assignments where the broker assigns (KIP-848); None for a classic group.
-        empty_since_ms: when its last member left, in milliseconds since 1970; None if it has members, or never had.
-        pending_commits: what waits for the end of a transaction, by producer id, topic and partition.
-        written: its last records in `__consumer_offsets`, but for commits, by key.
-        timer, wakes: its next timer, and the time.
+        held: counts the memory that groups use.
+        generation: the generation id; each rebalance increments it.
+        protocol_type, protocol: for example `consumer` and `range`; None in a group without members.
+        pending: assigned member ids whose clients have not joined yet (KIP-394), with their expiry times.
+        static: the member ids by instance id.
+        supported: the number of members that support each protocol.
+        phase_ends: when the group stops waiting for joins or syncs.
+        is_gathering: whether the group was empty before this rebalance, so that the join phase waits for more members.
+        prolonging, has_new_members: how much longer the join phase may last, and whether members have joined in it.
+        consumer: the members and assignments of a KIP-848 group; None in a classic group.
+        empty_since_ms: when the last member left, in milliseconds since 1970; None if the group has members, or never
+            had any.
+        pending_commits: commits that wait for the end of a transaction, by producer id, topic and partition.
+        written: the group's latest records in `__consumer_offsets`, except commits, by key.
+        timer, wakes: the next timer, and when it expires.
 
     >>> group = Group("g", Held(1 << 20))
     >>> group.add(Member("a", None, "c", "", 10.0, 10.0, (("range", b""), ("sticky", b""))))
@@ -209,17 +212,17 @@ class Group:
 
     @property
     def size(self) -> int:
-        """Its size in bytes, without members and commits."""
+        """The size of the group in bytes, without members and commits."""
         return LEAST_SIZE + len(self.group_id)
 
     @property
     def is_unused(self) -> bool:
-        """Whether it has no state worth keeping."""
+        """Whether the group has no state that must be kept."""
         has_members = self.members or self.pending or (self.consumer is not None and self.consumer.is_used)
         return not (has_members or self.commits or self.pending_commits)
 
     def reads(self, topic: str) -> bool:
-        """Whether a member subscribes to a topic, or a subscription cannot be read."""
+        """Return whether a member subscribes to a topic, or a subscription cannot be decoded."""
         if self.consumer is not None:
             return any(one.reads(topic) for one in self.consumer.members.values())
         try:
@@ -229,15 +232,16 @@ class Group:
             return True
 
     def is_expired(self, topic: str, index: int, before_ms: int, now_ms: int) -> bool:
-        """Whether a commit's time is over (KIP-211).
+        """Return whether a commit has expired (KIP-211).
 
-        That of an empty group begins when its last member left; that of a group without any, or of a topic that no
-        member reads, when it was committed. Commits that wait for the end of a transaction, and those of groups that
-        rebalance, do not expire. A commit has its own time if OffsetCommit 2 to 4 gave one.
+        In an empty group, the retention period starts when the last member left. In a group that never had members, or
+        for a topic to which no member subscribes, it starts at the commit. Commits that wait for the end of a
+        transaction, and commits of a rebalancing group, do not expire. OffsetCommit 2 to 4 can set a retention time per
+        commit.
 
         Args:
             topic, index: the partition.
-            before_ms: what began before this time has expired, in milliseconds since 1970.
+            before_ms: retention periods that started before this time have ended; in milliseconds since 1970.
             now_ms: the time, in milliseconds since 1970.
         """
         commit = self.commits.last(topic, index)
@@ -258,7 +262,7 @@ class Group:
 
     @property
     def rebalance_timeout(self) -> float:
-        """How long to wait for members: the longest of their rebalance timeouts."""
+        """The maximum time to wait for members: the longest of their rebalance timeouts."""
         return max((member.rebalance_timeout for member in self.members.values()), default=0.0)
 
     def add(self, member: Member) -> None:
@@ -271,7 +275,7 @@ class Group:
         self.resize(member)
 
     def remove(self, member: Member) -> None:
-        """Remove a member; if it led, the next one becomes the leader."""
+        """Remove a member; if it was the leader, the next member becomes the leader."""
         del self.members[member.member_id]
         if member.instance_id is not None:
             self.static.pop(member.instance_id, None)
@@ -288,7 +292,7 @@ class Group:
         self.resize(member)
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Assign another id to a static member; it keeps its position, and the leadership if it had it."""
+        """Assign another id to a static member, which keeps its position and, if it is the leader, the leadership."""
         leads, names = self.leader == member.member_id, list(self.members)
         names[names.index(member.member_id)] = member_id
         member.member_id = member_id
@@ -299,7 +303,7 @@ class Group:
             self.leader = member_id
 
     def add_pending(self, producer_id: int, topic: str, index: int, commit: Commit) -> None:
-        """Keep a commit until the end of a transaction."""
+        """Keep a commit until its transaction ends."""
         commits = self.pending_commits.setdefault(producer_id, {})
         before = commits.get((topic, index))
         self.held.take(commit.size - (before.size if before else 0))
@@ -312,16 +316,16 @@ class Group:
         return commits
 
     def is_unstable(self, topic: str, index: int) -> bool:
-        """Whether a commit for a partition waits for the end of a transaction."""
+        """Return whether a commit for the partition waits for the end of a transaction."""
         return any((topic, index) in commits for commits in self.pending_commits.values())
 
     def expect(self, member_id: str, until: float) -> None:
-        """Assign a member id to a client that has to join with it."""
+        """Add a pending member id, which a client must use to join before it expires."""
         self.pending[member_id] = until
         self.held.take(LEAST_SIZE + len(member_id))
 
     def expect_no_longer(self, member_id: str) -> None:
-        """Remove a pending member id, because it is used or has expired."""
+        """Remove a pending member id, which has been used or has expired."""
         del self.pending[member_id]
         self.held.take(-LEAST_SIZE - len(member_id))
 
@@ -331,7 +335,7 @@ class Group:
             self.expect_no_longer(member_id)
 
     def begin_consumers(self, consumer: ConsumerGroup) -> None:
-        """Let the broker assign from now on; there are no classic members."""
+        """Convert the group, which has no classic members, to a KIP-848 group."""
         self.expect_nobody()
         self.consumer, self.protocol_type, self.protocol, self.leader = consumer, "consumer", None, None
         self.generation, self.phase_ends = consumer.epoch, inf
@@ -353,7 +357,7 @@ class Group:
         return any(self.supported[name] == len(self.members) for name, _ in protocols)
 
     def choose_protocol(self) -> str:
-        """Return the protocol that most members prefer, among those that all support."""
+        """Return the protocol that most members prefer among those that all members support."""
         candidates = {name for name, count in self.supported.items() if count == len(self.members)}
         votes = Counter(
             next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()

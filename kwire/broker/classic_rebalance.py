@@ -1,9 +1,9 @@
-"""The state machine of the classic rebalance protocol: join, sync, leave and session expiry; and the change of a group
-with members from that protocol to KIP-848's, and back.
+"""The state machine of the classic rebalance protocol (join, sync, leave, session expiry), and the conversion of groups
+with members to the protocol of KIP-848 and back.
 
-The caller passes the time. Delayed requests are answered through the purgatory, whose timers call back. After a change,
-classic members go on with JoinGroup, SyncGroup and Heartbeat in a group whose broker assigns; a group without members
-of the new protocol is classic again.
+The caller passes the time. The purgatory holds delayed responses and runs the timers. After a conversion to KIP-848,
+classic members continue to use JoinGroup, SyncGroup and Heartbeat; a group whose last KIP-848 member leaves becomes
+classic again.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from .purgatory import Parked, Purgatory
 def joined(
     group: Group, member: Member, *, includes_members: bool, leader: str | None = None, skip: bool = False
 ) -> Any:
-    """Return the response for a member that has joined.
+    """Return the JoinGroup response for a member of the new generation.
 
     Args:
         group: the group.
         member: the recipient.
         tells_members: whether to include all members, because it will compute the assignment.
-        leader: the leader to report, if not the actual one.
-        skip: the leader has nothing to assign, because nothing has changed (KIP-814).
+        leader: the leader to report if it is not the actual one.
+        skip: whether the leader can skip the assignment, because nothing has changed (KIP-814).
     """
     response = messages.JoinGroupResponse
     return response(
@@ -59,24 +59,24 @@ def _row(group: Group, member: Member) -> Any:
 
 
 def not_joined(error_code: int, member_id: str = "") -> Any:
-    """Return the response for a client that could not join."""
+    """Return the JoinGroup response with an error."""
     return messages.JoinGroupResponse(error_code=error_code, member_id=member_id)
 
 
 def assigned(group: Group, member: Member) -> Any:
-    """Return the response with the assignment of a member."""
+    """Return the SyncGroup response with a member's assignment."""
     return messages.SyncGroupResponse(
         protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=member.assignment
     )
 
 
 def not_assigned(error_code: int) -> Any:
-    """Return the response for a client without assignment."""
+    """Return the SyncGroup response with an error."""
     return messages.SyncGroupResponse(error_code=error_code)
 
 
 def described(group: Group) -> Any:
-    """Return the description of a group and its members, with metadata only if it is stable."""
+    """Return the description of a group and its members; metadata is included only if the group is stable."""
     is_stable = group.state is GroupState.STABLE
     return messages.DescribeGroupsResponse.DescribedGroup(
         group_id=group.group_id,
@@ -99,16 +99,16 @@ def _described(group: Group, member: Member, is_stable: bool) -> Any:
 
 
 FIRST_JOIN = 300.0  # seconds to wait for a new member, which cannot send heartbeats yet
-LEAST_WAIT = 0.1  # seconds, for timers that restart themselves
+LEAST_WAIT = 0.1  # seconds, the minimum for timers that restart themselves
 
 
 class Rebalancing:
-    """The transitions of groups.
+    """The state transitions of classic groups.
 
     Args:
-        purgatory: for delayed responses.
-        initial_delay: seconds to wait for more members after the first one.
-        remember: called with each group that is stable or empty.
+        purgatory: holds delayed responses.
+        initial_delay: the time in seconds to wait for more members after the first one.
+        remember: called with each group that becomes stable or empty.
     """
 
     def __init__(self, purgatory: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
@@ -117,7 +117,7 @@ class Rebalancing:
         self._remember = remember
 
     def add(self, group: Group, member: Member, now: float) -> Parked:
-        """Add a new member, which waits for the next generation."""
+        """Add a new member to the group; it joins the next generation."""
         if group.state is GroupState.PREPARING_REBALANCE and group.generation == 0:
             group.has_new_members = True
         group.add(member)
@@ -126,19 +126,19 @@ class Rebalancing:
         return self.join(group, member, now)
 
     def join(self, group: Group, member: Member, now: float) -> Parked:
-        """Park a member's join until the next generation, replacing its previous request."""
+        """Park a member's JoinGroup request until the next generation; it replaces the member's previous request."""
         self._respond(member, not_joined(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
         parked = member.joining = Parked()
         self.prepare(group, now)
         return parked
 
     def interrupt(self, group: Group, member: Member, now: float) -> None:
-        """Ask a member that waits for others to join again."""
+        """Respond to a parked request of a member with the error that makes it rejoin."""
         self._respond(member, not_joined(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
         self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
 
     def prepare(self, group: Group, now: float) -> None:
-        """Start a rebalance, unless one is in progress: members have to rejoin."""
+        """Start a rebalance unless one is in progress: all members have to rejoin."""
         if group.state is GroupState.PREPARING_REBALANCE:
             return
         if group.state is GroupState.COMPLETING_REBALANCE:
@@ -153,7 +153,7 @@ class Rebalancing:
         self._end_phase_at(group, now + delay)
 
     def settle(self, group: Group, now: float) -> None:
-        """End the join phase if all members have joined, or the time is over."""
+        """End the join phase if all members have joined or its time has passed."""
         if group.state is not GroupState.PREPARING_REBALANCE:
             return
         if group.phase_ends <= now or (group.have_all_joined and not group.is_gathering):
@@ -179,7 +179,7 @@ class Rebalancing:
             self._end_phase_at(group, now + max(group.rebalance_timeout, LEAST_WAIT))
 
     def _has_a_leader(self, group: Group) -> bool:
-        """Choose a leader among connected members; disconnected static members keep their membership, but cannot
+        """Choose a connected member as leader, and return whether there is one. Disconnected static members cannot
         lead."""
         there = [member.member_id for member in group.members.values() if member.joining]
         if there and group.leader not in there:
@@ -197,19 +197,19 @@ class Rebalancing:
             self.keep(group, member, now)
 
     def _respond(self, member: Member, response: Any) -> None:
-        """Respond to the join of a member."""
+        """Respond to a member's JoinGroup request."""
         if member.joining:
             parked, member.joining = member.joining, None
             self.purgatory.answer(parked, response)
 
     def sync(self, group: Group, member: Member, now: float) -> Parked:
-        """Park a member's sync until the assignment, replacing its previous request."""
+        """Park a member's SyncGroup request until the leader's assignment; it replaces the member's previous one."""
         self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
         parked = member.syncing = Parked()
         return parked
 
     def assign(self, group: Group, assignments: dict[str, bytes], now: float) -> None:
-        """Distribute the leader's assignments, empty ones to members without; the group becomes stable."""
+        """Send the leader's assignments, empty ones to members that have none; the group becomes stable."""
         group.state = GroupState.STABLE
         for member in group.members.values():
             self._assign(group, member, assignments.get(member.member_id, b""))
@@ -228,14 +228,14 @@ class Rebalancing:
             self.keep(group, member, now)
 
     def remove(self, group: Group, member: Member, now: float) -> None:
-        """Remove a member; the others take over its assignment."""
+        """Remove a member; the others take over its partitions."""
         self._respond(member, not_joined(ErrorCode.UNKNOWN_MEMBER_ID))
         self._answer_sync(group, member, not_assigned(ErrorCode.UNKNOWN_MEMBER_ID), now)
         group.remove(member)
         self.prepare(group, now)
 
     def replace(self, group: Group, member: Member, member_id: str, now: float) -> None:
-        """Let a static member rejoin with a new id; a client with the old id is fenced."""
+        """Let a static member rejoin with a new id; clients with the old id are fenced."""
         self._respond(member, not_joined(ErrorCode.FENCED_INSTANCE_ID, member.member_id))
         self._answer_sync(group, member, not_assigned(ErrorCode.FENCED_INSTANCE_ID), now)
         group.rename(member, member_id)
@@ -249,7 +249,7 @@ class Rebalancing:
         self.wake(group, member.deadline)
 
     def wake(self, group: Group, when: float) -> None:
-        """Schedule a timer for a group, unless there is an earlier one."""
+        """Set the timer of a group to a time, unless it is set to an earlier time."""
         if when < group.wakes:
             self.rest(group)
             group.wakes, group.timer = when, Parked(lambda over: self._woken(group))
@@ -268,7 +268,7 @@ class Rebalancing:
         self.wake(group, min([group.phase_ends, *group.pending.values(), *deadlines]))
 
     def expire(self, group: Group, now: float) -> None:
-        """Remove expired members and pending ids, and end phases whose time is over."""
+        """Remove expired members and pending ids, and end phases whose time has passed."""
         for member_id in [member_id for member_id, until in group.pending.items() if until <= now]:
             group.expect_no_longer(member_id)
         for member in self._silent(group, now):
@@ -276,7 +276,7 @@ class Rebalancing:
         self.settle(group, now)
 
     def _silent(self, group: Group, now: float) -> list[Member]:
-        """Return members whose session has expired, or that did not sync in time."""
+        """Return the members whose session has expired, or that did not sync in time."""
         is_late = group.phase_ends <= now and group.state is not GroupState.PREPARING_REBALANCE
         if is_late:
             group.phase_ends = inf
@@ -291,22 +291,22 @@ class Rebalancing:
         self.wake(group, when)
 
 
-CONSUMER_TYPE = "consumer"  # the protocol type of groups that can change
+CONSUMER_TYPE = "consumer"  # the protocol type of groups that can be converted
 BOTH, UPGRADE, DOWNGRADE, DISABLED = "bidirectional", "upgrade", "downgrade", "disabled"
-POLICIES = (BOTH, UPGRADE, DOWNGRADE, DISABLED)  # group.consumer.migration.policy
+POLICIES = (BOTH, UPGRADE, DOWNGRADE, DISABLED)  # values of group.consumer.migration.policy
 
 
 def upgraded(group: Group, topics: Collection[str]) -> ConsumerGroup:
-    """Return what a classic group with members is by the new protocol, at the epoch that was its generation.
+    """Return the KIP-848 state of a classic group with members; its epoch is the group's generation.
 
-    Each member keeps its last assignment, which is its target too, and joins again because the next epoch is higher.
+    Each member keeps its last assignment, which is also its target, and rejoins because the next epoch is higher.
 
     Args:
         group: the classic group.
-        topics: the names of all topics; assignments of others are left out.
+        topics: the existing topics; assignments of other topics are left out.
 
     Raises:
-        DecodeError: a subscription or an assignment cannot be read.
+        DecodeError: a subscription or an assignment cannot be decoded.
     """
     consumer = ConsumerGroup(epoch=group.generation, target_epoch=group.generation)
     protocol = group.protocol or group.choose_protocol()
@@ -324,30 +324,30 @@ def upgraded(group: Group, topics: Collection[str]) -> ConsumerGroup:
 
 
 def subscribe(member: ConsumerMember, subscription: Any) -> bool:
-    """Note the topics and the rack of a subscription; returns whether the topics are others."""
+    """Set a member's topics and rack from its subscription; returns whether the topics have changed."""
     before = member.topics
     member.topics, member.rack = tuple(sorted(subscription.topics)), subscription.rack_id or member.rack
     return before != member.topics
 
 
 def owned_by(protocols: Protocols) -> tuple[Any, Assigned]:
-    """Return the subscription of a classic member, of the protocol that it prefers, and what it says that it reads.
+    """Return the subscription of a classic member's preferred protocol, and the partitions that it reports as owned.
 
     Raises:
-        DecodeError: the bytes are no subscription.
+        DecodeError: the metadata is not a valid subscription.
     """
     found = decode_subscription(protocols[0][1]).message
     return found, places_of((row.topic, row.partitions) for row in found.owned_partitions)
 
 
 def classic_assignment(protocols: Protocols, places: Assigned) -> bytes:
-    """Return partitions as a classic member reads them: in the version of its subscription."""
+    """Encode assigned partitions for a classic member, in the version of its subscription."""
     version = decode_subscription(protocols[0][1]).version
     return encode_assignment(assignment_of(sorted(places)), version)
 
 
 def downgrade(group: Group, consumer: ConsumerGroup) -> None:
-    """Make a group classic, whose members all use the classic protocol; they keep what they are to read."""
+    """Make a group classic whose members all use the classic protocol; they keep their target assignments."""
     group.generation, group.protocol_type = consumer.epoch, CONSUMER_TYPE
     group.consumer, group.state = None, GroupState.STABLE
     for old in consumer.members.values():

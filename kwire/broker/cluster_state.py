@@ -1,7 +1,8 @@
-"""The state of a served cluster, and the request context for handlers. This module has no handlers and no bytes.
+"""The state of a served cluster, and the request context that handlers receive. This module has no handlers and decodes
+no bytes.
 
-Fetch sessions (KIP-227) belong to it: a client names its partitions once, and then only what changes; responses
-likewise.
+The state includes fetch sessions (KIP-227): the first Fetch request of a session lists all partitions, the following
+ones only changes; responses omit unchanged partitions in the same way.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ from .settings import LogDir, Node, Quotas, Settings
 from .share_coordinator import Shares
 from .transaction_coordinator import Transactions
 
-MOST_SESSIONS = 1000  # as Kafka's max.incremental.fetch.session.cache.slots
+MOST_SESSIONS = 1000  # the default of Kafka's max.incremental.fetch.session.cache.slots
 FIRST, FINAL = 0, -1  # epochs that begin and end a session
 _HIGHEST = 2**31 - 1
 
-Key = tuple[str, bytes, int]  # name or id of a topic, and partition
+Key = tuple[str, bytes, int]  # topic name and id (one of them is empty), and partition
 
 
 @dataclass(slots=True, eq=False)
 class FetchSession:
-    """A session of a client with a broker.
+    """A fetch session between a client and a broker.
 
     Attributes:
         session_id: the id of the session.
-        epoch: the epoch of the next request.
-        parts: the fetch position and limits of each partition, in the order of reading.
-        sent: the high watermark and log start offset of each partition that the client has received.
+        epoch: the expected epoch of the next request.
+        parts: the fetch position and limits of each partition, in the order in which partitions are read.
+        sent: the high watermark and log start offset of each partition as last sent to the client.
         is_new: whether the next response lists all partitions.
     """
 
@@ -59,7 +60,7 @@ class FetchSession:
     is_new: bool = True
 
     def update(self, asked: Any) -> None:
-        """Update the session with the rows of a request."""
+        """Update the session with the partitions that a request lists or forgets."""
         for row in asked.topics:
             for part in row.partitions:
                 self.parts[row.topic, row.topic_id, part.partition] = part
@@ -69,7 +70,7 @@ class FetchSession:
                 self.sent.pop((row.topic, row.topic_id, index), None)
 
     def topics(self) -> tuple[Any, ...]:
-        """Return the session's partitions as the rows of a full request."""
+        """Return the session's partitions as rows of a full Fetch request."""
         rows: list[tuple[tuple[str, bytes], list[Any]]] = []
         for (name, topic_id, _), part in self.parts.items():
             if not rows or rows[-1][0] != (name, topic_id):
@@ -79,7 +80,7 @@ class FetchSession:
         return tuple(row(topic=name, topic_id=topic_id, partitions=tuple(parts)) for (name, topic_id), parts in rows)
 
     def only_news(self, response: Any) -> Any:
-        """Return a response without unchanged partitions; partitions with records move to the end of the reading
+        """Return the response without unchanged partitions; partitions with records move to the end of the reading
         order."""
         rows = []
         for row in response.responses:
@@ -103,14 +104,16 @@ class FetchSession:
 
 
 class FetchSessions:
-    """The sessions of one cluster, by broker and id; a new session may evict the least recently used one."""
+    """The fetch sessions of one cluster, by broker and id; if the cache is full, a new session evicts the least
+    recently used one.
+    """
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._sessions: OrderedDict[tuple[int, int], FetchSession] = OrderedDict()
 
     def found(self, node_id: int, asked: Any) -> FetchSession | int | None:
-        """Return the session of a request, updated with the request.
+        """Return the fetch session of a request, after updating it with the request.
 
         Args:
             node_id: the broker that received the request.
@@ -145,7 +148,7 @@ class FetchSessions:
 
 
 READ_ONLY = "the log directories are read only (--read-only)"
-# What is refused where log directories are read only. Groups work: their commits are kept in memory.
+# Requests that read-only log directories refuse. Groups still work: commits are kept in memory only.
 WRITING = frozenset(
     "AddOffsetsToTxn AddPartitionsToTxn AddRaftVoter AlterClientQuotas AlterConfigs AlterPartitionReassignments"
     " AlterReplicaLogDirs AlterUserScramCredentials CreateAcls CreatePartitions CreateTopics DeleteAcls DeleteRecords"
@@ -159,9 +162,9 @@ class Api(NamedTuple):
     """The versions of an api that are served, and its handler.
 
     Attributes:
-        first, last: the lowest and the highest version.
-        handler: returns the response; a `Parked` that will have it; or None without response.
-        finds_errors: whether the handler applies error rules to parts of the request (`RequestContext.error`).
+        first, last: the lowest and the highest served version.
+        handler: returns the response, a `Parked` that will contain the response, or None if there is no response.
+        finds_errors: whether the handler applies error rules to the parts of a request (`RequestContext.error`).
         is_advertised: whether ApiVersions lists it.
     """
 
@@ -173,7 +176,7 @@ class Api(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature of the cluster (KIP-584): its levels, the level in a new cluster, and an api that depends on it."""
+    """A feature of the cluster (KIP-584): its range of levels, the level in new clusters, an api that requires it."""
 
     first: int
     last: int
@@ -191,17 +194,17 @@ FEATURES: dict[str, Feature] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestContext:
-    """A request to a served cluster.
+    """A request to a served cluster, with its context.
 
     Attributes:
         cluster: the cluster.
         node_id: the broker that received the request.
-        message: the request.
-        version: its version.
-        now: when it was received, in seconds of any clock.
-        client_id, client_host: the client.
-        principal: the authenticated client, such as `User:alice`.
-        session: the authentication state of its connection.
+        message: the request message.
+        version: the version of the message.
+        now: the time of receipt, in seconds of an arbitrary clock.
+        client_id, client_host: the client's id and its address.
+        principal: the authenticated principal, such as `User:alice`.
+        session: the authentication state of the connection.
     """
 
     cluster: Cluster
@@ -221,8 +224,8 @@ class RequestContext:
         group: str | None = None,
         transactional_id: str | None = None,
     ) -> int:
-        """Return the error code for a part of this request: if the principal is not authorized, if it would write to
-        read-only log directories, or if a test's rule applies; 0 if it may be handled."""
+        """Return the error code for a part of this request: if the principal is not authorized, if the request would
+        write to read-only log directories, or if a test's rule applies; 0 if the part may be handled."""
         authorizer, rules = self.cluster.authorizer, self.cluster.rules
         if authorizer is not None and (
             code := denial(self.allows, api_of(self.message), topic, group, transactional_id)
@@ -237,42 +240,42 @@ class RequestContext:
         return self.cluster.settings.read_only and api_of(self.message) in WRITING
 
     def denied(self, code: int) -> dict[str, Any]:
-        """Return the fields of a row of the response with an error of `error`."""
+        """Return the fields of a response row for an error code of `error`."""
         is_read_only = code == ErrorCode.POLICY_VIOLATION and self._is_refused
         return {"error_code": code, "error_message": READ_ONLY if is_read_only else ErrorCode(code).about}
 
     def allows(self, operation: int, resource_type: int, name: str) -> bool:
-        """Return whether the ACLs allow the principal an operation."""
+        """Return whether the ACLs allow the principal to perform an operation on a resource."""
         authorizer = self.cluster.authorizer
         return authorizer is None or authorizer.allows(self.principal, self.client_host, operation, resource_type, name)
 
     def may_create(self, topic: str) -> bool:
-        """Return whether the principal may create a topic: any topic of the cluster, or this topic (KIP-277)."""
+        """Return whether the principal may create a topic: with CREATE on the cluster or on the topic (KIP-277)."""
         may = self.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
         return may or self.allows(AclOperation.CREATE, ResourceType.TOPIC, topic)
 
 
 class Cluster:
-    """Brokers with one controller, sharing all state.
+    """Brokers and one controller, which share all state.
 
     Args:
         nodes: the brokers, at least one.
         settings: the settings of all brokers.
-        rng: random numbers for ids and placement.
+        rng: the random generator for ids and replica placement.
         table: the served apis by name.
 
     Attributes:
         catalog: the specs of the served messages.
         table, apis: the served apis by name, and by key.
-        authorizer: allows and denies by ACLs; None allows everything.
+        authorizer: evaluates ACLs; None allows everything.
         feature_levels: the finalized levels of features.
-        groups: the consumer groups and others.
-        shares: the partitions of share groups.
-        transactions: the transactional ids.
-        time_ms: gives the time of day, in milliseconds since 1970; set by who runs the cluster.
-        rules: a test's rules for requests.
-        fetch_max_bytes: the limit of a Fetch response; the caller may lower it temporarily.
-        waiting: parked requests; the caller takes the answered ones from `waiting.answered`.
+        groups: the groups of all types.
+        shares: the share partitions.
+        transactions: the states of the transactional ids.
+        time_ms: returns the time of day in milliseconds since 1970; set by the code that runs the cluster.
+        rules: a test's rules, which change how requests are handled.
+        fetch_max_bytes: the size limit of a Fetch response in bytes; the caller may lower it temporarily.
+        waiting: parked requests; the caller removes completed ones from `waiting.answered`.
     """
 
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random, table: Mapping[str, Api]) -> None:
@@ -281,11 +284,11 @@ class Cluster:
         self.fetch_max_bytes: int = settings.fetch_max_bytes
         self.catalog: Catalog = catalog_for(settings.profile)
         self.table = table
-        # Specs are read when a request needs them: reading all of them for their keys took 28 ms of 40.
+        # Specs are parsed when a request needs them: parsing all of them to get their keys took 28 ms of 40.
         keys = {one.name: one.key for one in releases().apis.values()}
         self.apis: dict[int, Api] = {
             keys[name] if name in keys else self._api_key(name, api): api
-            for name, api in reversed(list(table.items()))  # a draft of the same key comes behind what was released
+            for name, api in reversed(list(table.items()))  # drafts sort after the released message
         }
         self.controller: Controller = Controller(nodes, settings, rng)
         with self.controller.journals.batched():
@@ -294,7 +297,7 @@ class Cluster:
         self._restore_coordinators()
 
     def _set_up(self, rng: Random) -> None:
-        """Create the state that lives as long as the process; a new cluster gets an id."""
+        """Create the state that lasts as long as the process; a new cluster gets an id."""
         settings = self.settings
         self.authorizer: Authorizer | None = None
         if settings.authorizer:
@@ -306,7 +309,7 @@ class Cluster:
         self.quotas: Quotas = self.controller.quotas
         self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))
         self.waiting: Purgatory = Purgatory()
-        self.producer_ids: int = rng.getrandbits(40)  # the last one assigned; those of an earlier run are in its logs
+        self.producer_ids: int = rng.getrandbits(40)  # the last one; earlier runs: in the logs
         self.time_ms: Callable[[], int] = lambda: int(self.waiting.now * 1000)
         cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
         if not self.controller.cluster_id:
@@ -314,7 +317,7 @@ class Cluster:
             self.controller.note([cluster_record(cluster_id)])
 
     def _restore_coordinators(self) -> None:
-        """Restore groups and transactions from the internal topics."""
+        """Restore groups and transactions from the records of the internal topics."""
 
         def clock() -> int:
             return self.time_ms()
@@ -335,12 +338,12 @@ class Cluster:
 
     @property
     def cluster_id(self) -> str:
-        """The cluster id; log directories keep it across restarts."""
+        """The cluster id; log directories preserve it across restarts."""
         return self.controller.cluster_id
 
     @property
     def notes(self) -> list[str]:
-        """Messages for the operator; the caller removes them."""
+        """The messages for the operator; the caller removes them."""
         return self.controller.notes
 
     def new_producer_id(self) -> int:
@@ -349,11 +352,11 @@ class Cluster:
         return self.producer_ids
 
     def append(self, partition: Partition, batch: RecordBatch) -> int:
-        """Write a batch to a partition that has a leader; returns an error code."""
+        """Append a batch to a partition that has a leader; returns an error code."""
         return self.appended(partition, batch)[0]
 
     def appended(self, partition: Partition, batch: RecordBatch) -> tuple[int, int]:
-        """Write a batch to a partition; returns an error code, and the offset of the first record or -1."""
+        """Append a batch to a partition; returns an error code, and the offset of the first record (-1 on error)."""
         log = partition.log_at(partition.leader)
         if isinstance(log, int):
             return log, -1
@@ -365,34 +368,34 @@ class Cluster:
         return ErrorCode.NONE, offset
 
     def fail(self, *log_dirs: LogDir) -> None:
-        """Take log directories offline, and complete requests that wait for their partitions."""
+        """Take failed log directories offline, and complete the requests that wait for their partitions."""
         if not log_dirs:
             return
         self.controller.fail(*log_dirs)
         self._changed()
 
     def _changed(self) -> None:
-        """Complete requests that wait for partitions whose leader or ISR may have changed."""
+        """Complete the requests that wait for partitions whose leader or ISR may have changed."""
         for partition in self.controller.partitions():
             self.waiting.changed((partition.topic, partition.index))
 
     def stop(self, node_id: int) -> None:
-        """Stop a broker, or disconnect it: others become leaders."""
+        """Stop or disconnect a broker; other replicas become leaders of its partitions."""
         self.controller.nodes[node_id].set_stopped(True)
         self.controller.react()
         self._changed()
 
     def start(self, node_id: int) -> None:
-        """Start a stopped broker: its replicas catch up."""
+        """Start a stopped broker; its replicas catch up."""
         node = self.controller.nodes[node_id]
         node.set_stopped(False)
         self._catch_up(*node.log_dirs)
 
     def heal(self, log_dir: LogDir) -> None:
-        """Repair a log directory: its replicas catch up."""
+        """Repair a failed log directory; its replicas catch up."""
         log_dir.is_offline = log_dir.is_full = False
         self._catch_up(log_dir)
-        self.controller.remember_all()  # its journal lacks what was written meanwhile
+        self.controller.remember_all()  # the journal in this directory lacks the records that were written meanwhile
 
     def _catch_up(self, *log_dirs: LogDir) -> None:
         def act(partition: Partition) -> None:
@@ -406,9 +409,9 @@ class Cluster:
         self._changed()
 
     def lead(self, partition: Partition, node_id: int) -> None:
-        """Make a replica the leader; raises ValueError if the replica is not in sync or not reachable."""
+        """Make a replica the leader; raises ValueError if the replica is out of sync or unreachable."""
         if node_id not in partition.isr or not partition.replicas[node_id].is_online:
-            raise ValueError(f"broker {node_id} is not in sync for {partition.topic}-{partition.index}")
+            raise ValueError(f"broker {node_id} is not in the ISR of {partition.topic}-{partition.index}")
 
         def act(one: Partition) -> None:
             one.leader, one.leader_epoch = node_id, one.leader_epoch + 1
@@ -417,10 +420,10 @@ class Cluster:
         self._changed()
 
     def shrink(self, partition: Partition, node_ids: Collection[int]) -> None:
-        """Remove replicas from the ISR; raises ValueError if none would be left."""
+        """Remove replicas from the ISR; raises ValueError if the ISR would become empty."""
         left = [node_id for node_id in partition.isr if node_id not in node_ids]
         if not left:
-            raise ValueError(f"{partition.topic}-{partition.index} would have no replica in sync")
+            raise ValueError(f"{partition.topic}-{partition.index} would have an empty ISR")
 
         def act(one: Partition) -> None:
             one.isr = left
@@ -430,7 +433,7 @@ class Cluster:
         self._changed()
 
     def expand(self, partition: Partition) -> None:
-        """Make all reachable replicas catch up and join the ISR."""
+        """Make all reachable replicas catch up and rejoin the ISR."""
 
         def act(one: Partition) -> None:
             for node_id, replica in one.replicas.items():
@@ -441,7 +444,7 @@ class Cluster:
         self._changed()
 
     def lead_unclean(self, partition: Partition, node_id: int) -> None:
-        """Make an out-of-sync replica the leader; the records that it lacks are lost."""
+        """Make an out-of-sync replica the leader; records that this replica lacks are lost."""
 
         def act(one: Partition) -> None:
             one.isr = [node_id]
@@ -461,7 +464,7 @@ class Cluster:
         self.finish_reassignment(partition)
 
     def cancel_reassignment(self, partition: Partition) -> bool:
-        """Stop moving a partition; returns whether it was moving."""
+        """Cancel the reassignment of a partition; returns whether there was one."""
         if partition.target is None:
             return False
         partition.target = None
@@ -469,7 +472,7 @@ class Cluster:
         return True
 
     def finish_reassignment(self, partition: Partition) -> None:
-        """Make new replicas catch up; when all are in sync, delete the replicas that the reassignment removes."""
+        """Make the new replicas catch up; when all are in sync, delete the replicas that the reassignment removes."""
         if partition.target is None:
             return
         self.expand(partition)
@@ -487,7 +490,7 @@ class Cluster:
         self._changed()
 
     def move_replica(self, partition: Partition, node_id: int, log_dir: LogDir) -> None:
-        """Move a replica to another directory of its broker."""
+        """Move a replica to another log directory of its broker."""
         if partition.replicas[node_id].log_dir is log_dir:
             return
         old = partition.replicas[node_id]
@@ -498,7 +501,7 @@ class Cluster:
         partition.replicas[node_id] = new
 
     def check(self) -> None:
-        """Take broken directories offline, write pending transaction markers, and expire commits."""
+        """Take failed directories offline, write pending transaction markers, and delete expired commits."""
         self.transactions.retry()
         self.groups.expire_commits()
         for topic in list(self.controller.topics.values()):
@@ -514,7 +517,7 @@ class Cluster:
                     self.fail(log_dir)
 
     def _look_after(self, topic: Topic) -> None:
-        """Flush, expire and compact the logs of a topic."""
+        """Flush and compact the logs of a topic, and delete expired segments."""
         now = self.time_ms()
         flush_ms, kept = topic.number("flush.ms", NEVER), topic.number("retention.ms", -1)
         ratio = float(topic.configs.get("min.cleanable.dirty.ratio", "0.5"))
@@ -533,16 +536,16 @@ class Cluster:
             self.fail(*partition.of_all(act))
 
     def delete(self, topic: Topic) -> None:
-        """Delete a topic, and complete requests that wait for its records."""
+        """Delete a topic, and complete the requests that wait for its records."""
         self.controller.delete(topic)
         for partition in topic.partitions:
             self.waiting.changed((partition.topic, partition.index))
 
     def tick(self, now: float) -> None:
-        """Advance the time."""
+        """Advance the time to `now`, and complete requests whose deadline has passed."""
         self.waiting.tick(now)
 
     @property
     def next_deadline(self) -> float | None:
-        """The time of the next `tick`; None if nothing waits."""
+        """The time of the next `tick`; None if nothing is waiting."""
         return self.waiting.next_deadline

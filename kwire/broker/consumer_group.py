@@ -1,7 +1,8 @@
 """The state of a consumer group (KIP-848), whose broker assigns the partitions: members, epochs, target assignment.
 
-A member gives up what it is not to have before anybody else gets it. Members that still use JoinGroup are in it with
-their `ClassicProtocol`. Knows the topics by their numbers of partitions; knows no messages. The caller passes the time.
+A member must give up a partition before another member gets it. Members that still use JoinGroup are included, with
+their `ClassicProtocol`. This module uses the partition counts of topics, and handles no messages. The caller passes the
+time.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from ..cluster.assignors import assign_server_range, assign_uniform
 from ..cluster.assignors.members import TopicPartition
 from .purgatory import Parked
 
-LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its variable contents
-PROTOCOL_SIZE = 128  # estimated bytes of a member's protocol, without name and metadata
+LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its fields of variable size
+PROTOCOL_SIZE = 128  # estimated bytes of a member's protocol, without its name and metadata
 Protocols = tuple[tuple[str, bytes], ...]
 UNIFORM, RANGE = "uniform", "range"
 ASSIGNORS = (UNIFORM, RANGE)
@@ -31,12 +32,12 @@ def size_of(protocols: Protocols) -> int:
 
 
 class GroupState(StrEnum):
-    """The state of a group, in Kafka's terms. Dead means that it does not exist."""
+    """The state of a group, named as in Kafka. Dead means that the group does not exist."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
-    ASSIGNING = "Assigning"  # this and the next one: only of groups whose broker assigns (KIP-848)
+    ASSIGNING = "Assigning"  # this state and the next one exist only in groups whose broker assigns (KIP-848)
     RECONCILING = "Reconciling"
     STABLE = "Stable"
     DEAD = "Dead"
@@ -44,12 +45,12 @@ class GroupState(StrEnum):
 
 @dataclass(slots=True)
 class ClassicProtocol:
-    """What a member of a group whose broker assigns is if it uses JoinGroup and SyncGroup; times are in seconds.
+    """The state of a KIP-848 group's member that uses JoinGroup and SyncGroup; times are in seconds.
 
     Attributes:
-        session_timeout: after which it is removed if it sends nothing.
-        protocols: the supported protocols by preference, each with its metadata.
-        joins_until, syncs_until: when it is removed if it does not join again, or sync.
+        session_timeout: the member is removed if it sends nothing for this time.
+        protocols: the supported protocols in order of preference, each with its metadata.
+        joins_until, syncs_until: when the member is removed unless it rejoins, or sends SyncGroup.
     """
 
     session_timeout: float
@@ -60,16 +61,16 @@ class ClassicProtocol:
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember:
-    """A member; times are in seconds.
+    """A member of a KIP-848 group; times are in seconds.
 
     Attributes:
-        epoch, previous_epoch: of the assignment that it has, and of the one before.
-        assigned: what it may read.
-        revoking: what it had, and has not given up yet.
-        deadline: when it is removed if it sends nothing.
-        revokes_until: when it is removed if it does not give up `revoking`.
-        sent: the assignment that it was sent last; None if it is to be sent again.
-        classic: what it is by the classic protocol; None if it uses KIP-848's.
+        epoch, previous_epoch: the epoch of its assignment, and of the assignment before.
+        assigned: the partitions that it may read.
+        revoking: the partitions that it must give up and has not given up yet.
+        deadline: when the member is removed if it sends nothing.
+        revokes_until: when the member is removed if it has not given up `revoking`.
+        sent: the last assignment sent to it; None if the assignment must be sent again.
+        classic: its state in the classic protocol; None if it uses the protocol of KIP-848.
     """
 
     member_id: str
@@ -88,17 +89,17 @@ class ConsumerMember:
     deadline: float = inf
     revokes_until: float = inf
     sent: tuple[int, frozenset[TopicPartition]] | None = None
-    has_left: bool = False  # a static member that will be back
+    has_left: bool = False  # a static member that left temporarily
     classic: ClassicProtocol | None = None
 
     @property
     def size(self) -> int:
-        """How many bytes it takes."""
+        """The size of the member in bytes."""
         classic = size_of(self.classic.protocols) if self.classic is not None else 0
         return LEAST_SIZE + len(self.member_id) + sum(map(len, self.topics)) + len(self.pattern) + classic
 
     def prolong(self, seconds: float) -> None:
-        """Extend its deadlines."""
+        """Extend the member's deadlines by some seconds."""
         self.deadline += seconds
         self.revokes_until += seconds
         if self.classic is not None:
@@ -107,27 +108,27 @@ class ConsumerMember:
 
     @property
     def time_is_over(self) -> float:
-        """When it is removed if it goes on doing nothing."""
+        """When the member is removed if it sends nothing more."""
         classic = self.classic
         waits = (classic.joins_until, classic.syncs_until) if classic is not None else ()
         return min(self.deadline, self.revokes_until, *waits)
 
     def reads(self, topic: str) -> bool:
-        """Whether it subscribes to a topic."""
+        """Return whether the member subscribes to a topic."""
         return topic in self.topics or bool(self.pattern and re.fullmatch(self.pattern, topic))
 
 
 @dataclass(slots=True, eq=False)
 class ConsumerGroup:
-    """The members of one group.
+    """The members of one KIP-848 group.
 
     Attributes:
-        epoch: of the group: higher with each change of members, subscriptions or topics.
-        members: by member id.
-        target: what each member is to read.
-        target_epoch: the group's epoch that the target was made for.
-        counts: the numbers of partitions that the target was made for.
-        timer, wakes: what looks after it next, and when.
+        epoch: the group epoch; it increases when members, subscriptions or topics change.
+        members: the members by member id.
+        target: the target assignment: the partitions of each member.
+        target_epoch: the group epoch for which the target was computed.
+        counts: the partition counts for which the target was computed.
+        timer, wakes: the next timer, and when it expires.
 
     >>> group = ConsumerGroup()
     >>> for name in ("a", "b"):
@@ -147,13 +148,13 @@ class ConsumerGroup:
 
     @property
     def assignor(self) -> str:
-        """The assignor that most members ask for."""
+        """The assignor that most members prefer."""
         wanted = [one.assignor for one in self.members.values() if one.assignor]
         return max(ASSIGNORS, key=wanted.count)
 
     @property
     def state(self) -> GroupState:
-        """What the group is doing."""
+        """The group's state."""
         if not self.members:
             return GroupState.EMPTY
         if self.epoch > self.target_epoch:
@@ -166,22 +167,22 @@ class ConsumerGroup:
 
     @property
     def is_used(self) -> bool:
-        """Whether it has state worth keeping."""
+        """Whether the group has state that must be kept."""
         return bool(self.members)
 
     def static(self, instance_id: str | None) -> ConsumerMember | None:
-        """Return the member with an instance id; None if there is none."""
+        """Return the member with an instance id; None if it does not exist."""
         if instance_id is None:
             return None
         return next((one for one in self.members.values() if one.instance_id == instance_id), None)
 
     def plan(self, counts: Mapping[str, int], *, ids: Mapping[str, bytes] | None = None, changed: bool = True) -> None:
-        """Make a new target if members have changed, or the topics that they read.
+        """Compute a new target assignment if members, or the topics to which they subscribe, have changed.
 
         Args:
-            counts: the numbers of partitions of all topics.
-            ids: of all topics, by which Kafka orders them.
-            changed: whether members have.
+            counts: the partition count of each topic.
+            ids: the id of each topic; Kafka orders topics by id.
+            changed: whether members have changed.
         """
         before = self.counts
         self.recount(counts)
@@ -204,16 +205,16 @@ class ConsumerGroup:
         return {name: set(places) for name, places in found.items()}
 
     def recount(self, counts: Mapping[str, int]) -> None:
-        """Note the numbers of partitions of the topics that members read."""
+        """Store the partition counts of the topics to which members subscribe."""
         members = self.members.values()
         self.counts = {name: count for name, count in counts.items() if any(one.reads(name) for one in members)}
 
     def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
-        """Bring a member nearer to its target.
+        """Move a member's assignment one step towards its target.
 
         Args:
-            member: which sends a heartbeat.
-            owned: what it reads, where it says that.
+            member: the member that sent a heartbeat.
+            owned: the partitions that it owns; None if the heartbeat does not list them.
             now: the time.
         """
         target = self.target.get(member.member_id, set())
@@ -224,7 +225,7 @@ class ConsumerGroup:
             member.assigned &= target
             if owned is None or owned & revoking:
                 member.revoking = revoking
-                # classic members have no time for this, but for joining again
+                # classic members have no deadline for revoking, only one for rejoining
                 member.revokes_until = now + member.rebalance_timeout if member.classic is None else inf
         if not member.revoking:
             if member.epoch != self.epoch:
@@ -232,23 +233,25 @@ class ConsumerGroup:
             member.assigned |= {one for one in target if not self._is_held(one, member)}
 
     def waits_for_others(self, member: ConsumerMember) -> bool:
-        """Whether others still have partitions that a member is to read."""
+        """Return whether other members still hold partitions of a member's target."""
         missing = self.target.get(member.member_id, set()) - member.assigned
         return any(self._is_held(one, member) for one in missing)
 
     def must_join(self, member: ConsumerMember) -> bool:
-        """Whether a classic member must join again: for a newer epoch, to give up partitions, or to get some."""
+        """Return whether a classic member must rejoin: for a newer epoch, to give up partitions, or to get some."""
         is_complete = member.assigned == self.target.get(member.member_id, set())
         is_free = not is_complete and not self.waits_for_others(member)
         return member.epoch < self.epoch or bool(member.revoking) or is_free
 
     def supports(self, protocols: Protocols) -> bool:
-        """Whether all classic members support one of these protocols."""
+        """Return whether all classic members support one of these protocols."""
         classic = [dict(one.classic.protocols) for one in self.members.values() if one.classic is not None]
         return any(all(name in one for one in classic) for name, _ in protocols)
 
     def is_classic_without(self, members: Collection[ConsumerMember]) -> bool:
-        """Whether some of these members do not use the classic protocol, and all others, if there are any, do."""
+        """Return whether at least one of these members uses KIP-848, and all others (at least one) use the classic
+        protocol.
+        """
         others = [one for one in self.members.values() if one not in members]
         is_new = any(one.classic is None for one in members)
         return is_new and bool(others) and all(one.classic is not None for one in others)
@@ -258,16 +261,16 @@ class ConsumerGroup:
         return any(place in one.assigned or place in one.revoking for one in others)
 
     def expired(self, now: float) -> list[ConsumerMember]:
-        """Return the members whose time is over."""
+        """Return the members whose deadline has passed."""
         return [one for one in self.members.values() if one.time_is_over <= now]
 
     def next_deadline(self) -> float:
-        """Return when the next member's time is over."""
+        """Return the earliest deadline of all members."""
         return min((one.time_is_over for one in self.members.values()), default=inf)
 
 
 def check_pattern(pattern: str | None) -> bool:
-    """Return whether a pattern for names of topics is one."""
+    """Return whether a pattern for topic names is a valid regular expression."""
     try:
         re.compile(pattern or "")
     except re.error:
@@ -276,5 +279,5 @@ def check_pattern(pattern: str | None) -> bool:
 
 
 def places_of(rows: Iterable[tuple[str | None, Iterable[int]]]) -> Assigned:
-    """Return the partitions of topics, but for those without a name, which are no more."""
+    """Return the partitions of topics, except rows without a topic name, whose topics were deleted."""
     return {(topic, index) for topic, indexes in rows if topic is not None for index in indexes}

@@ -1,6 +1,6 @@
-"""Rules of a test: how matching requests are handled, and how many matched.
+"""Rules by which tests change how matching requests are handled, and which count the matching requests.
 
-This module handles requests, not sockets. The handler of the api applies an error where a broker would detect it, so
+This module handles requests, not sockets. The handler of the api returns an error where a broker would detect it, so
 the rest of the request is handled as usual. The server applies delays and disconnects.
 """
 
@@ -18,31 +18,31 @@ OBSERVE, ERROR, RESPOND, CHANGE = "observe", "error", "respond", "change"
 DELAY, DROP, CUT, HANG = "delay", "drop", "cut", "hang"
 ACTIONS = (OBSERVE, ERROR, RESPOND, CHANGE, DELAY, DROP, CUT, HANG)
 
-Place = tuple[str | None, int | None]  # topic and partition
+Place = tuple[str | None, int | None]  # topic and partition; None matches any
 
 
 class Request(Protocol):
-    """The fields of a request that rules examine."""
+    """The fields of a request that rules match."""
 
     @property
     def message(self) -> Any:
-        """The message."""
+        """The request message."""
 
     @property
     def node_id(self) -> int:
-        """The broker that received it."""
+        """The id of the broker that received the request."""
 
     @property
     def client_id(self) -> str:
-        """The client."""
+        """The client id of the request."""
 
     @property
     def cluster(self) -> Any:
-        """The cluster, which finds topics by their ids."""
+        """The cluster, which resolves topic ids."""
 
 
 class Served(Protocol):
-    """The properties of a served api against which rules are checked."""
+    """The properties of a served api that rules are validated against."""
 
     @property
     def finds_errors(self) -> bool:
@@ -51,20 +51,22 @@ class Served(Protocol):
 
 @dataclass(eq=False)
 class Rule:
-    """A rule.
+    """A rule: which requests it matches, and what happens to them.
 
     Attributes:
-        api: the name of the api; None for all.
-        broker, client, topic, partition, group: to match; None for any. `client` and `group` may have wildcards.
-        where: a predicate of the request message; None for all.
+        api: the name of the api; None matches all.
+        broker, client, topic, partition, group: the values to match; None matches any. `client` and `group` may contain
+            wildcards.
+        where: a predicate of the request message; None matches all.
         action: one of `ACTIONS`.
-        code: the error code.
-        seconds: the delay.
-        after: bytes of the response to send before the connection is cut.
-        is_handled: whether to handle a request whose response is dropped.
+        code: the error code to return.
+        seconds: the delay in seconds.
+        after: the number of bytes of the response to send before the connection is closed.
+        is_handled: whether a request is handled if its response is dropped.
         answer: the response, or a function that returns it.
-        times: how many more requests the rule applies to; None is unlimited. Matches are still counted afterwards.
-        hits: the number of matching requests while it applied.
+        times: the number of further requests that the rule applies to; None is unlimited. Later matches are still
+            counted.
+        hits: the number of matching requests so far.
     """
 
     api: str | None = None
@@ -96,12 +98,12 @@ class Rule:
         )
 
     def covers(self, topic: str | None, partition: int | None) -> bool:
-        """Return whether the rule matches a partition of a topic; a request about a whole topic is about all
+        """Return whether the rule matches a partition of a topic; a request about a whole topic matches all of its
         partitions."""
         return self.topic in (None, topic) and (partition is None or self.partition in (None, partition))
 
     def take(self, request: Request) -> bool:
-        """Count a request once; return whether the rule still applies to it."""
+        """Count a request once; return whether the rule still applies."""
         if self._last is request:
             return True
         if self.times is not None and self.hits >= self.times:
@@ -113,7 +115,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Treatment:
-    """How to handle a request other than normally; see `Rule`."""
+    """How to handle a request that a rule matches; see `Rule`."""
 
     delay: float = 0.0
     drop: Rule | None = None
@@ -153,7 +155,7 @@ class Rules:
         self._rules.clear()
 
     def treat(self, request: Request) -> Treatment:
-        """Return how rules other than errors treat a request, and count it."""
+        """Count a request, and return how rules other than error rules treat it."""
         found = Treatment()
         for rule in self._rules:
             if rule.action == ERROR or not rule.matches(request) or not rule.take(request):
@@ -169,12 +171,12 @@ class Rules:
     def error(
         self, request: Request, topic: str | None = None, partition: int | None = None, group: str | None = None
     ) -> int:
-        """Return the error code of a rule for a part of a request; 0 if there is none.
+        """Return the error code that a rule sets for a part of a request; 0 if there is none.
 
         Args:
             request: the request.
-            topic, partition: the part of it; None if the request is not about topics.
-            group: the group or transactional id of this part; None if it has none.
+            topic, partition: the partition; None if the request does not refer to topics.
+            group: the group or transactional id; None if there is none.
         """
         for rule in self._rules:
             is_meant = rule.action == ERROR and rule.topic in (None, topic) and rule.partition in (None, partition)
@@ -190,7 +192,7 @@ def api_of(message: Any) -> str:
 
 
 def groups_in(message: Any) -> Iterator[str]:
-    """Yield the groups or transactional ids of a request."""
+    """Yield the groups or transactional ids that a request names."""
     for name in ("group_id", "transactional_id", "key"):
         if isinstance(value := getattr(message, name, None), str):
             yield value
@@ -203,7 +205,7 @@ def groups_in(message: Any) -> Iterator[str]:
 
 
 def places_in(request: Request) -> Iterator[Place]:
-    """Yield the partitions of a request; a topic with partition None if the request lists only topics."""
+    """Yield the partitions that a request names; the partition is None if the request lists only topics."""
     message = request.message
     nested = [getattr(row, "topics", None) for row in getattr(message, "transactions", None) or ()]
     for rows in (getattr(message, name, None) for name in ("topics", "topic_data", "topic_names")):
@@ -234,7 +236,7 @@ _INDEXES = ("partition_index", "partition", "index", "partition_id")
 
 
 def error_code(name: str | int) -> int:
-    """Return the code of an error name; raises UnknownMessage for an unknown name.
+    """Return the code for the name of an error; raises UnknownMessage if the name is unknown.
 
     >>> error_code("NOT_LEADER_OR_FOLLOWER"), error_code(6)
     (6, 6)
@@ -243,41 +245,41 @@ def error_code(name: str | int) -> int:
 
 
 def check_rule(rule: Rule, apis: Mapping[str, Served]) -> None:
-    """Raise an error for a rule without effect.
+    """Check that a rule can have an effect.
 
     Args:
         rule: the rule.
         apis: the served apis by name.
 
     Raises:
-        ValueError: the api is unknown, or its response cannot contain the error.
+        ValueError: the api is unknown, or its responses cannot contain the error.
     """
     if rule.api is not None and rule.api not in apis:
-        raise ValueError(f"no api {rule.api!r} is served; apis are {', '.join(sorted(apis))}")
+        raise ValueError(f"api {rule.api!r} is not served; the served apis are {', '.join(sorted(apis))}")
     if rule.partition is not None and rule.topic is None:
-        raise ValueError("name the topic of the partition")
+        raise ValueError("a rule with a partition must also name the topic")
     if rule.times is not None and rule.times < 1:
-        raise ValueError("a rule applies at least once")
+        raise ValueError("`times` must be at least 1")
     if rule.action == ERROR:
         _check_error(rule, apis)
 
 
 def _check_error(rule: Rule, apis: Mapping[str, Served]) -> None:
     if rule.api is None:
-        raise ValueError("name the api whose responses have the error")
+        raise ValueError("a rule that returns an error must name the api")
     if apis[rule.api].finds_errors:
         return
     if not has_code(rule.api):
-        raise ValueError(f"a {rule.api} response has no error code of its own; use respond() or change()")
+        raise ValueError(f"a {rule.api} response has no error code; use respond() or change()")
     if rule.topic is not None:
-        raise ValueError(f"a {rule.api} response has one error code for all of it: name no topic")
+        raise ValueError(f"a {rule.api} response has only a top-level error code: leave out the topic")
 
 
 def has_code(api: str) -> bool:
-    """Whether the responses of an api have an error code for all of them."""
+    """Return whether the responses of an api have a top-level error code."""
     return hasattr(getattr(messages, f"{api}Response")(), "error_code")
 
 
 def error_response(api: str, code: int) -> Any:
-    """Return the response with a top-level error."""
+    """Return the response to a request with a top-level error code."""
     return getattr(messages, f"{api}Response")(error_code=code)

@@ -1,7 +1,7 @@
-"""All groups of a served cluster, and their records in `__consumer_offsets`.
+"""The groups of a served cluster, and their records in `__consumer_offsets`.
 
-The brokers share all groups: if a coordinator stops, the next leader of its partition continues with the same state.
-Assignments of classic groups are not parsed: members compute them (`kwire.cluster.assignors`).
+All brokers share the groups: if a coordinator stops, the next leader of its partition continues with the same state.
+Assignments of classic groups are not decoded: members compute them (`kwire.cluster.assignors`).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .purgatory import Parked, Purgatory
 from .settings import Settings
 from .share_group import SHARE, ShareGroup, SharePartition
 
-COMMIT_VERSION = GROUP_VERSION = 4  # of OffsetCommitValue, the first with the topic id (KIP-848); of GroupMetadataValue
-EXPIRING_VERSION = 1  # of OffsetCommitValue, the only one with a time of its own
+COMMIT_VERSION = GROUP_VERSION = 4  # versions of OffsetCommitValue (4 adds topic ids) and GroupMetadataValue
+EXPIRING_VERSION = 1  # the only version of OffsetCommitValue with an expiry time
 STABLE, UNREVOKED = 0, 1  # states of ConsumerGroupCurrentMemberAssignmentValue
 MINUTE_MS = 60_000
-LEAST_MEMBER = 4096  # estimated bytes of what a member of a group whose broker assigns may say later
+LEAST_MEMBER = 4096  # estimated bytes that later requests of a KIP-848 group's member add
 
 Find = Callable[[str | None, bytes], Topic | None]
 
 
 def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> Row:
-    """Return the record of a commit for a partition; its value is None if the commit is deleted."""
+    """Return the record of a commit for a partition; the value is None if the commit is deleted."""
     key = messages.OffsetCommitKey(group=group_id, topic=topic, partition=index)
     if commit is None:
         return encode_record(coordinator_record(key))
@@ -57,7 +57,7 @@ def group_rows(group: Group, find: Find, time_ms: int) -> Written:
 
     Args:
         group: the group.
-        find: finds a topic by name.
+        find: returns a topic by name or id.
         time_ms: the time, in milliseconds since 1970.
     """
     if isinstance(group.consumer, ShareGroup):
@@ -190,7 +190,7 @@ def _share_rows(group_id: str, share: ShareGroup, find: Find) -> Iterator[Row]:
 
 
 def _state_partitions_row(group_id: str, share: ShareGroup, find: Find) -> Row:
-    """Return the record of the partitions that have state in `__share_group_state`."""
+    """Return the record that lists the share partitions with state in `__share_group_state`."""
     schema = messages.ShareGroupStatePartitionMetadataValue
     indexes: dict[bytes, list[int]] = {}
     for topic_id, index in sorted(share.partitions):
@@ -216,11 +216,11 @@ def _by_id(places: Assigned, find: Find) -> Iterator[tuple[bytes, tuple[int, ...
 
 
 class Restorer:
-    """Restores groups from the last values of their records.
+    """Restores groups from the latest values of their records.
 
     Args:
-        make: returns the group of an id, creating it if necessary.
-        find: finds a topic by name, or by id.
+        make: returns the group with an id, creating it if necessary.
+        find: returns a topic by name or id.
     """
 
     def __init__(self, make: Callable[[str], Group], find: Find) -> None:
@@ -230,11 +230,11 @@ class Restorer:
         """Restore the groups of one partition.
 
         Args:
-            values: the values of the records, by key; records of unknown types and versions are skipped.
+            values: the record values by key; unknown record types and versions are skipped.
             pending: commits of open transactions, by producer id.
         """
         found = list(_decoded(values.items()))
-        ranks = {  # the rest refers to these
+        ranks = {  # the other records refer to these
             "ConsumerGroupMetadataKey": 0,
             "ShareGroupMetadataKey": 0,
             "ConsumerGroupMemberMetadataKey": 1,
@@ -268,7 +268,7 @@ class Restorer:
         }
 
     def _commit(self, key: Any, value: Any) -> Commit | None:
-        """Return a commit, unless its topic was deleted."""
+        """Return a commit; None if its topic was deleted."""
         by_id = value.topic_id != NO_ID
         topic = self._find(None, value.topic_id) if by_id else self._find(key.topic, NO_ID)
         named = value.offset, value.leader_epoch, value.metadata
@@ -337,7 +337,7 @@ class Restorer:
             group.held.take(member.size)
 
     def _restore_state_partitions(self, key: Any, value: Any) -> None:
-        """Restore the list of partitions with state; the states themselves are in `__share_group_state`."""
+        """Restore the list of share partitions with state; the state is in `__share_group_state`."""
         group = self._make(key.group_id)
         if isinstance(group.consumer, ShareGroup):
             for row in value.initialized_topics:
@@ -366,7 +366,7 @@ class Restorer:
 
 
 def _decoded(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[CoordinatorRecord, Any]]:
-    """Decode records; as in Kafka, records of unknown types and versions, and damaged records, are skipped."""
+    """Yield decoded records; as in Kafka, damaged records and records of unknown types and versions are skipped."""
     for key, value in rows:
         try:
             found = decode_group_record(key, value)
@@ -377,17 +377,17 @@ def _decoded(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[CoordinatorR
 
 
 class Groups:
-    """The groups.
+    """The groups of all types.
 
     Attributes:
-        held: the memory of all groups, in bytes.
-        on_empty: called with each group whose partitions the broker assigns, when its last member has left.
+        held: the memory that all groups use, in bytes.
+        on_empty: called with each KIP-848 group whose last member has left.
         rebalancing: the state machine of classic groups.
 
     Args:
-        controller: has the topics.
-        purgatory: for delayed responses.
-        log: `__consumer_offsets`.
+        controller: manages the topics.
+        purgatory: holds delayed responses.
+        log: the topic `__consumer_offsets`.
         time_ms: returns the time of day, in milliseconds since 1970.
     """
 
@@ -405,7 +405,7 @@ class Groups:
         self._restore()
 
     def _restore(self) -> None:
-        """Restore groups with members and commits, but without commits for deleted topics."""
+        """Restore the groups with members and commits, except commits for deleted topics."""
         restorer = Restorer(lambda group_id: self._groups.setdefault(group_id, Group(group_id, self.held)), self._find)
         for _, latest in self._log.latest():
             restorer.restore(latest.values, latest.pending)
@@ -418,7 +418,7 @@ class Groups:
                 self._purgatory.park(Parked(partial(self._begin, group)), 0.0)
 
     def _begin(self, group: Group, over: bool) -> None:
-        """Start the sessions of restored members: time is not known before the first tick."""
+        """Start the sessions of restored members; this waits for the first tick, which sets the time."""
         now = self._purgatory.now
         for member in group.members.values():
             self.rebalancing.keep(group, member, now)
@@ -429,17 +429,17 @@ class Groups:
         return self._controller.find(name, topic_id)
 
     def partition_counts(self) -> dict[str, int]:
-        """Return the number of partitions of each topic."""
+        """Return the partition count of each topic."""
         return {topic.name: len(topic.partitions) for topic in self._controller.topics.values()}
 
     def plan(self, group: Group, consumer: ConsumerGroup, *, changed: bool = True) -> None:
-        """Compute a new target assignment, if members or their topics have changed."""
+        """Compute a new target assignment if members, or the topics to which they subscribe, have changed."""
         ids = {topic.name: topic.topic_id for topic in self._controller.topics.values()}
         consumer.plan(self.partition_counts(), ids=ids, changed=changed)
         group.generation = consumer.epoch
 
     def remember(self, group: Group) -> None:
-        """Write the changes of a group and its members."""
+        """Write changes of a group and its members to the log."""
         if group.members or group.consumer is not None:
             group.empty_since_ms = None
         elif group.empty_since_ms is None:
@@ -457,7 +457,9 @@ class Groups:
         return {place: commit._replace(time_ms=now, expires_ms=expires) for place, commit in commits.items()}
 
     def commit(self, group: Group, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> int:
-        """Store commits of a group, with their own retention time unless it is -1; returns an error code."""
+        """Store commits of a group, with a retention time of their own unless `retention_ms` is -1; returns an error
+        code.
+        """
         commits = self._timed(commits, retention_ms)
         code = self._log.write(group.group_id, self._commit_rows(group, commits))
         for place, commit in commits.items() if code == ErrorCode.NONE else ():
@@ -470,7 +472,7 @@ class Groups:
         self._log.write(group.group_id, self._commit_rows(group, dict.fromkeys(deleted)))
 
     def commit_pending(self, group: Group, producer: Producer, commits: Mapping[TopicPartition, Commit]) -> int:
-        """Store commits that take effect when a transaction is committed; returns an error code."""
+        """Store commits that take effect when their transaction is committed; returns an error code."""
         commits = self._timed(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits), producer)
         for place, commit in commits.items() if code == ErrorCode.NONE else ():
@@ -478,8 +480,7 @@ class Groups:
         return code
 
     def expire_commits(self) -> None:
-        """Delete expired commits (KIP-211) and groups without any state, every `offsets.retention.check.interval.ms`;
-        not on
+        """Delete expired commits (KIP-211) and unused groups every `offsets.retention.check.interval.ms`, except on
         read-only brokers."""
         now = self._time_ms()
         if now < self._next_expiry_ms or self.settings.read_only:
@@ -494,11 +495,13 @@ class Groups:
                 self.delete(group)
 
     def log_place(self, group_id: str) -> TopicPartition:
-        """Return the partition of `__consumer_offsets` that has a group."""
+        """Return the partition of `__consumer_offsets` that stores a group."""
         return self._log.name, self._log.index_of(group_id)
 
     def end_transaction(self, producer_id: int, index: int, *, is_commit: bool) -> None:
-        """Store or discard the pending commits of a transaction, when its marker is in a partition of the log."""
+        """Store or discard the pending commits of a transaction, after its marker was written to a partition of the
+        log.
+        """
         for group in self._groups.values():
             if producer_id in group.pending_commits and self._log.index_of(group.group_id) == index:
                 for place, commit in group.end_pending(producer_id).items():
@@ -514,7 +517,7 @@ class Groups:
         return list(self._groups.values())
 
     def found_or_made(self, group_id: str) -> Group | None:
-        """Return a group, creating it if necessary; None if the limit of groups is reached."""
+        """Return a group, creating it if necessary; None if the limit on groups is reached."""
         group = self._groups.get(group_id)
         if group is None and self._has_room_for_group(group_id):
             group = self._groups[group_id] = Group(group_id, self.held)
@@ -527,7 +530,7 @@ class Groups:
         return len(self._groups) < self.settings.most_groups and self.held.has_room(LEAST_SIZE + len(group_id))
 
     def has_room_for_member(self, group: Group, size: int) -> bool:
-        """Return whether a group may have another member of this size in bytes."""
+        """Return whether there is room for another member of a group, of this size in bytes."""
         return len(group.members) + len(group.pending) < self.settings.most_group_members and self.held.has_room(size)
 
     def prolong(self, member_ids: Collection[str], seconds: float) -> None:
@@ -541,7 +544,7 @@ class Groups:
                     consumer.prolong(seconds)
 
     def keep_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
-        """Record that a member of a KIP-848 group is alive."""
+        """Record that a member of a KIP-848 group is alive: extend its session and set the timer."""
         assert group.consumer is not None
         member.deadline = now + self._session_timeout(group, member)
         group.state = group.consumer.state
@@ -553,7 +556,7 @@ class Groups:
         return self.settings.consumer_session_timeout if member.classic is None else member.classic.session_timeout
 
     def _wake_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
-        """Set the timer for the first member whose time ends."""
+        """Set the timer to the earliest deadline of the members."""
         deadline = consumer.next_deadline()
         if deadline >= consumer.wakes:
             return
@@ -579,7 +582,7 @@ class Groups:
         Args:
             consumer: the group's members.
             member: the new member.
-            before: the static member that it replaces, and whose partitions it gets; None if it replaces no member.
+            before: the static member that the new member replaces, and whose partitions it gets; None if there is none.
         """
         is_full = before is None and len(consumer.members) >= self.settings.most_group_members
         if is_full or not self.held.has_room(LEAST_MEMBER + member.size):
@@ -594,7 +597,7 @@ class Groups:
         return member
 
     def remove_consumers(self, group: Group, members: Collection[ConsumerMember], now: float) -> None:
-        """Remove members of a KIP-848 group; the others get their partitions with the next heartbeat.
+        """Remove members of a KIP-848 group; the others get their partitions with their next heartbeats.
 
         If only classic members remain, the group becomes classic.
         """
@@ -616,14 +619,14 @@ class Groups:
             act(group)
 
     def ends_migration(self, consumer: ConsumerGroup, members: Collection[ConsumerMember]) -> bool:
-        """Return whether a group becomes classic without these members: all others are classic, and the policy allows
+        """Return whether the group becomes classic without these members: all others are classic, and the policy allows
         it."""
         return consumer.is_classic_without(members) and self.settings.migration_policy in (BOTH, DOWNGRADE)
 
     def upgrade(self, group: Group, now: float) -> bool:
         """Convert a classic group with members to a KIP-848 group; returns whether that was possible.
 
-        Members that wait for others must join again.
+        Members that wait for a response must rejoin.
         """
         is_allowed = self.settings.migration_policy in (BOTH, UPGRADE)
         if not is_allowed or group.protocol_type != CONSUMER_TYPE:

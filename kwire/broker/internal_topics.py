@@ -1,7 +1,7 @@
-"""Internal topics: the records from which coordinators restore their state, and the choice of coordinators.
+"""Internal topics: coordinators restore their state from the records, and the partitions' leaders are the coordinators.
 
-A key's partition is chosen by the hash of its group or transactional id, as in Kafka; the leader of that partition is
-the coordinator. This module does not interpret the records.
+As in Kafka, the hash of a group or transactional id selects the partition, and the partition's leader is the
+coordinator. This module does not interpret the records.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ NOBODY = Producer()
 
 
 class Latest:
-    """The last value of each key of a partition, as after compaction.
+    """The latest value of each key in a partition, as after compaction.
 
     Attributes:
-        values: by key; deleted keys are not included.
-        pending: values of open transactions by producer id; None deletes a key.
+        values: the values by key; deleted keys are not included.
+        pending: the values written in open transactions, by producer id; None deletes a key.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Latest:
         self.pending: dict[int, dict[bytes, bytes | None]] = {}
 
     def learn(self, batch: RecordBatch) -> None:
-        """Apply a batch; raises DecodeError if its records are invalid."""
+        """Apply the records of a batch; raises DecodeError if they are invalid."""
         for record in batch.records():
             key = record.key or b""
             if batch.is_control:
@@ -76,8 +76,8 @@ class InternalTopic:
 
     Args:
         name: its name.
-        controller: creates it, and has its partitions.
-        append: writes a batch to a partition; returns an error code.
+        controller: creates the topic, and manages its partitions.
+        append: appends a batch to a partition; returns an error code.
         time_ms: returns the time of day, in milliseconds since 1970.
     """
 
@@ -86,19 +86,19 @@ class InternalTopic:
         self._controller, self._append, self._time_ms = controller, append, time_ms
 
     def index_of(self, key: str) -> int:
-        """Return the number of the partition of a group or transactional id; -1 if the topic cannot be created."""
+        """Return the index of the partition for a group or transactional id; -1 if the topic cannot be created."""
         topic = _topic(self._controller, self.name)
         return -1 if topic is None else _index(topic, key)
 
     def write(self, key: str, rows: Iterable[Row], producer: Producer = NOBODY) -> int:
-        """Append records of a group or transactional id; returns an error code.
+        """Append records for a group or transactional id; returns an error code.
 
-        If the leader's directory fails, the next leader writes them.
+        If the leader's log directory fails, the records are appended at the next leader.
 
         Args:
             key: the group or transactional id.
             rows: the keys and values of the records.
-            producer: the producer, if the records are part of a transaction.
+            producer: the producer if the records are part of a transaction, otherwise None.
         """
         topic = _topic(self._controller, self.name)
         if topic is None:
@@ -125,7 +125,7 @@ class InternalTopic:
         return code
 
     def latest(self) -> Iterator[tuple[int, Latest]]:
-        """Yield the last values of each partition that has a leader, with its number."""
+        """Yield the index of each partition that has a leader, with the latest values of its keys."""
         topic = self._controller.topics.get(self.name)
         for partition in topic.partitions if topic is not None else ():
             replica = partition.replicas.get(partition.leader)
@@ -147,7 +147,7 @@ def coordinator_of(key: str, controller: Controller, topic_name: str = GROUPS) -
 
     Args:
         key: the group or transactional id.
-        controller: where the internal topic is found, or created if missing.
+        controller: manages the internal topic; creates it if it is missing.
         topic_name: the internal topic, `GROUPS` or `TRANSACTIONS`.
     """
     topic = _topic(controller, topic_name)
@@ -170,7 +170,7 @@ __all__ = ["GROUPS", "NOBODY", "SHARES", "TRANSACTIONS", "InternalTopic", "Lates
 
 
 def changes(before: Written, after: Written) -> list[Row]:
-    """Return the records that turn one state into another: changed values, and deletions.
+    """Return the records that change one state into another: changed values, and tombstones for deleted keys.
 
     >>> changes({b"a": b"1", b"b": b"1"}, {b"a": b"2"})
     [(b'a', b'2'), (b'b', None)]

@@ -1,7 +1,8 @@
-"""The controller of a served cluster: creates, extends and deletes topics, places replicas, elects leaders. At the
-start of a cluster it restores topics from journals and folders, and copies each partition's log from the best replica.
+"""The controller of a served cluster: creates, extends and deletes topics, places replicas, and elects leaders. When a
+cluster starts, it restores topics from journals and folders, and copies each partition's log from the best replica.
 
-Knows brokers and their directories, but no messages. Invalid operations raise `Refused`, with Kafka's error code.
+This module handles brokers and their log directories, but no messages. Invalid operations raise `Refused` with Kafka's
+error code.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ from .replica_log import NO_LIMITS, Log
 from .settings import GROUP_CONFIGS, Entity, LogDir, Node, Quotas, Settings
 from .storage import Disk
 
-# Kafka's assignors before KRaft; partitions are added as in that Kafka.
+# Kafka's assignors before KRaft; added partitions are placed as in those releases.
 _MODES = {
     "rack-aware": RackAwareMode.ENFORCED,
     "rack-aware-safe": RackAwareMode.SAFE,
     "simple": RackAwareMode.DISABLED,
 }
-INTERNAL_REPLICATION = 3  # offsets.topic.replication.factor, or as many as there are brokers
+INTERNAL_REPLICATION = 3  # offsets.topic.replication.factor, limited by the number of brokers
 INTERNAL_SEGMENT = 1 << 20  # bytes, offsets.topic.segment.bytes; Kafka: 100 MiB, which would not be compacted in tests
 
 
 class Controller:
-    """The state of the cluster, and its changes.
+    """The state of the cluster, and the operations that change it.
 
     >>> from random import Random
     >>> controller = Controller([Node(1), Node(2)], Settings(), Random(1))
@@ -71,16 +72,16 @@ class Controller:
         self.topics: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
         self.quotas: Quotas = Quotas()
-        self.group_configs: dict[str, dict[str, str]] = {}  # by group
+        self.group_configs: dict[str, dict[str, str]] = {}  # by group id
         self.controller_id: int = min(self.nodes)
         self.cluster_id = ""
-        self.acls: dict[Acl, bytes] = {}  # with their ids
+        self.acls: dict[Acl, bytes] = {}  # each with its id
         self.users: Users = Users(settings.passwords)
         self.journals: Journals[Known] = Journals("metadata", self.guarded)
-        self.notes: list[str] = []  # messages for the operator, until they are removed
+        self.notes: list[str] = []  # messages for the operator, until the caller removes them
 
     def brokers(self) -> list[Broker]:
-        """Return the brokers that are alive."""
+        """Return the live brokers."""
         return [node.broker() for node in self.nodes.values() if node.is_alive]
 
     def find(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic | None:
@@ -88,12 +89,12 @@ class Controller:
         return self.topics.get(name) if name else self.by_id.get(topic_id)
 
     def partition(self, topic: str, index: int) -> Partition | None:
-        """Return a partition; None if there is no such."""
+        """Return a partition; None if it does not exist."""
         found = self.topics.get(topic)
         return found.partitions[index] if found is not None and 0 <= index < len(found.partitions) else None
 
     def partitions(self) -> Iterator[Partition]:
-        """Yield all partitions of all topics."""
+        """Yield the partitions of all topics."""
         for topic in self.topics.values():
             yield from topic.partitions
 
@@ -111,9 +112,9 @@ class Controller:
         """Choose brokers for new partitions with the configured assignor.
 
         Args:
-            num_partitions, replication_factor: -1 for the configured default.
-            unasked: the topic is created automatically; as in Kafka, racks are then ignored if only some brokers have
-                one.
+            num_partitions, replication_factor: -1 selects the configured default.
+            unasked: whether the topic is created automatically; as in Kafka, racks are then ignored if only some
+                brokers have one.
         """
         count = self.settings.num_partitions if num_partitions == -1 else num_partitions
         factor = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
@@ -125,7 +126,7 @@ class Controller:
     def run(
         self, place: ReplicaAssignor, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng
     ) -> dict[int, list[int]]:
-        """Run an assignor; a failing custom assignor is reported to the operator."""
+        """Run an assignor; report a failing custom assignor to the operator."""
         try:
             return run_assignor(place, brokers, num_partitions, replication_factor, rng)
         except ReplicaAssignorFailed as error:
@@ -135,7 +136,7 @@ class Controller:
     def place_more(self, topic: Topic, count: int) -> dict[int, list[int]]:
         """Choose brokers for additional partitions of a topic, up to `count`.
 
-        They continue from the first broker of partition 0 (KIP-36), or with other assignors are placed as new
+        The placement continues from the first broker of partition 0 (KIP-36); other assignors place them like new
         partitions.
         """
         existing = {partition.index: list(partition.replicas) for partition in topic.partitions}
@@ -149,13 +150,13 @@ class Controller:
         return {len(existing) + index: ids for index, ids in found.items()}
 
     def check_new(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
-        """Raise the errors of `create`."""
+        """Raise the errors of `create`, without creating the topic."""
         check_name(name, self.topics)
         check_assignment(assignment, self.nodes)
         self._check_room(len(assignment))
 
     def check_more(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> None:
-        """Raise the errors of `grow`."""
+        """Raise the errors of `grow`, without adding partitions."""
         check_assignment(assignment, self.nodes, len(topic.partitions), len(topic.partitions[0].replicas))
         self._check_room(len(assignment))
 
@@ -166,19 +167,21 @@ class Controller:
 
         Args:
             name: letters, digits, `.`, `_` and `-`.
-            assignment: for each partition from 0 on the ids of its brokers.
-            configs: its own configs, already checked.
+            assignment: the broker ids of each partition, by partition index from 0.
+            configs: the topic's configs, already validated.
 
         Raises:
-            InvalidTopicException, TopicAlreadyExists, InvalidReplicaAssignment, PolicyViolation: it cannot be created.
+            InvalidTopicException, TopicAlreadyExists, InvalidReplicaAssignment, PolicyViolation: the topic cannot be
+                created.
         """
         self.check_new(name, assignment)
         return self._create(Topic(name, self.rng.randbytes(16), configs=dict(configs or {})), assignment)
 
     def create_internal(self, name: str) -> Topic:
-        """Create an internal topic, placed over racks; raises InvalidReplicationFactor if no broker is alive.
+        """Create an internal topic, placed across racks; raises InvalidReplicationFactor if no broker is alive.
 
-        Its id and placement follow from the cluster id, so that they do not change what `rng` gives to other topics.
+        Its id and placement are derived from the cluster id, so that they do not affect the random values of other
+        topics.
         """
         brokers, rng = self.brokers(), Random(f"{self.cluster_id} {name}")
         factor = min(INTERNAL_REPLICATION, max(1, len(brokers)))
@@ -192,13 +195,13 @@ class Controller:
         return topic
 
     def grow(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
-        """Add partitions to a topic; raises as `create`, and UnknownTopicOrPartition."""
+        """Add partitions to a topic; raises UnknownTopicOrPartition and the errors of `create`."""
         topic = self.known(name)
         self.check_more(topic, assignment)
         self.note(partition_records(topic, self._add(topic, assignment)))
 
     def configure(self, topic: Topic, configs: Mapping[str, str]) -> None:
-        """Replace the configs of a topic; they must be checked."""
+        """Replace the configs of a topic by validated configs."""
         names = [name for name in {**topic.configs, **configs} if topic.configs.get(name) != configs.get(name)]
         topic.configs = dict(configs)
         for partition in topic.partitions:
@@ -207,7 +210,7 @@ class Controller:
         self.note([config_record(topic, name) for name in names])
 
     def known(self, name: str) -> Topic:
-        """Return a topic; raises UnknownTopicOrPartition."""
+        """Return a topic; raises UnknownTopicOrPartition if it does not exist."""
         if name not in self.topics:
             raise UnknownTopicOrPartition("unknown_topic", topic=name)
         return self.topics[name]
@@ -216,27 +219,27 @@ class Controller:
         """Delete a topic and its records."""
         del self.topics[topic.name], self.by_id[topic.topic_id]
         self.note([removal_record(topic)])
-        self.journals.flush()  # else a crash could leave the topic without its folders
+        self.journals.flush()  # otherwise a crash could leave the topic without its folders
         for partition in topic.partitions:
             partition.leader = -1
             for replica in partition.replicas.values():
                 self.forget_replica(partition, replica)
 
     def fail(self, *log_dirs: LogDir) -> None:
-        """Take log directories offline: their replicas are lost, and other replicas become leaders. The broker may
-        stop."""
+        """Take log directories offline: their replicas become unavailable, and other replicas become leaders. A broker
+        without a working directory stops."""
         for log_dir in log_dirs:
             log_dir.is_offline = True
         self.react()
 
     def react(self) -> None:
-        """Elect leaders for unreachable ones, and make the first live broker the controller."""
+        """Elect new leaders where the leader is unreachable, and make the first live broker the controller."""
         alive = [node_id for node_id, node in self.nodes.items() if node.is_alive]
         self.controller_id = min(alive, default=-1)
         self.change(self.partitions(), lambda partition: partition.elect() if partition.offline else None)
 
     def change(self, partitions: Iterable[Partition], act: Callable[[Partition], None]) -> None:
-        """Do something to partitions, and journal changes of leaders and ISRs."""
+        """Apply a function to partitions, and journal the changes of their leaders and ISRs."""
         changes = []
         for partition in list(partitions):
             before = partition.leader_epoch, list(partition.isr)
@@ -247,7 +250,7 @@ class Controller:
         self.note(changes)
 
     def add_acl(self, acl: Acl) -> None:
-        """Keep an ACL; one that is there already stays as it is."""
+        """Add an ACL; an existing one keeps its id."""
         if acl not in self.acls:
             self.acls[acl] = self.rng.randbytes(16)
             self.note([acl_record(acl, self.acls[acl])])
@@ -257,7 +260,7 @@ class Controller:
         self.note([acl_removal_record(self.acls.pop(acl))])
 
     def set_credential(self, name: str, mechanism: str, credential: Credential | None) -> None:
-        """Keep the SCRAM credential of a user; None removes it."""
+        """Set a user's SCRAM credential; None removes it."""
         if credential is None:
             del self.users.scram[name, mechanism]
         else:
@@ -282,11 +285,11 @@ class Controller:
         self.journals.rewrite([(None, record) for record in records])
 
     def group_configs_of(self, group_id: str) -> dict[str, str]:
-        """Return all configs of a group."""
+        """Return all configs of a group, including defaults."""
         return {name: one.default for name, one in GROUP_CONFIGS.items()} | self.group_configs.get(group_id, {})
 
     def configure_group(self, group_id: str, configs: Mapping[str, str]) -> None:
-        """Replace the own configs of a group; they must be checked."""
+        """Replace the configs of a group by validated configs."""
         own = self.group_configs.get(group_id, {})
         names = [name for name in {**own, **configs} if own.get(name) != configs.get(name)]
         self.group_configs[group_id] = dict(configs)
@@ -321,7 +324,7 @@ class Controller:
         return made
 
     def replica(self, node: Node, topic: str, index: int, log_dir: LogDir | None = None) -> Replica:
-        """Open a replica in its directory; a new one in the directory with the fewest partitions."""
+        """Open a replica in a directory; a new one is by default placed in the directory with fewest partitions."""
         log_dirs = [one for one in node.log_dirs if not one.is_offline] or node.log_dirs
         return self._opened(log_dir or min(log_dirs, key=lambda one: one.replicas), topic, index)
 
@@ -332,7 +335,7 @@ class Controller:
         return replica
 
     def open_log(self, replica: Replica, topic: str, index: int) -> None:
-        """Open the log of a replica, if its directory works."""
+        """Open the log of a replica if its directory works."""
 
         def open_it(disk: Disk) -> None:
             owner = self.topics.get(topic)
@@ -344,11 +347,11 @@ class Controller:
         self.guarded(replica.log_dir, open_it)
 
     def remember_partition(self, partition: Partition) -> None:
-        """Write down how a partition is now."""
+        """Journal the current state of a partition."""
         self.note(partition_records(self.topics[partition.topic], [partition]))
 
     def remove_replica(self, partition: Partition, node_id: int) -> None:
-        """Delete the replica that a broker has of a partition."""
+        """Delete a broker's replica of a partition."""
         self.forget_replica(partition, partition.replicas.pop(node_id))
 
     def forget_replica(self, partition: Partition, replica: Replica) -> None:
@@ -361,14 +364,14 @@ class Controller:
         self.guarded(replica.log_dir, partial(_forget, partition))
 
     def remember_start(self, partition: Partition) -> None:
-        """Store the first offset of a partition, whose records before it are still in a segment."""
+        """Store the first offset of a partition, because its segment still contains earlier records."""
         for replica in partition.replicas.values():
             if replica.log is not None:
                 replica.log_dir.starts[partition.topic, partition.index] = replica.log.start
                 self.guarded(replica.log_dir, partial(_keep_starts, replica.log_dir.starts))
 
     def guarded(self, log_dir: LogDir, act: Callable[[Disk], None]) -> None:
-        """Use a disk; if that fails, take its directory offline."""
+        """Run an operation on a disk; if it fails, take the directory offline."""
         try:
             if not log_dir.is_offline:
                 act(log_dir.disk)
@@ -385,18 +388,19 @@ def _forget(partition: Partition, disk: Disk) -> None:
 
 
 _PORTION = 1 << 20
-_HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million elections
+_HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million leader elections
 
 
 class _SourceFailed(Exception):
-    """The log being copied can no longer be read."""
+    """Raised if the log that is being copied can no longer be read."""
 
 
 def source_of(partition: Partition) -> int | None:
     """Return the broker whose log the others must copy; None if no replica of the ISR is online.
 
-    Every replica of the ISR has all acknowledged records, so the longest of their logs is chosen. A replica outside the
-    ISR is chosen only if all replicas of the ISR are damaged. Gaps inside a segment may be damaged base offsets.
+    Every replica of the ISR has all acknowledged records, so the one with the longest log is chosen. A replica outside
+    the ISR is chosen only if all replicas of the ISR are damaged. Gaps inside a segment count as damage, because they
+    may be damaged base offsets.
     """
     logs = partition.online_logs()
     in_sync = [node_id for node_id in partition.isr if node_id in logs]
@@ -418,9 +422,9 @@ def _outline(log: Log) -> int:
 
 
 def mark_in_sync(partition: Partition) -> bool:
-    """Add replicas that equal the source to the ISR; return whether others remain.
+    """Add replicas that are identical to the source to the ISR; return whether there are other replicas.
 
-    This must be journaled before `heal` truncates anything, so that after an interruption the source is known.
+    This must be journaled before `heal` truncates a log, so that the source is still known after an interruption.
     """
     source_id = source_of(partition)
     if source_id is None:
@@ -431,13 +435,13 @@ def mark_in_sync(partition: Partition) -> bool:
 
 
 def heal(partition: Partition, note: Notes) -> list[LogDir]:
-    """Truncate logs where they are damaged or differ from the source, and copy the missing batches from it.
+    """Truncate logs where they are damaged or differ from the source, and copy the missing batches from the source.
 
     If no replica of the ISR is online, the partition has no leader, because the other replicas may lack records.
 
     Args:
-        partition: the partition, with newly opened logs.
-        note: called with a line for each truncation and for missing data.
+        partition: the partition, with its logs just opened.
+        note: called with one line for each truncation and for missing data.
 
     Returns:
         The directories that failed.
@@ -467,7 +471,7 @@ def _copy_all(partition: Partition, source_id: int, note: Notes) -> list[LogDir]
     logs = partition.online_logs()
     source = logs[source_id]
     for first, last in source.holes:
-        note(_where(partition, source_id, f"offsets {first} to {last} are missing, as if a segment was deleted"))
+        note(_where(partition, source_id, f"offsets {first} to {last} are missing; a segment may have been deleted"))
     for node_id in sorted(logs, key=lambda one: one != source_id):
         log, log_dir = logs[node_id], partition.replicas[node_id].log_dir
         try:
@@ -485,8 +489,8 @@ def _copy_all(partition: Partition, source_id: int, note: Notes) -> list[LogDir]
 
 
 def catch_up(controller: Controller, partition: Partition, node_id: int) -> None:
-    """Make the replica of a broker a copy of the leader's log, and in sync; or make it the leader, if the partition has
-    none and the replica is eligible."""
+    """Copy the leader's log to a broker's replica, and add it to the ISR; if there is no leader, the replica becomes
+    the leader if it is eligible."""
     replica = partition.replicas[node_id]
     if replica.log is None:
         controller.open_log(replica, partition.topic, partition.index)
@@ -512,12 +516,12 @@ def _is_copy(log: Log, source: Log) -> bool:
 
 
 def _kept(log: Log, source: Log) -> int:
-    """Return how many batches can be kept; 0 if records would be missing before or after them."""
+    """Return the number of batches to keep; 0 if records would be missing before or after them."""
     return log.like(source) if log.start <= source.start <= log.end else 0
 
 
 def _cut(partition: Partition, node_id: int, count: int, note: Notes, source_id: int | None = None) -> None:
-    """Truncate a log to `count` batches and remove damaged bytes; the note describes the lost records."""
+    """Truncate a log to `count` batches and remove damaged bytes; report the lost records with `note`."""
     log = partition.online_logs()[node_id]
     if count == len(log.entries) and not log.damage:
         return
@@ -531,7 +535,7 @@ def _cut(partition: Partition, node_id: int, count: int, note: Notes, source_id:
 
 
 def _copy(partition: Partition, node_id: int, source_id: int, note: Notes) -> None:
-    """Append the source's batches after the end of a log."""
+    """Append the source's batches that follow the end of a log."""
     logs = partition.online_logs()
     log, source = logs[node_id], logs[source_id]
     at, before = max(log.end, source.start), log.size
@@ -549,7 +553,7 @@ def _copy(partition: Partition, node_id: int, source_id: int, note: Notes) -> No
 
 
 def copy_log(source: Log, log: Log) -> None:
-    """Append the batches of another log to an empty log."""
+    """Append the batches of a log to an empty log."""
     at = source.start
     while at < source.end:
         data = source.read(at, source.measure(at, _PORTION))
@@ -568,7 +572,7 @@ Folders = dict[str, dict[int, dict[int, LogDir]]]  # by topic, partition and bro
 
 
 def recover(controller: Controller) -> None:
-    """Restore the topics in the directories, and make the replicas of each partition equal."""
+    """Restore the topics in the log directories, and make the replicas of each partition identical."""
     journals = controller.journals.open(controller.log_dirs(), Known, controller.notes.append)
     known = journals[0][1] if journals else Known()
     brought = (log_dir.disk.cluster_id() for log_dir in controller.log_dirs() if log_dir.works)
@@ -606,11 +610,11 @@ def _heal(controller: Controller) -> None:
 
 
 def _folders(controller: Controller, own_ids: dict[int, dict[str, bytes]], ids: dict[str, bytes]) -> Folders:
-    """Return the contents of directories; set aside the folders of deleted topics.
+    """Return the contents of the log directories; rename the folders of deleted topics.
 
     Args:
-        controller: has the directories.
-        own_ids: the topic ids in the journal of each directory.
+        controller: manages the directories.
+        own_ids: the topic ids in each directory's journal.
         ids: the correct topic ids.
     """
     found: Folders = {}
@@ -632,14 +636,14 @@ def _brought_id(name: str, held: dict[int, dict[int, LogDir]]) -> bytes | None:
 
 
 def _brought(held: dict[int, dict[int, LogDir]], most: int) -> Iterable[Recorded]:
-    """Derive the contents of a journal from folders."""
+    """Derive the contents of a missing journal from the folders."""
     for index in range(min(max(held) + 1, most)):
         ids = tuple(sorted(held.get(index, {})))
         yield Recorded("", index, replicas=ids, isr=ids)
 
 
 def _add(controller: Controller, topic: Topic, row: Recorded, held: dict[int, LogDir], *, is_known: bool) -> None:
-    """Open the replicas of a partition; a missing folder in a working directory is damage."""
+    """Open the replicas of a partition; a missing folder in a working directory counts as damage."""
     replicas = {}
     for node in (controller.nodes[node_id] for node_id in row.replicas if node_id in controller.nodes):
         log_dir = held.get(node.node_id) or node.failed()

@@ -1,8 +1,8 @@
-"""The state that a cluster keeps across restarts: its id, topics with ids, replicas, leaders, ISRs and configs.
+"""The cluster state that survives restarts: cluster id, topics with ids, replicas, leaders, ISRs and configs.
 
-It consists of records of KRaft's metadata log, in every working log directory and written at the same moment, so that a
-restarted cluster also knows the contents of failed directories. As in KRaft, records are flushed to the disk before
-a request is acknowledged, whatever the flush policy of topics.
+It is stored as records of KRaft's metadata log, written to every working log directory at the same time, so that after
+a restart the contents of failed directories are known too. As in KRaft, records are flushed to disk before a request is
+acknowledged, regardless of the topics' flush settings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Row = tuple[bytes | None, bytes | None]  # key and value of a record
 
 @dataclass(slots=True)
 class Known:
-    """The topics, brokers and cluster id that the journal of one directory contains."""
+    """The topics, brokers and cluster id in the journal of one directory."""
 
     cluster_id: str = ""
     state: ClusterState = field(default_factory=ClusterState)
@@ -42,7 +42,7 @@ class Known:
     scram: dict[tuple[str, str], Credential] = field(default_factory=dict)
 
     def ids(self) -> dict[str, bytes]:
-        """Return the ids of topics by name."""
+        """Return the topic ids by topic name."""
         return {name: topic_id for topic_id, name in self.state.topic_names.items()}
 
     def learn(self, record: Record) -> None:
@@ -81,7 +81,7 @@ class Known:
 
 
 class Learner(Protocol):
-    """Applies the records of a journal."""
+    """An object to which the records of a journal are applied."""
 
     def learn(self, record: Record) -> None:
         """Apply a record; raises KwireError if it is invalid."""
@@ -93,14 +93,14 @@ Notes = Callable[[str], None]
 
 
 class Journal(Generic[L]):
-    """The records in one directory. Damage at their end is truncated.
+    """The journal in one directory. Damaged records at its end are truncated.
 
     Args:
-        store: stores them; raises OSError if the disk fails.
-        make: creates an empty learner for them.
+        store: stores the records; raises OSError if the disk fails.
+        make: creates an empty learner for the records.
 
     Attributes:
-        known: the learner with all records.
+        known: the learner, after applying all records.
         end: the offset of the next record; 0 for an empty journal.
         cut: a description of the truncated data; empty if nothing was truncated.
     """
@@ -110,14 +110,14 @@ class Journal(Generic[L]):
         self.known: L = make()
         self.end: int = 0
         self.cut: str = ""
-        self._begins = 0  # the offset of a complete state that is not flushed yet
+        self._begins = 0  # the offset of a complete state that is not yet flushed
         size, last = 0, None
         for one in believed(store.batches()):
             if isinstance(one, Damage):
                 self.cut = f"cut at record {self.end}, {store.size() - size} bytes lost: {one.reason}"
                 store.truncate(last)
                 return
-            if one.batch.base_offset != self.end:  # it was rewritten here, and older records still exist
+            if one.batch.base_offset != self.end:  # a rewrite starts here, and older records still exist
                 self.known = make()
             self._learn(one.batch)
             size, last, self.end = size + len(one.batch.data), one.place, one.batch.last_offset + 1
@@ -136,7 +136,7 @@ class Journal(Generic[L]):
         self._begins = offset
 
     def flush(self) -> None:
-        """Flush written data to the disk."""
+        """Flush written records to disk."""
         self.store.flush()
         if self._begins:
             self.store.drop_before(self._begins)
@@ -144,15 +144,15 @@ class Journal(Generic[L]):
 
 
 class Journals(Generic[L]):
-    """Journals with the same records, one in each working directory that survives the process.
+    """Journals with identical records, one in each working directory whose contents survive the process.
 
     Args:
-        name: their content, such as `metadata`.
+        name: the kind of records, such as `metadata`.
         guard: performs an operation on the disk of a directory, and takes the directory offline if it fails.
 
     Attributes:
         end: the offset of the next record.
-        size: bytes written since the last rewrite.
+        size: the number of bytes written since the last rewrite.
     """
 
     def __init__(self, name: str, guard: Guard) -> None:
@@ -166,11 +166,11 @@ class Journals(Generic[L]):
 
     @property
     def is_open(self) -> bool:
-        """Whether a directory is available for writing."""
+        """Whether a directory can be written."""
         return bool(self._journals)
 
     def open(self, log_dirs: Iterable[LogDir], make: Callable[[], L], note: Notes) -> list[tuple[LogDir, L]]:
-        """Read the journals; return their learners, the learner of the longest and therefore newest journal first."""
+        """Read the journals; return their learners, first that of the longest and therefore newest journal."""
         for log_dir in log_dirs:
             self._guard(log_dir, partial(self._open, log_dir, make, note))
         self._journals.sort(key=lambda row: -row[1].end)
@@ -186,7 +186,7 @@ class Journals(Generic[L]):
                 note(f"journal of {self.name}: {journal.cut} ({disk.path})")
 
     def write(self, rows: list[Row]) -> None:
-        """Append records to all journals; records added meanwhile follow them."""
+        """Append records to all journals; records added during the write follow them."""
         self._to_write.append(rows)
         if len(self._to_write) > 1:
             return
@@ -203,8 +203,8 @@ class Journals(Generic[L]):
 
     @contextmanager
     def batched(self) -> Iterator[None]:
-        """Flush at the end of the block instead of after each write: a request that creates a hundred topics takes one
-        flush for each directory."""
+        """Flush at the end of the block instead of after each write, so that a request that creates a hundred topics
+        needs one flush per directory."""
         is_outermost = not self._is_batched
         self._is_batched = True
         try:
@@ -215,14 +215,14 @@ class Journals(Generic[L]):
                 self.flush()
 
     def flush(self) -> None:
-        """Flush written data to the disks."""
-        while self._is_unflushed:  # again if a disk fails, for then new leaders are written
+        """Flush written records to disk."""
+        while self._is_unflushed:  # repeats if a disk fails, because that writes new leaders
             self._is_unflushed = False
             for log_dir, journal in self._journals:
                 self._guard(log_dir, partial(_flush, journal))
 
     def rewrite(self, rows: list[Row]) -> None:
-        """Write the complete state after the existing records, and drop the older records."""
+        """Write the complete state after the existing records, then drop the older records."""
         self.size = 0
         self._put(rows, is_anew=True)
         self._written()
@@ -249,13 +249,13 @@ def _flush(journal: Journal[Any], disk: Disk) -> None:
 
 
 def cluster_record(cluster_id: str) -> bytes:
-    """Return the record of the cluster id, as a config of all brokers: KRaft's log has no record type for it."""
+    """Return the record of the cluster id: a broker default config, because KRaft's log has no record type for it."""
     kind = ConfigResourceType.BROKER
     return _written(messages.ConfigRecord(resource_type=kind, resource_name="", name=CLUSTER_ID, value=cluster_id))
 
 
 def broker_record(node: Node) -> bytes:
-    """Return the registration record of a broker, which readers of the metadata log expect."""
+    """Return the registration record of a broker, which readers of metadata logs expect."""
     endpoint = messages.RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host=node.host, port=node.port)
     return _written(
         messages.RegisterBrokerRecord(broker_id=node.node_id, rack=node.rack, end_points=(endpoint,), fenced=False)
@@ -275,7 +275,7 @@ def acl_removal_record(acl_id: bytes) -> bytes:
 
 
 def credential_record(name: str, mechanism: str, credential: Credential | None) -> bytes:
-    """Return the record of a user's SCRAM credential, or of its removal for None."""
+    """Return the record of a user's SCRAM credential; None is the removal."""
     number = next(number for number, known in SCRAM.items() if known == mechanism)
     if credential is None:
         return _written(messages.RemoveUserScramCredentialRecord(name=name, mechanism=number))
@@ -292,7 +292,7 @@ def credential_record(name: str, mechanism: str, credential: Credential | None) 
 
 
 def quota_record(entity: Entity, key: str, value: float | None) -> bytes:
-    """Return the record of a client quota, or of its removal without a value."""
+    """Return the record of a client quota; None is the removal."""
     part = messages.ClientQuotaRecord.EntityData
     names = tuple(part(entity_type=kind, entity_name=name) for kind, name in sorted(entity, key=str))
     is_removed = value is None
@@ -300,20 +300,20 @@ def quota_record(entity: Entity, key: str, value: float | None) -> bytes:
 
 
 def topic_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:
-    """Return the records of a topic, with some of its partitions."""
+    """Return the records of a topic and of some of its partitions."""
     found = _written(messages.TopicRecord(name=topic.name, topic_id=topic.topic_id))
     configs = [config_record(topic, name) for name in topic.configs]
     return [found, *configs, *partition_records(topic, partitions)]
 
 
 def config_record(topic: Topic, name: str) -> bytes:
-    """Return the record of a topic's config; null if it is not set."""
+    """Return the record of a topic's config; its value is null if the config is not set."""
     value, kind = topic.configs.get(name), ConfigResourceType.TOPIC
     return _written(messages.ConfigRecord(resource_type=kind, resource_name=topic.name, name=name, value=value))
 
 
 def group_config_record(group_id: str, name: str, value: str | None) -> bytes:
-    """Return the record of a group's config; null if it is not set."""
+    """Return the record of a group's config; its value is null if the config is not set."""
     kind = ConfigResourceType.GROUP
     return _written(messages.ConfigRecord(resource_type=kind, resource_name=group_id, name=name, value=value))
 
@@ -336,7 +336,7 @@ def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[byt
 
 
 def change_record(topic: Topic, partition: Partition, new_leader: bool) -> bytes:
-    """Return the record of a changed ISR, and leader if it is new."""
+    """Return the record of a changed ISR, and of the leader if it is new."""
     leader = partition.leader if new_leader else SAME_LEADER
     isr = tuple(partition.isr)
     return _written(

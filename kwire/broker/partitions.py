@@ -1,4 +1,6 @@
-"""Topics and partitions of a served cluster: replicas with their logs, leaders, ISRs; checks names and assignments."""
+"""Topics and partitions of a served cluster: replicas with their logs, leaders and ISRs, and checks of names and
+assignments.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from .settings import LogDir, Node
 
 @dataclass(slots=True)
 class Replica:
-    """The replica of a partition on one broker; `log` is None if its directory failed before it was opened."""
+    """A broker's replica of a partition; `log` is None if the log directory failed before the log was opened."""
 
     log_dir: LogDir
     log: Log | None
@@ -32,10 +34,10 @@ class Replica:
 
 @dataclass(slots=True)
 class Partition:
-    """A partition.
+    """A partition of a topic.
 
-    `replicas` maps broker ids to replicas, the preferred leader first; `isr` lists the brokers in sync; `target` lists
-    the brokers of the target replicas during a reassignment.
+    `replicas` maps broker ids to replicas, with the preferred leader first; `isr` lists the ids of in-sync replicas;
+    `target` lists the brokers of the target replicas during a reassignment.
     """
 
     topic: str
@@ -48,13 +50,13 @@ class Partition:
 
     @property
     def offline(self) -> tuple[int, ...]:
-        """The brokers whose replica cannot be reached."""
+        """The brokers whose replicas are offline."""
         return tuple(node_id for node_id, replica in self.replicas.items() if not replica.is_online)
 
     def elect(self) -> None:
-        """Elect the first online replica of the ISR if the leader is offline; remove offline brokers from the ISR.
+        """If the leader is offline, elect the first online replica of the ISR; remove offline brokers from the ISR.
 
-        The last broker stays in the ISR, because only it has all records: there is no leader until it is back
+        The last broker stays in the ISR, because only its replica has all records: there is no leader until it restarts
         (KIP-112).
         """
         live = [node_id for node_id in self.replicas if node_id in self.isr and self.replicas[node_id].is_online]
@@ -65,11 +67,11 @@ class Partition:
             self.leader_epoch += 1
 
     def log_at(self, node_id: int, leader_epoch: int = -1, *, may_follow: bool = False) -> Log | int:
-        """Return the log for a client of a broker, or the error code if it is not available.
+        """Return the log for a client of a broker, or an error code if it is not available.
 
         Args:
             node_id: the broker that received the request.
-            leader_epoch: the leader epoch of the client; -1 for any.
+            leader_epoch: the leader epoch in the request; -1 for any.
             may_follow: whether a follower may serve the client (KIP-392).
         """
         replica = self.replicas.get(node_id)
@@ -83,7 +85,7 @@ class Partition:
         return replica.log
 
     def append(self, log: Log, batch: RecordBatch) -> tuple[int | None, list[LogDir]]:
-        """Write a batch to all in-sync replicas, the leader's `log` first.
+        """Append a batch to all in-sync replicas, first to the leader's `log`.
 
         Returns:
             The offset of the first record (None if the leader could not write the batch), and the failed directories.
@@ -104,23 +106,27 @@ class Partition:
         return whole.base_offset, failed
 
     def online_logs(self) -> dict[int, Log]:
-        """Return the working logs by broker."""
+        """Return the logs of online replicas, by broker id."""
         return {node_id: one.log for node_id, one in self.replicas.items() if one.log is not None and one.is_online}
 
     def retain(self, retention_bytes: int) -> list[LogDir]:
-        """Delete the oldest batches of all replicas that are larger; returns the directories that failed."""
+        """Delete the oldest batches of replicas that exceed `retention_bytes` bytes; returns the directories that
+        failed.
+        """
         return self.of_all(lambda log: log.drop(retention_bytes))
 
     def expire(self, before_ms: int) -> list[LogDir]:
-        """Delete the oldest batches of all replicas that are older; returns the directories that failed."""
+        """Delete the oldest segments of all replicas that precede a time in milliseconds; returns the directories that
+        failed.
+        """
         return self.of_all(lambda log: log.expire(before_ms))
 
     def delete_before(self, offset: int) -> list[LogDir]:
-        """Delete the records of all replicas before an offset; returns the directories that failed."""
+        """Delete the records before an offset in all replicas; returns the directories that failed."""
         return self.of_all(lambda log: log.delete_before(offset))
 
     def of_all(self, act: Callable[[Log], None]) -> list[LogDir]:
-        """Apply a function to the logs of all reachable replicas; returns the directories that failed."""
+        """Apply a function to the logs of all online replicas; returns the directories that failed."""
         failed = []
         for replica in self.replicas.values():
             try:
@@ -131,21 +137,23 @@ class Partition:
         return failed
 
     def close(self) -> None:
-        """Close all files."""
+        """Close the files of all logs."""
         for replica in self.replicas.values():
             if replica.log is not None:
                 replica.log.store.close()
 
 
-NO_ID = bytes(16)  # where none is given
+NO_ID = bytes(16)  # the defaults
 GROUPS, TRANSACTIONS, SHARES = INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state")
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as in Kafka, so that it is a safe folder name
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as in Kafka; such a name is also a safe folder name
 RESERVED = "__cluster_metadata"
 
 
 @dataclass(slots=True)
 class Topic:
-    """A topic; `partitions` are by index, `configs` are its own configs."""
+    """A topic. `partitions` are in the order of their indexes; `configs` contains only configs that are set for the
+    topic.
+    """
 
     name: str
     topic_id: bytes
@@ -153,16 +161,16 @@ class Topic:
     configs: dict[str, str] = field(default_factory=dict)
 
     def number(self, config: str, default: int) -> int:
-        """Return its own value of a config, or the default."""
+        """Return the topic's value of a numeric config, or a default if it is not set."""
         return int(self.configs.get(config, default))
 
     def has_policy(self, policy: str) -> bool:
-        """Whether its `cleanup.policy` includes `delete` or `compact`."""
+        """Return whether `cleanup.policy` includes a policy, `delete` or `compact`."""
         return policy in self.configs.get("cleanup.policy", "delete").split(",")
 
     @property
     def limits(self) -> Limits:
-        """The limits of its segments."""
+        """The limits of the topic's segments."""
         week = 7 * 24 * 3600 * 1000
         return Limits(
             self.number("segment.bytes", SEGMENT),
@@ -172,12 +180,12 @@ class Topic:
 
 
 def check_name(name: str, topics: Collection[str]) -> None:
-    """Raise an error for an invalid or duplicate name of a new topic.
+    """Raise an error if the name of a new topic is invalid or already used.
 
     Args:
-        name: the name.
-        topics: the existing names. Metric names do not distinguish a dot from a _, so names that differ only in these
-            are refused.
+        name: the name of the new topic.
+        topics: the existing names. Metric names contain `_` instead of a dot, so a name that differs only in these is
+            refused.
     """
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise InvalidTopicException("bad_topic_name", topic=name)
@@ -197,13 +205,14 @@ def check_assignment(
     first: int = 0,
     replication_factor: int | None = None,
 ) -> None:
-    """Raise an error for a client's assignment that does not continue the partitions, or has unknown brokers.
+    """Raise an error if a client's assignment does not continue the partitions, or contains unknown brokers.
 
     Args:
-        assignment: for each partition the ids of its brokers.
+        assignment: the broker ids of each partition.
         nodes: all brokers by id.
-        first: number of the first partition.
-        replication_factor: how many replicas each partition must have; None for as many as the first partition has.
+        first: the index of the first new partition.
+        replication_factor: the required number of replicas per partition; None requires as many as the first partition
+            has.
     """
     if sorted(assignment) != list(range(first, first + len(assignment))):
         raise InvalidReplicaAssignment("partitions_not_consecutive", first=first, found=sorted(assignment))
@@ -232,6 +241,6 @@ def _check_replicas(index: int, ids: Sequence[int], nodes: Mapping[int, Node]) -
 
 
 def unique_rows(rows: Sequence[Any]) -> list[tuple[Any, bool]]:
-    """Return one row for each name, and whether the request has duplicates."""
+    """Return one row for each name, each with whether the request repeats the name."""
     counts = Counter(row.name for row in rows)
     return [(row, counts[row.name] > 1) for row in {row.name: row for row in rows}.values()]

@@ -1,4 +1,4 @@
-"""Delayed responses: long polls, and joins and syncs of groups. The caller passes the time."""
+"""The purgatory: delayed responses to fetches and to joins and syncs of groups. The caller passes the time."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import heapq
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
-_FEW = 64  # forgotten requests that may be kept in any case
+_FEW = 64  # the number of completed requests below which none are removed
 
 
 class Later(NamedTuple):
-    """A response that is created only when it is sent, because many large responses may be due at once."""
+    """A response that is created only when it is sent, because many large responses may be due at the same time."""
 
     make: Callable[[], Any]
 
 
 class Parked:
-    """A parked request.
+    """A parked request, whose response is delayed.
 
     Args:
-        attempt: called after each change, and returns the response or None; its argument is true at the deadline.
-        keys: the changes that the request waits for.
+        attempt: called after each change; returns the response, or None to keep waiting. Its argument is true at the
+            deadline.
+        keys: the keys of changes that the request waits for.
     """
 
     __slots__ = ("_attempt", "_response", "is_timed", "keys")
@@ -29,31 +30,31 @@ class Parked:
         self.keys: tuple[Hashable, ...] = tuple(keys)
         self._attempt = attempt
         self._response: Any = None
-        self.is_timed: bool = False  # whether the purgatory checks it when its time is over
+        self.is_timed: bool = False  # whether the purgatory calls `attempt` at the deadline
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is a response."""
+        """Whether the response is set."""
         return self._response is not None
 
     @property
     def response(self) -> Any:
-        """The response; None until the request is answered."""
+        """The response; None until it is set."""
         if isinstance(self._response, Later):
             self._response = self._response.make()
         return self._response
 
     def attempt(self, over: bool) -> Any:
-        """Return the response, possibly a `Later`, or None to keep waiting."""
+        """Return the response, which may be a `Later`; None to keep waiting."""
         return self._attempt(over)
 
 
 class Purgatory:
-    """All parked requests, by keys and deadlines.
+    """The parked requests, by keys and deadlines.
 
     Attributes:
-        answered: answered requests, until the caller removes them.
-        now: the last time that was passed.
+        answered: the completed requests, until the caller removes them.
+        now: the latest time that was passed.
 
     >>> purgatory = Purgatory()
     >>> poll = Parked(lambda over: "nothing" if over else None, ["orders-0"])
@@ -72,7 +73,7 @@ class Purgatory:
         self._count = self._forgotten = 0
 
     def park(self, parked: Parked, deadline: float) -> None:
-        """Park a request until a change allows a response, or until its deadline."""
+        """Park a request until a change completes it, or until its deadline."""
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
         self._count += 1
@@ -80,21 +81,21 @@ class Purgatory:
         heapq.heappush(self._deadlines, (deadline, self._count, parked))
 
     def changed(self, key: Hashable) -> None:
-        """Try to answer the requests that wait for a key."""
+        """Try to complete the requests that wait for a key."""
         for parked in list(self._by_key.get(key, ())):
             response = parked.attempt(False)
             if response is not None:
                 self.answer(parked, response)
 
     def answer(self, parked: Parked, response: Any) -> None:
-        """Set the response of a parked request; only the first one counts."""
+        """Set the response of a parked request; later responses are ignored."""
         if not parked.is_answered:
             parked._response = response
             self.forget(parked)
             self.answered.append(parked)
 
     def forget(self, parked: Parked) -> None:
-        """Remove a request, because it is answered or its client has disconnected."""
+        """Remove a request that is completed, or whose client has disconnected."""
         for key in parked.keys:
             waiting = self._by_key.get(key, {})
             waiting.pop(parked, None)
@@ -107,7 +108,7 @@ class Purgatory:
             self._clear()
 
     def _clear(self) -> None:
-        """Remove forgotten requests: at the front immediately, all once they are the majority."""
+        """Remove forgotten requests: those at the front immediately, the others once they are the majority."""
         while self._deadlines and not self._deadlines[0][2].is_timed:
             heapq.heappop(self._deadlines)
             self._forgotten -= 1
@@ -117,7 +118,7 @@ class Purgatory:
             self._forgotten = 0
 
     def tick(self, now: float) -> None:
-        """Answer requests whose deadline has passed."""
+        """Complete the requests whose deadline has passed."""
         self.now = now
         while self._deadlines and self._deadlines[0][0] <= now:
             parked = heapq.heappop(self._deadlines)[2]
@@ -129,7 +130,7 @@ class Purgatory:
 
     @property
     def next_deadline(self) -> float | None:
-        """The time of the next `tick`; None if nothing waits."""
+        """The time of the next `tick`; None if no request is waiting."""
         return self._deadlines[0][0] if self._deadlines else None
 
 

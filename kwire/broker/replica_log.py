@@ -1,10 +1,10 @@
-"""One replica's log: batches by offset and time, up to the last stable offset for readers of committed records; its
-producers with sequence numbers (KIP-98) and transactions, which are derived from its batches; and its compaction.
+"""The log of one replica: its batches by offset and time, the last stable offset, the producers' sequence numbers and
+transactions (KIP-98), which are derived from the batches, and compaction.
 
-Batches are in segments; whole segments expire, and only segments before the last one are compacted
-(`cleanup.policy=compact`), as by Kafka's log cleaner: the last record of each key stays, deletions are removed after
-some time, offsets stay, batches keep their range, and the last batch of each producer stays, if necessary without
-records, so that its sequence numbers are known.
+Batches are stored in segments; retention deletes whole segments, and compaction (`cleanup.policy=compact`) skips the
+last one. Compaction follows Kafka's log cleaner: it keeps the last record of each key, removes tombstones after some
+time, and preserves offsets and the offset range of batches. The last batch of each producer is kept, without records if
+necessary, so that the producer's sequence numbers are known.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from ..records.layouts_and_checksums import LOG_APPEND_TIME, crc32c
 from ..values import ErrorCode
 from .storage import Damage, Store, believed
 
-REMEMBERED = 5  # batches: a client has no more in flight
+REMEMBERED = 5  # batches per producer; a client has no more in flight
 MOST_PRODUCERS = 10_000
 ABORT, COMMIT = 0, 1  # types of control records
-_NUMBERS = 1 << 31  # sequence numbers wrap to 0 after the highest
+_NUMBERS = 1 << 31  # sequence numbers wrap around to 0
 
 
 @dataclass(slots=True)
 class Producer:
-    """A producer: its epoch, its last batches as first and last sequence number and offset, and its last timestamp.
+    """The state of a producer: its epoch, its last batches as first and last sequence number and offset, and its last
+    timestamp.
 
-    `coordinator_epoch` is the epoch in the last marker; -1 without a marker.
+    `coordinator_epoch` is the epoch in its last marker; -1 without one.
     """
 
     epoch: int
@@ -53,7 +54,7 @@ class Aborted(NamedTuple):
 
 
 class Producers:
-    """The producers that have written to a partition; the least recent producers are removed first.
+    """The producers that have written to a partition; if there are too many, the least recent ones are removed.
 
     Attributes:
         open: the first offset of each open transaction, by producer id.
@@ -66,7 +67,7 @@ class Producers:
         self.aborted: list[Aborted] = []
 
     def check(self, batch: RecordBatch) -> tuple[int, int | None]:
-        """Check whether a batch may be written.
+        """Check whether a batch may be appended.
 
         Returns:
             An error code, and for a duplicate the offset that it already has.
@@ -89,7 +90,7 @@ class Producers:
         return ErrorCode.NONE, None
 
     def note(self, batch: RecordBatch) -> None:
-        """Record a written batch."""
+        """Update the producer state for an appended batch."""
         if batch.producer_id < 0:
             return
         producer = self._known.get(batch.producer_id)
@@ -121,28 +122,28 @@ class Producers:
                 del self._known[oldest]
 
     def epoch_of(self, producer_id: int) -> int:
-        """Return the epoch of a producer; -1 if it is not known."""
+        """Return the epoch of a producer; -1 if it is unknown."""
         found = self._known.get(producer_id)
         return -1 if found is None else found.epoch
 
     def known(self) -> dict[int, Producer]:
-        """Return the producers by their ids."""
+        """Return the producers by id."""
         return dict(self._known)
 
     def stable_end(self, end: int) -> int:
-        """Return the offset below which all transactions have ended (the last stable offset).
+        """Return the last stable offset, below which all transactions have ended.
 
         Args:
-            end: the end of the log.
+            end: the end offset of the log.
         """
         return min(self.open.values(), default=end)
 
     def aborted_between(self, first: int, end: int) -> list[Aborted]:
-        """Return the aborted transactions that have records from an offset on and below another one."""
+        """Return the aborted transactions that have records from `first` to below `end`."""
         return [one for one in self.aborted if one.last_offset >= first and one.first_offset < end]
 
     def drop_before(self, offset: int) -> None:
-        """Remove aborted transactions that have no records left."""
+        """Remove the aborted transactions that have no records left."""
         self.aborted = [one for one in self.aborted if one.last_offset >= offset]
 
 
@@ -152,14 +153,14 @@ def _last(batch: RecordBatch) -> int:
 
 @dataclass(slots=True)
 class Cleaner:
-    """Compacts the batches of one log, which must be passed in order.
+    """Compacts the batches of one log, which must be passed in offset order.
 
     Args:
         latest: the last offset of each key.
         aborted: the aborted transactions, whose records are removed.
         last_of: the base offset of the last batch of each producer.
         now_ms: the time, in milliseconds since 1970.
-        delete_retention_ms: how long deletions and transaction markers stay.
+        delete_retention_ms: how long tombstones and transaction markers are kept, in milliseconds.
     """
 
     latest: Mapping[bytes, int]
@@ -170,13 +171,13 @@ class Cleaner:
     _with_data: set[int] = field(default_factory=set)  # producers with records since their last marker
 
     def clean(self, batch: RecordBatch) -> bytes:
-        """Return the remaining records of a batch; empty if none remain."""
+        """Return the records of a batch that remain; empty if none remain."""
         if batch.is_control:
             return self._clean_marker(batch)
         try:
             records: list[Record] = list(batch.records())
         except KwireError:
-            return batch.data  # its compression is not installed
+            return batch.data  # the codec is not installed
         kept = [] if _is_aborted(batch, self.aborted) else [one for one in records if self._stays(batch, one)]
         if kept and batch.is_transactional:
             self._with_data.add(batch.producer_id)
@@ -206,7 +207,7 @@ class Cleaner:
 
 
 def latest_offsets(batches: Iterable[RecordBatch], aborted: Sequence[Aborted]) -> dict[bytes, int]:
-    """Return the last offset of each key, without records of aborted transactions.
+    """Return the last offset of each key, ignoring records of aborted transactions.
 
     >>> from kwire import Record, build_batch, parse_records
     >>> data = build_batch([Record(0, key=b"a"), Record(1, key=b"b"), Record(2, key=b"a")])
@@ -250,13 +251,13 @@ def _rebuilt(batch: RecordBatch, records: list[Record], horizon: int | None) -> 
     )
 
 
-SEGMENT = 1 << 30  # bytes, segment.bytes
-NEVER = 2**63 - 1  # as Kafka's configs say it
+SEGMENT = 1 << 30  # the default of segment.bytes, in bytes
+NEVER = 2**63 - 1  # the highest number, which disables a limit in Kafka's configs
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A batch of the log: offsets, header fields, size in bytes, and its position in the store."""
+    """A batch in the log: its offsets, header fields, size in bytes, and position in the store."""
 
     base_offset: int
     last_offset: int
@@ -268,17 +269,17 @@ class Entry:
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """The fields that are equal in all replicas."""
+        """The fields that are identical in all replicas."""
         return self.base_offset, self.last_offset, self.leader_epoch, self.crc, self.size
 
 
 class Limits(NamedTuple):
-    """When a segment ends and is flushed, from the configs of the topic.
+    """When segments are rolled and flushed, from the configs of the topic.
 
     Attributes:
-        segment_bytes: the maximum size of a segment.
-        segment_ms: the maximum difference between its timestamps.
-        flush_messages: the number of records after which it is flushed to the disk.
+        segment_bytes: the maximum size of a segment in bytes.
+        segment_ms: the maximum difference between a segment's timestamps, in milliseconds.
+        flush_messages: the number of records after which they are flushed to disk.
     """
 
     segment_bytes: int = SEGMENT
@@ -290,21 +291,22 @@ NO_LIMITS = Limits()
 
 
 class Log:
-    """A log.
+    """The log of a replica.
 
     Args:
-        store: stores its bytes.
+        store: stores the bytes of batches.
         limits: the limits of its segments; the caller replaces them when the topic's configs change.
 
     Attributes:
         segments: the first offset of each segment.
         cleaned_to: the offset up to which the log is compacted.
-        unflushed: how many records were written since the last flush.
-        flush_due_ms: when these records must be flushed; set by the caller.
-        start, end: the first available offset, and the next offset to be written.
-        size: bytes of all batches.
+        unflushed: the number of records written since the last flush.
+        flush_due_ms: when these records must be flushed, in milliseconds since 1970; set by the caller.
+        start, end: the first available offset, and the offset of the next record.
+        size: the size of all batches in bytes.
         producers: the last batches of producers, and their transactions.
-        damage: why some bytes of the store are not part of the log, until it is truncated; empty if all bytes are.
+        damage: the reason why some bytes in the store are not part of the log, until they are truncated; empty if there
+            are none.
         has_gaps: whether offsets are missing inside a segment, as after compaction.
         holes: ranges of missing offsets between segments, as first and last.
         epochs_ascend: whether leader epochs never decrease; checksums do not cover them.
@@ -348,7 +350,7 @@ class Log:
                 self._begin_segment(found.batch.base_offset or 0)
             self._note(found.batch, found.place)
         last = self.store.last_segment()
-        if last > self.end:  # the last segment is empty: all before it has expired
+        if last > self.end:  # the last segment is empty: all earlier ones have expired
             self.start = self.end = last
 
     def _begin_segment(self, base: int) -> None:
@@ -356,7 +358,7 @@ class Log:
         self._active_size, self._active_time = 0, -1
 
     def _look(self, base: int, epoch: int, segment_start: int | None) -> None:
-        """Update these attributes for the next batch."""
+        """Update the attributes about gaps and epochs for the next batch."""
         if not self.entries:
             return
         self.epochs_ascend &= epoch >= self.entries[-1].leader_epoch
@@ -365,7 +367,7 @@ class Log:
         self.has_gaps |= base > (self.end if segment_start is None else segment_start)
 
     def append(self, batch: RecordBatch) -> int:
-        """Append a batch with its offsets; return the first. Raises OSError if the disk fails."""
+        """Append a batch with newly assigned offsets; return its first offset. Raises OSError if the disk fails."""
         base, limits = batch.base_offset or 0, self.limits
         is_full = self._active_size + len(batch.data) > limits.segment_bytes
         is_old = self._active_time >= 0 and batch.max_timestamp - self._active_time > limits.segment_ms
@@ -380,7 +382,7 @@ class Log:
         return base
 
     def flush(self) -> None:
-        """Flush written data to the disk. Raises OSError if the disk fails."""
+        """Flush appended batches to disk. Raises OSError if the disk fails."""
         self.store.flush()
         self.unflushed, self.flush_due_ms = 0, None
 
@@ -398,17 +400,17 @@ class Log:
 
     @property
     def stable_end(self) -> int:
-        """The offset below which all transactions have ended."""
+        """The last stable offset, below which all transactions have ended."""
         return self.producers.stable_end(self.end)
 
     def measure(self, offset: int, most: int, *, at_least_one: bool = True, end: int | None = None) -> int:
-        """Return how many bytes `read` returns.
+        """Return the number of bytes that `read` would return.
 
         Args:
             offset: the offset of the first record to read.
             most: the maximum number of bytes.
-            at_least_one: include the first batch even if it is larger, so that the reader makes progress.
-            end: return only batches below this offset; None for all batches.
+            at_least_one: whether to include the first batch even if it is larger, so that the reader makes progress.
+            end: the offset at which reading stops; None for the end of the log.
         """
         size = 0
         for place in range(self._place(offset), len(self.entries)):
@@ -421,7 +423,7 @@ class Log:
         return size
 
     def entries_from(self, offset: int, size: int) -> list[Entry]:
-        """Return the batches that `read` would return."""
+        """Return the entries of the batches that `read` would return."""
         first = last = self._place(offset)
         while last < len(self.entries) and self.entries[last].size <= size:
             size -= self.entries[last].size
@@ -429,7 +431,7 @@ class Log:
         return self.entries[first:last]
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return at most `size` bytes of whole batches, from the batch that contains an offset."""
+        """Return whole batches of at most `size` bytes in total, starting with the batch that contains an offset."""
         entries = self.entries_from(offset, size)
         return self.store.read([entry.place for entry in entries]) if entries else b""
 
@@ -444,12 +446,12 @@ class Log:
         return end
 
     def _place(self, offset: int) -> int:
-        """Return the index of the batch that contains an offset, or of the next one."""
+        """Return the index of the batch that contains an offset, or of the next batch."""
         return bisect_left(self.entries, offset, key=lambda entry: entry.last_offset)
 
     def find_time(self, timestamp: int) -> tuple[int, int, int]:
-        """Return offset, timestamp and leader epoch of the first record that is not older; -1 for each if there is
-        none."""
+        """Return offset, timestamp and leader epoch of the first record with at least this timestamp; -1 for each if
+        there is none."""
         for entry in self.entries:
             if entry.max_timestamp >= timestamp:
                 return self._record_of(entry, timestamp)
@@ -468,11 +470,11 @@ class Log:
                 records = (record for record in batch.records() if (record.timestamp or 0) >= timestamp)
                 found = next(((record.offset, record.timestamp or 0) for record in records), found)
         except KwireError:
-            pass  # its compression is not installed: only the batch's offset is known
+            pass  # the codec is not installed: only the offset of the batch is known
         return *found, entry.leader_epoch
 
     def like(self, other: Log) -> int:
-        """Return how many of the first batches equal those of another log, or are older than it."""
+        """Return how many batches at the start of the log are identical to another log's, or precede its start."""
         count = self._place(other.start)
         place = other._place(self.entries[count].base_offset) if count < len(self.entries) else 0
         for entry, theirs in zip(self.entries[count:], other.entries[place:], strict=False):
@@ -482,18 +484,22 @@ class Log:
         return count
 
     def truncate(self, count: int) -> None:
-        """Keep only the first `count` batches, and no damaged bytes. Raises OSError if the disk fails."""
+        """Keep only the first `count` batches, and remove damaged bytes. Raises OSError if the disk fails."""
         self.store.truncate(self.entries[count - 1].place if count else None)
         self._read()
 
     def epoch_at(self, offset: int) -> int:
-        """Return the leader epoch at an offset; at the end, the epoch of the last batch; -1 if the log is empty."""
+        """Return the leader epoch at an offset; at the end of the log, the epoch of the last batch; -1 if the log is
+        empty.
+        """
         if not self.entries:
             return -1
         return self.entries[min(self._place(offset), len(self.entries) - 1)].leader_epoch
 
     def delete_before(self, offset: int) -> None:
-        """Delete batches that end before an offset, which becomes the start of the log; the end stays."""
+        """Delete the batches that end before an offset, which becomes the log start offset; the end offset does not
+        change.
+        """
         if offset <= self.start:
             return
         count = self._place(offset)
@@ -511,7 +517,7 @@ class Log:
     def expire(self, before_ms: int) -> None:
         """Delete the oldest segments whose records are all older than a time, in milliseconds since 1970.
 
-        If the last segment is that old too, a new empty segment follows, as in Kafka.
+        If this includes the last segment, a new empty segment is rolled, as in Kafka.
         """
         offset = self.start
         for base, end in pairwise([*self.segments, self.end]):
@@ -527,7 +533,7 @@ class Log:
         return self.entries[self._place(base) : self._place(end)]
 
     def flush_by(self, now_ms: int, flush_ms: int) -> None:
-        """Flush records that are due by the time policy; times are in milliseconds. Raises OSError if the disk
+        """Flush records whose flush time (`flush.ms`) has passed; times are in milliseconds. Raises OSError if the disk
         fails."""
         if self.unflushed and self.flush_due_ms is None:
             self.flush_due_ms = now_ms + flush_ms
@@ -538,9 +544,9 @@ class Log:
         """Return whether the closed segments should be compacted.
 
         Args:
-            ratio: the share of bytes not yet compacted from which the log is compacted.
-            before_ms: records older than this time, in milliseconds since 1970, are compacted in any case; for this the
-                last segment is closed.
+            ratio: the minimum ratio of bytes not yet compacted.
+            before_ms: records older than this time, in milliseconds since 1970, require compaction; the last segment is
+                closed if necessary.
         """
         dirty = self.entries[self._place(self.cleaned_to) :]
         is_old = bool(dirty) and 0 <= dirty[0].max_timestamp < before_ms
@@ -555,12 +561,13 @@ class Log:
         return new > 0 and (is_old or new >= ratio * size)
 
     def compact(self, now_ms: int, delete_retention_ms: int, least_lag_ms: int = 0) -> None:
-        """Keep only the last record of each key in closed segments. Raises OSError if the disk fails.
+        """Compact closed segments: keep only the last record of each key. Raises OSError if the disk fails.
 
         Args:
             now_ms: the time, in milliseconds since 1970.
-            delete_retention_ms: how long deletions stay after they were first compacted.
-            least_lag_ms: segments with a record younger than this, and all after them, stay as they are.
+            delete_retention_ms: how long tombstones are kept after their first compaction, in milliseconds.
+            least_lag_ms: segments with a record younger than this, in milliseconds, and all later segments are not
+                compacted.
         """
         closed = [
             (base, self._between(base, end))
@@ -595,7 +602,7 @@ class Log:
         return list(parse_records(self.store.read([entry.place for entry in entries]))) if entries else []
 
     def _last_batches(self) -> dict[int, int]:
-        """Return the base offset of the last batch of each producer, for those whose last batch is closed."""
+        """Return the base offset of the last batch of each producer whose last batch is in a closed segment."""
         found: dict[int, int] = {}
         for batch in self._batches(self.entries):
             if batch.producer_id >= 0:
@@ -603,7 +610,7 @@ class Log:
         return found
 
     def _compact(self, cleaner: Cleaner, base: int, entries: list[Entry]) -> list[Entry]:
-        """Rewrite a segment, if any of its records are removed."""
+        """Rewrite a segment if any of its records are removed."""
         batches = self._batches(entries)
         cleaned = [cleaner.clean(batch) for batch in batches]
         if all(data == batch.data for data, batch in zip(cleaned, batches, strict=True)):
@@ -613,8 +620,8 @@ class Log:
         return [_entry(one, place) for one, place in zip(left, places, strict=True)]
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the highest leader epoch, up to a given epoch, that has batches, and the offset after them; -1 for
-        none."""
+        """Return the highest leader epoch, up to `epoch`, that has batches, and their end offset; -1 for both if there
+        is none."""
         place = bisect_right(self.entries, epoch, key=lambda entry: entry.leader_epoch)
         if not place:
             return epoch, self.start
@@ -622,7 +629,7 @@ class Log:
         return self.entries[place - 1].leader_epoch, end
 
     def drop(self, retention_bytes: int) -> None:
-        """Drop the oldest batches, except the last one, until at most `retention_bytes` bytes remain."""
+        """Delete the oldest batches, except the last one, until at most `retention_bytes` bytes remain."""
         count, size = 0, self.size
         while size > retention_bytes and count < len(self.entries) - 1:
             size -= self.entries[count].size
@@ -647,7 +654,7 @@ def _entry(batch: RecordBatch, place: Any) -> Entry:
 
 def stamped(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBatch:
     """Set the offsets and leader epoch of a batch; its checksum covers neither."""
-    # The one copy of a batch between request and log: of 1 MB it takes 0.3 ms, and a sum of slices is two copies.
+    # This is the only copy of a batch between request and log: 0.3 ms for 1 MB. Concatenating slices would copy twice.
     data = b"".join(
         (base_offset.to_bytes(8, "big"), batch.data[8:12], leader_epoch.to_bytes(4, "big"), memoryview(batch.data)[16:])
     )
@@ -661,7 +668,7 @@ def stamped(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBa
 
 
 def with_append_time(batch: RecordBatch, now_ms: int) -> RecordBatch:
-    """Set the time of a batch to that of the broker, as `message.timestamp.type=LogAppendTime` says.
+    """Set the timestamps of a batch to the broker's time, as for `message.timestamp.type=LogAppendTime`.
 
     >>> from kwire import Record, build_batch
     >>> (batch,) = parse_records(build_batch([Record(0, 5, value=b"a")]))

@@ -1,4 +1,4 @@
-"""Settings and nodes of a served cluster; configs of topics and brokers, with types and defaults; client quotas."""
+"""Settings and brokers of a served cluster; configs of topics and brokers with types and defaults; client quotas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..values import ConfigType
 from .storage import Disk, MemoryDisk
 
 MEBIBYTE = 1 << 20
-MOST_LENGTH = 20_000  # characters of a value; only lists of throttled replicas are that long
+MOST_LENGTH = 20_000  # the maximum length of a value; only lists of throttled replicas get that long
 _LONG, _INT, _LIST, _TEXT, _YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())
 _HIGHEST = 2**63 - 1
 _WEEK, _DAY = str(7 * 24 * 3600 * 1000), str(24 * 3600 * 1000)
@@ -21,20 +21,19 @@ _REPLICAS = r"\*|(\d+:\d+(,\d+:\d+)*)?"
 USER, CLIENT = "user", "client-id"
 PRODUCE, FETCH = "producer_byte_rate", "consumer_byte_rate"
 KEYS = (PRODUCE, FETCH, "request_percentage", "controller_mutation_rate")
-ANONYMOUS = "ANONYMOUS"  # the user of all quotas
+ANONYMOUS = "ANONYMOUS"  # the only user entity of quotas
 MOST_QUOTAS, MOST_CLIENTS = 1000, 10_000
-Entity = frozenset[tuple[str, str | None]]  # of quotas: kinds and names; None is the default of its kind
+Entity = frozenset[tuple[str, str | None]]  # a quota's entity types and names; None is the default
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of all brokers; times are in seconds, sizes in bytes.
+    """Settings that all brokers share; times are in seconds, sizes in bytes.
 
     `most_partitions`, `most_group_members`, `most_groups` and `most_group_bytes` limit the state that clients can
-    create; Kafka has no such limits, or far higher limits. `fetch_max_bytes` is smaller than Kafka's 55 MiB, because
-    each slow client may have this many bytes buffered. `replica_assignor` is a name or `MODULE:FUNCTION`, as for
-    `assignor_for`.
-    `profile` enables a draft: TopicMetadata v1 (KIP-36) or CreateReplicaAssignment (KIP-879).
+    create; Kafka has no such limits, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB, because this
+    many bytes may be buffered for each slow client. `replica_assignor` is a name or `MODULE:FUNCTION`, as for
+    `assignor_for`. `profile` enables a draft: TopicMetadata v1 (KIP-36) or CreateReplicaAssignment (KIP-879).
     """
 
     auto_create_topics: bool = True
@@ -43,37 +42,37 @@ class Settings:
     min_insync_replicas: int = 1
     max_message_bytes: int = MEBIBYTE + 12
     fetch_max_bytes: int = 8 * MEBIBYTE
-    retention_bytes: int = -1  # per partition; -1 is unlimited
-    initial_rebalance_delay: float = 0.0  # Kafka: 3 s, for many consumers that start together
-    consumer_heartbeat_interval: float = 0.5  # of groups of KIP-848; Kafka: 5 s, which would be long for tests
+    retention_bytes: int = -1  # per partition; -1 disables the limit
+    initial_rebalance_delay: float = 0.0  # Kafka's default is 3 s, for many consumers that start together
+    consumer_heartbeat_interval: float = 0.5  # for KIP-848 groups; Kafka's default of 5 s is too long for tests
     consumer_session_timeout: float = 45.0
-    migration_policy: str = "bidirectional"  # group.consumer.migration.policy: or upgrade, downgrade, disabled
+    migration_policy: str = "bidirectional"  # or upgrade, downgrade, disabled (group.consumer.migration.policy)
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     offset_metadata_max_bytes: int = 4096
     offsets_retention_minutes: int = 7 * 24 * 60
     offsets_retention_check_interval_ms: int = 600_000
-    internal_partitions: int = 50  # of each internal topic
+    internal_partitions: int = 50  # for each internal topic
     most_partitions: int = 20_000
     most_group_members: int = 5_000
     most_groups: int = 10_000
-    most_group_bytes: int = 128 * MEBIBYTE  # of all groups with members and commits
+    most_group_bytes: int = 128 * MEBIBYTE  # for all groups with members and commits
     replica_assignor: str = "rack-aware"
-    rack_aware_fetch: bool = False  # consumers are sent to a replica in their rack (KIP-392)
+    rack_aware_fetch: bool = False  # whether consumers are sent to a replica in their rack (KIP-392)
     profile: str | None = None
-    read_only: bool = False  # what would write into log directories is refused, except for groups
-    release: str | None = None  # serve only the apis and versions that this Kafka release had
-    authorizer: bool = False  # ACLs are kept and hold, as with Kafka's StandardAuthorizer
+    read_only: bool = False  # whether to refuse writes to log directories; groups still work
+    release: str | None = None  # limits the served apis and versions to those of this Kafka release
+    authorizer: bool = False  # whether ACLs are stored and enforced, as by Kafka's StandardAuthorizer
     super_users: tuple[str, ...] = ()
-    allow_without_acls: bool = False  # Kafka's allow.everyone.if.no.acl.found
-    sasl_mechanisms: tuple[str, ...] = ()  # of all listeners; without any, clients do not authenticate
-    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # of users
-    max_reauth: float = 0.0  # seconds after which clients authenticate again (connections.max.reauth.ms); 0 is never
+    allow_without_acls: bool = False  # allow.everyone.if.no.acl.found
+    sasl_mechanisms: tuple[str, ...] = ()  # for all listeners; without mechanisms, clients do not authenticate
+    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # the passwords of users
+    max_reauth: float = 0.0  # connections.max.reauth.ms in seconds; 0 disables re-authentication
     tls: bool = False
 
     @property
     def protocol(self) -> str:
-        """Kafka's name of the security protocol that clients must use."""
+        """The security protocol that clients must use, named as in Kafka."""
         if self.sasl_mechanisms:
             return "SASL_SSL" if self.tls else "SASL_PLAINTEXT"
         return "SSL" if self.tls else "PLAINTEXT"
@@ -84,12 +83,12 @@ class LogDir:
     """A log directory of a broker.
 
     Attributes:
-        disk: stores its logs.
+        disk: stores the logs.
         is_offline: whether it has failed.
-        replicas: how many replicas it has.
+        replicas: the number of replicas in the directory.
         is_stopped: whether its broker is stopped or unreachable.
         is_full: whether the next write fails.
-        starts: the first offsets of partitions whose records were deleted by a client, by topic and number.
+        starts: the first offsets of partitions with records deleted by clients, by topic and partition index.
     """
 
     disk: Disk
@@ -106,7 +105,7 @@ class LogDir:
 
     @property
     def path(self) -> str:
-        """The path of the directory, as in the broker's settings."""
+        """The path of the directory, as in the broker's `log.dirs`."""
         return self.disk.path
 
 
@@ -125,14 +124,14 @@ class Node:
     rack: str | None = None
     disks: Sequence[Disk] = field(default_factory=lambda: [MemoryDisk()])
     log_dirs: list[LogDir] = field(init=False)
-    configs: dict[str, str] = field(init=False, default_factory=dict)  # of DYNAMIC_CONFIGS; they end with the process
+    configs: dict[str, str] = field(init=False, default_factory=dict)  # of DYNAMIC_CONFIGS; not persisted
 
     def __post_init__(self) -> None:
         self.log_dirs = [LogDir(disk) for disk in self.disks]
 
     @property
     def is_alive(self) -> bool:
-        """Whether the broker has a working directory: a broker without one stops (KIP-112)."""
+        """Whether the broker has a working log directory; a broker without one stops (KIP-112)."""
         return any(log_dir.works for log_dir in self.log_dirs)
 
     def set_stopped(self, is_stopped: bool) -> None:
@@ -141,16 +140,16 @@ class Node:
             log_dir.is_stopped = is_stopped
 
     def failed(self) -> LogDir | None:
-        """Return a failed directory; None if all work."""
+        """Return a failed directory; None if all directories work."""
         return next((log_dir for log_dir in self.log_dirs if log_dir.is_offline), None)
 
     def broker(self) -> Broker:
-        """Return the node as a `Broker` for placement."""
+        """Return the node as a `Broker` for replica placement."""
         return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)
 
 
 class Config(NamedTuple):
-    """A config of topics: type, default, and valid values (a minimum, both limits, or a pattern)."""
+    """A config: its type, default, and valid values (a minimum, both limits, or a pattern)."""
 
     type: int
     default: str
@@ -158,18 +157,18 @@ class Config(NamedTuple):
 
     @property
     def range(self) -> tuple[int, int]:
-        """The lowest and the highest valid number."""
+        """The lowest and highest valid number."""
         if isinstance(self.takes, tuple):
             return self.takes
         return int(self.takes), _HIGHEST if self.type == _LONG else 2**31 - 1
 
     @property
     def about(self) -> str:
-        """The description of valid values."""
+        """The description of valid values, for error messages."""
         if isinstance(self.takes, str):
             return self.takes
         low, high = self.range
-        return f"a number from {low} to {high}" if isinstance(self.takes, tuple) else f"a number from {low} on"
+        return f"a number from {low} to {high}" if isinstance(self.takes, tuple) else f"a number from {low} or higher"
 
 
 TOPIC_CONFIGS: Mapping[str, Config] = {
@@ -209,7 +208,7 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
 }
 
 
-# Configs of brokers that can be altered; nothing is copied between the brokers here, so they throttle nothing.
+# Dynamic configs of brokers. The throttles have no effect, because these brokers copy no records over a network.
 DYNAMIC_CONFIGS: Mapping[str, Config] = {
     name: Config(_LONG, str(_HIGHEST))
     for name in (
@@ -221,7 +220,7 @@ DYNAMIC_CONFIGS: Mapping[str, Config] = {
 
 
 _DURATION = r"by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?"
-# Configs of share groups (KIP-932). The heartbeat interval is shorter than Kafka's 5 s, which would be long for tests.
+# Configs of share groups (KIP-932). The heartbeat interval is shorter than Kafka's 5 s, which is too long for tests.
 GROUP_CONFIGS: Mapping[str, Config] = {
     "share.auto.offset.reset": Config(_TEXT, "latest", rf"latest|earliest|{_DURATION}"),
     "share.delivery.count.limit": Config(_INT, "5", (2, 10)),
@@ -235,7 +234,7 @@ GROUP_CONFIGS: Mapping[str, Config] = {
 
 
 def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Config] = TOPIC_CONFIGS) -> dict[str, str]:
-    """Check and return the configs of a topic, or of another resource with these configs.
+    """Validate and return the configs of a topic or another resource.
 
     Raises:
         InvalidConfig: a config is unknown, or its value is invalid.
@@ -266,7 +265,7 @@ def _is_right(config: Config, value: str) -> bool:
 
 
 def topic_defaults(settings: Settings) -> dict[str, str]:
-    """Return all configs of a topic without its own ones."""
+    """Return the configs of a topic that sets none."""
     here = {
         "max.message.bytes": settings.max_message_bytes,
         "min.insync.replicas": settings.min_insync_replicas,
@@ -308,7 +307,7 @@ BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]]
 
 @dataclass(slots=True)
 class Bucket:
-    """By how many bytes a client exceeds its rate, at a time."""
+    """The number of bytes by which a client exceeds its rate, at a time."""
 
     level: float = 0.0
     at: float = 0.0
@@ -316,7 +315,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Quotas:
-    """The quotas, by entity and key.
+    """The client quotas, by entity and key.
 
     >>> quotas = Quotas({frozenset({(CLIENT, "c")}): {PRODUCE: 1000.0}})
     >>> [quotas.throttle(PRODUCE, "c", 1500, now) for now in (0.0, 0.0, 10.0)], quotas.throttle(PRODUCE, "d", 9999, 0.0)
@@ -327,7 +326,7 @@ class Quotas:
     _buckets: dict[tuple[str, str], Bucket] = field(default_factory=dict)
 
     def rate(self, key: str, client_id: str) -> float | None:
-        """Return the rate limit of a client; None if it has none. The most specific entity applies, as in Kafka."""
+        """Return the rate limit of a client; None if it has none. As in Kafka, the most specific entity applies."""
         for user in (ANONYMOUS, None, ""):
             for client in (client_id, None, ""):
                 names = ((USER, user), (CLIENT, client))
@@ -337,7 +336,7 @@ class Quotas:
         return None
 
     def throttle(self, key: str, client_id: str, size: int, now: float) -> int:
-        """Count bytes of a client; returns the milliseconds that it must wait. The bytes of one second are free."""
+        """Count bytes of a client; return the throttle time in milliseconds. The bytes of one second are free."""
         if not self.values:
             return 0
         rate = self.rate(key, client_id)

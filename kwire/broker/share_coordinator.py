@@ -1,7 +1,8 @@
-"""The partitions of all share groups (KIP-932): their records in `__share_group_state`, locks, and share sessions.
+"""The partitions of all share groups (KIP-932): their records in `__share_group_state`, acquisition locks, and share
+sessions.
 
-Each change of a partition is stored as a snapshot, as Kafka's share coordinator writes them; what is acquired is not
-stored, so it is available again after a restart. Knows no requests.
+As by Kafka's share coordinator, each change of a partition is stored as a snapshot. Acquired states are not stored, so
+acquired records become available again after a restart. This module handles no requests.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ from .share_group import (
     StateBatch,
 )
 
-MOST_SESSIONS = 2000  # of a broker, as Kafka's group.share.max.share.sessions
+MOST_SESSIONS = 2000  # the default of Kafka's group.share.max.share.sessions, per broker
 FIRST, FINAL = 0, -1  # epochs that begin and end a session
 _HIGHEST = 2**31 - 1
 
 
 @dataclass(slots=True, eq=False)
 class ShareSession:
-    """What a member fetches from a broker.
+    """The share session of a member with a broker.
 
     Attributes:
-        connection: stands for the connection that it was begun on; None if there is none.
-        epoch: of the next request.
-        parts: partitions, those that are new with true.
-        is_over: whether nothing is to be acquired any more.
+        connection: identifies the connection on which the session began; None if there is none.
+        epoch: the epoch of the next request.
+        parts: the partitions; the value is true for those added since the last response.
+        is_over: whether the session must not acquire any more records.
     """
 
     connection: object = None
@@ -58,13 +59,13 @@ class ShareSession:
 
 
 class Shares:
-    """The share partitions, and the sessions of members.
+    """The share partitions, and the share sessions of members.
 
     Args:
-        controller: has the topics, and the configs of groups.
-        groups: the groups; those of `__share_group_state` are restored.
-        purgatory: for locks, and the fetches that wait for their end.
-        log: `__share_group_state`.
+        controller: manages the topics and the configs of groups.
+        groups: all groups; the partitions in `__share_group_state` are restored into them.
+        purgatory: runs the timers of locks, and holds delayed fetches.
+        log: the topic `__share_group_state`.
         time_ms: returns the time of day, in milliseconds since 1970.
     """
 
@@ -110,11 +111,11 @@ class Shares:
 
     @staticmethod
     def share(group: Group | None) -> ShareGroup | None:
-        """Return the share group that a group is; None if it is none."""
+        """Return the share group with this id; None if the group is of another type."""
         return group.consumer if group is not None and isinstance(group.consumer, ShareGroup) else None
 
     def limits(self, group_id: str) -> Limits:
-        """Return the limits that the configs of a group say."""
+        """Return the limits that the configs of a group set."""
         configs = self._controller.group_configs_of(group_id)
         return Limits(
             int(configs["share.record.lock.duration.ms"]) / 1000,
@@ -123,11 +124,12 @@ class Shares:
         )
 
     def prepare(self, group_id: str, share: ShareGroup) -> bool:
-        """Add the partitions that members read, and forget those of deleted topics; returns whether there are new ones.
+        """Add the partitions to which members subscribe, and remove those of deleted topics; returns whether partitions
+        were added.
 
         Args:
-            group_id: the group.
-            share: its members.
+            group_id: the id of the group.
+            share: the members and partitions of the group.
         """
         self.forget(group_id, share, [one for one in share.partitions if one[0] not in self._controller.by_id])
         topics = (self._controller.topics[name] for name in share.counts if name in self._controller.topics)
@@ -143,18 +145,18 @@ class Shares:
         return part
 
     def find(self, group_id: str, place: Place) -> SharePartition | None:
-        """Return a partition of a share group; None if no member has subscribed to it yet."""
+        """Return a partition of a share group; None if no member has subscribed to its topic yet."""
         share = self.share(self._groups.find(group_id))
         return None if share is None else share.partitions.get(place)
 
     def changed(self, group_id: str, place: Place, part: SharePartition, size: int) -> None:
-        """Store a partition whose records have changed, and answer fetches that wait for them.
+        """Store a partition whose records have changed, and try to complete the fetches that wait for them.
 
         Args:
-            group_id: the group.
-            place: the topic id and number of the partition.
+            group_id: the id of the group.
+            place: the topic id and partition index.
             part: the partition.
-            size: its size before, in bytes.
+            size: the size of its state before the change, in bytes.
         """
         if part.is_dirty:
             self._write(group_id, place, part)
@@ -186,7 +188,7 @@ class Shares:
     def acquire(
         self, group_id: str, place: Place, part: SharePartition, spans: Sequence[Span], member: str, now: float
     ) -> list[Acquired]:
-        """Acquire offsets for a member until the time of the group's locks is over."""
+        """Acquire offsets for a member for the lock duration of the group."""
         limits, size = self.limits(group_id), part.size
         found = part.acquire(spans, member, now + limits.lock, limits)
         self._groups.held.take(part.size - size)
@@ -194,11 +196,11 @@ class Shares:
         return found
 
     def has_room(self, spans: Sequence[Span]) -> bool:
-        """Return whether there is memory for these records to be in flight."""
+        """Return whether the memory limit allows these records to be in flight."""
         return self._groups.held.has_room(RECORD_SIZE * sum(last - first + 1 for first, last in spans))
 
     def lock(self, group_id: str, place: Place, part: SharePartition) -> None:
-        """Release what is acquired when its time is over."""
+        """Set the timer that releases acquired records when their locks expire."""
         until = part.next_unlock
         if until < part.timer_at:
             part.timer_at = until
@@ -206,7 +208,7 @@ class Shares:
 
     def _unlock(self, group_id: str, place: Place, part: SharePartition, at: float) -> None:
         if part.timer_at != at or self.find(group_id, place) is not part:
-            return  # there is an earlier timer, or the group is gone
+            return  # an earlier timer is set, or the group was deleted
         part.timer_at = inf
         size = part.size
         if part.expire(self._purgatory.now, self.limits(group_id)):
@@ -214,7 +216,7 @@ class Shares:
         self.lock(group_id, place, part)
 
     def alter(self, group_id: str, share: ShareGroup, place: Place, offset: int) -> None:
-        """Let a partition of an empty group start at an offset."""
+        """Set the start offset of a partition in a group without members."""
         part = share.partitions.get(place) or self._add(share, place)
         size = part.size
         part.begin(offset)
@@ -230,7 +232,7 @@ class Shares:
             self._log.write(state_key(group_id, place), [_row(group_id, place, None)])
 
     def _emptied(self, group: Group) -> None:
-        """Return the partitions of a group whose last member has left to what is stored, as Kafka does."""
+        """Reset a group's partitions to their stored state after the last member left, as Kafka does."""
         share = self.share(group)
         if share is None:
             return
@@ -245,7 +247,7 @@ class Shares:
     def session(
         self, node_id: int, group_id: str, member_id: str, epoch: int, connection: object = None
     ) -> ShareSession | int:
-        """Return the session of a fetch, a new one at epoch 0; or an error code. At the last epoch it stays."""
+        """Return the session of a fetch, a new one for epoch 0, or an error code. The final epoch does not end it."""
         key = node_id, group_id, member_id
         if epoch == FIRST:
             if key not in self._sessions and sum(one[0] == node_id for one in self._sessions) >= MOST_SESSIONS:
@@ -261,7 +263,7 @@ class Shares:
         return found
 
     def end_session(self, node_id: int, group_id: str, member_id: str) -> None:
-        """End a session: what the member has acquired of its partitions is available again."""
+        """End a session: records that the member has acquired in its partitions become available again."""
         session = self._sessions.pop((node_id, group_id, member_id))
         session.is_over = True
         limits = self.limits(group_id)
@@ -272,12 +274,12 @@ class Shares:
                 self.changed(group_id, place, part, size)
 
     def disconnected(self, connection: object) -> None:
-        """End the sessions that were begun on a connection, which is closed."""
+        """End the sessions that began on a connection that has closed."""
         for key in [key for key, one in self._sessions.items() if one.connection is connection]:
             self.end_session(*key)
 
     def state_topics(self, share: ShareGroup) -> Mapping[str, list[int]]:
-        """Return the partitions of a share group by the names of their topics."""
+        """Return the partitions of a share group, grouped by topic name."""
         found: dict[str, list[int]] = {}
         for topic_id, index in sorted(share.partitions):
             topic: Topic | None = self._controller.by_id.get(topic_id)
@@ -287,12 +289,12 @@ class Shares:
 
 
 def key_of(group_id: str, place: Place) -> tuple[str, str, Place]:
-    """Return what fetches of a share partition wait for."""
+    """Return the purgatory key of fetches from a share partition."""
     return "share", group_id, place
 
 
 def state_key(group_id: str, place: Place) -> str:
-    """Return the key that decides which broker coordinates the state of a share partition.
+    """Return the key that determines which broker coordinates the state of a share partition.
 
     >>> state_key("g", (bytes(16), 3))
     'g:AAAAAAAAAAAAAAAAAAAAAA:3'

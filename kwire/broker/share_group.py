@@ -1,7 +1,7 @@
-"""The state of one share group (KIP-932): the assignments of members, and the records in flight of each partition.
+"""The state of one share group (KIP-932): the assignments of members, and the in-flight records of each partition.
 
-Several members read the same partition. Records are acquired for some time, and then accepted, rejected, or available
-again. This module handles no messages and reads no log. The caller passes the time, in seconds.
+Several members can read the same partition. A record is acquired for a limited time, and is then accepted, rejected or
+released. This module handles no messages and reads no log. The caller passes the time, in seconds.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..cluster.assignors.members import TopicPartition
 from ..values import ErrorCode
 from .consumer_group import Assigned, ConsumerGroup, ConsumerMember, GroupState
 
-SHARE = "share"  # the type of such groups
-SIMPLE = "simple"  # the assignor of share groups
+SHARE = "share"  # the type of share groups
+SIMPLE = "simple"  # the only assignor of share groups
 RECORD_SIZE = 256  # estimated bytes of a record in flight
-LEAST_THROTTLED = 2  # deliveries
-MOST_RECORDS = 200_000  # in flight in a partition, whatever batches claim to have
-Place = tuple[bytes, int]  # id of a topic, and partition
+LEAST_THROTTLED = 2  # the maximum number of deliveries
+MOST_RECORDS = 200_000  # the maximum in a partition, regardless of the record counts in batches
+Place = tuple[bytes, int]  # topic id and partition index
 Span = tuple[int, int]  # first and last offset
 
 
 class RecordState(IntEnum):
-    """The delivery state of a record, with the numbers used in records of `__share_group_state`."""
+    """The delivery state of a record; the numbers are those in records of `__share_group_state`."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -36,7 +36,7 @@ class RecordState(IntEnum):
 
 
 class AcknowledgeType(IntEnum):
-    """A consumer's acknowledgement of a record (KIP-932, KIP-1222); a gap is an offset without a record."""
+    """The acknowledgement types of records (KIP-932, KIP-1222); a gap is an offset without a record."""
 
     GAP = 0
     ACCEPT = 1
@@ -49,10 +49,10 @@ ENDED = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
 
 class Limits(NamedTuple):
-    """The group configs that apply to its partitions.
+    """The limits of a share group's partitions, from its configs.
 
     Attributes:
-        lock: seconds for which a record is acquired.
+        lock: the duration of acquisition locks, in seconds.
         deliveries: the maximum number of deliveries of a record.
         most_locks: the maximum number of records in flight per partition.
     """
@@ -63,9 +63,8 @@ class Limits(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The limits of a fetch: at most a number of records, or whole batches until this number is reached; in ranges of
-    about
-    `batch_size` records."""
+    """The limits of a fetch: a maximum number of records, or whole batches until this number is reached, in ranges of
+    about `batch_size` records."""
 
     most: int
     batch_size: int
@@ -73,7 +72,7 @@ class Wanted(NamedTuple):
 
 
 class Acquired(NamedTuple):
-    """Offsets that a member has acquired, and how often they were delivered."""
+    """A range of acquired offsets, and the number of deliveries."""
 
     first: int
     last: int
@@ -81,7 +80,7 @@ class Acquired(NamedTuple):
 
 
 class StateBatch(NamedTuple):
-    """A range of offsets in the same state, as stored."""
+    """A range of offsets with the same stored state."""
 
     first: int
     last: int
@@ -90,7 +89,9 @@ class StateBatch(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The stored state of a partition: its start offset, how many records after it are done, and their states."""
+    """The stored state of a partition: its start offset, the number of later records with a final state, and the
+    records' states.
+    """
 
     start: int = -1
     ended: int = 0
@@ -102,14 +103,14 @@ NOTHING = Snapshot()
 
 @dataclass(slots=True)
 class InFlight:
-    """A record that was delivered at least once.
+    """A record that is in flight: it was delivered at least once.
 
     Attributes:
         state: the delivery state.
-        count: how often it was delivered.
-        together: with how many records it was first delivered.
+        count: the number of deliveries.
+        together: the number of records with which it was first delivered.
         member: the id of the member that has acquired it.
-        until: when it becomes available again.
+        until: when its lock expires.
     """
 
     state: RecordState
@@ -119,7 +120,7 @@ class InFlight:
     until: float = inf
 
 
-UNSEEN = InFlight(RecordState.AVAILABLE, 0)  # one that was not delivered yet
+UNSEEN = InFlight(RecordState.AVAILABLE, 0)  # a record that was not delivered yet
 
 
 @dataclass(slots=True, eq=False)
@@ -127,12 +128,12 @@ class SharePartition:
     """A partition of a share group.
 
     Attributes:
-        start: the first offset that is not done (SPSO); -1 before the first fetch.
+        start: the first offset without a final state (SPSO); -1 before the first fetch.
         end: the first offset that no member has acquired yet.
         records: the records in flight, by offset.
         stored: the stored state.
-        state_epoch: how often its offsets were altered.
-        timer_at: when the timer for the first lock fires.
+        state_epoch: increases whenever the offsets are altered.
+        timer_at: when the timer for the first lock expires.
         is_dirty: whether changes must be stored.
 
     >>> part = SharePartition()
@@ -163,17 +164,17 @@ class SharePartition:
 
     @property
     def next_offset(self) -> int:
-        """The first offset that may be acquired."""
+        """The first offset that can be acquired next."""
         free = (offset for offset, one in self.records.items() if one.state is RecordState.AVAILABLE)
         return min(free, default=self.end)
 
     def begin(self, start: int) -> None:
-        """Start at an offset, without records in flight."""
+        """Start at an offset, without in-flight records."""
         self.start = self.end = start
         self.records = {}
 
     def restore(self, stored: Snapshot) -> None:
-        """Return to a stored state: acquired records become available again."""
+        """Reset to a stored state: acquired records become available again."""
         self.stored = stored
         self.begin(stored.start)
         if any(not batch.first <= batch.last < stored.start + MOST_RECORDS for batch in stored.batches):
@@ -189,7 +190,7 @@ class SharePartition:
         self.advance()
 
     def store(self) -> Snapshot:
-        """Return the state to store. As in Kafka, it still includes done records at its start."""
+        """Return the state to store. As in Kafka, it includes records with a final state at its start."""
         rows: list[StateBatch] = []
         for offset, one in sorted(self.records.items()):
             is_acquired = one.state is RecordState.ACQUIRED
@@ -205,7 +206,7 @@ class SharePartition:
         return self.stored
 
     def trim(self, log_start: int, log_end: int) -> bool:
-        """Adapt to the offsets in the log; returns whether the start has changed."""
+        """Adapt to the start and end offset of the log; return whether the start has changed."""
         before = self.start
         if not log_start <= self.start <= log_end:
             kept = {offset: one for offset, one in self.records.items() if log_start <= offset < log_end}
@@ -216,13 +217,13 @@ class SharePartition:
         return self.start != before
 
     def acquirable(self, batches: Iterable[Span], wanted: Wanted, limits: Limits) -> list[Span]:
-        """Return the offsets that a fetch may acquire, as ranges; changes nothing.
+        """Return the ranges of offsets that a fetch can acquire, without acquiring them.
 
-        Records that were delivered often are delivered alone or with few others, so that a bad record does not affect
-        good ones (KAFKA-19865).
+        Records with many deliveries are delivered alone or with few others, so that a bad record does not affect good
+        ones (KAFKA-19865).
 
         Args:
-            batches: first and last offsets of the batches that would be read, in order.
+            batches: first and last offsets of the batches to be read, in order.
             wanted: the limits of the fetch.
             limits: the limits of the group.
         """
@@ -235,7 +236,7 @@ class SharePartition:
             for offset in range(max(first, self.start), min(last + 1, base + MOST_RECORDS)):
                 one = self.records.get(offset, UNSEEN)
                 is_beyond = one is UNSEEN and offset - base >= limits.most_locks
-                if is_beyond and (offset == first or wanted.is_exact):  # else the batch that was begun is finished
+                if is_beyond and (offset == first or wanted.is_exact):  # otherwise the current batch is completed
                     return found
                 if one.state is RecordState.AVAILABLE and _is_throttled(one, limits):
                     return found or [(offset, self._few(offset, last, one, wanted, limits))]
@@ -247,7 +248,9 @@ class SharePartition:
         return found
 
     def _few(self, offset: int, last: int, one: InFlight, wanted: Wanted, limits: Limits) -> int:
-        """Return the last offset of the records to deliver together; often delivered records come with fewer others."""
+        """Return the last offset to deliver together with an offset; records with many deliveries are delivered with
+        few others.
+        """
         most = max(1, one.together >> (one.count - _throttled_from(limits) + 1))
         if one.count >= limits.deliveries - 1:
             most = 1
@@ -262,12 +265,13 @@ class SharePartition:
         return end
 
     def acquire(self, spans: Sequence[Span], member: str, until: float, limits: Limits) -> list[Acquired]:
-        """Acquire offsets for a member, as returned by `acquirable`; preceding offsets missing in the log are done.
+        """Acquire offsets for a member, as returned by `acquirable`; preceding offsets that are missing in the log get
+        a final state.
 
         Args:
             spans: ranges of offsets.
             member: the id of the member.
-            until: the time when they become available again.
+            until: when the locks expire.
             limits: the limits of the group.
         """
         found: list[Acquired] = []
@@ -290,7 +294,7 @@ class SharePartition:
         return found
 
     def archive(self, first: int, last: int) -> None:
-        """Archive records that must not be delivered, such as records of aborted transactions."""
+        """Archive records that must not be delivered, such as those of aborted transactions."""
         self.is_dirty = True
         for offset in range(first, last + 1):
             if offset in self.records:
@@ -299,13 +303,13 @@ class SharePartition:
     def acknowledge(
         self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: Limits, until: float
     ) -> int:
-        """Apply acknowledgements of a member: all of them, or none if one is invalid.
+        """Apply a member's acknowledgements: all of them, or none if one is invalid.
 
         Args:
             member: the id of the member.
-            batches: first and last offset, with one type for all offsets or one for each; already checked.
+            batches: first and last offset, with one type for all offsets or one for each; already validated.
             limits: the limits of the group.
-            until: the time when renewed records become available again.
+            until: when renewed locks expire.
 
         Returns:
             An error code.
@@ -342,11 +346,11 @@ class SharePartition:
             one.state = RecordState.ARCHIVED
 
     def release(self, member: str, limits: Limits) -> bool:
-        """Release the records that a member has acquired; returns whether it had any."""
+        """Release the records that a member has acquired; return whether there were any."""
         return self._release(lambda one: one.member == member, limits)
 
     def expire(self, now: float, limits: Limits) -> bool:
-        """Release records whose lock has expired; returns whether any was released."""
+        """Release the records whose lock has expired; return whether there were any."""
         return self._release(lambda one: one.until <= now, limits)
 
     def _release(self, is_meant: Callable[[InFlight], bool], limits: Limits) -> bool:
@@ -356,7 +360,7 @@ class SharePartition:
         return bool(found)
 
     def advance(self) -> None:
-        """Move the start past records that are done; the stored state then no longer includes them."""
+        """Move the start offset past records with a final state; the stored state no longer includes them."""
         while (one := self.records.get(self.start)) is not None and one.state in ENDED:
             del self.records[self.start]
             self.start += 1
@@ -368,7 +372,7 @@ class SharePartition:
 
 
 def _append(spans: list[Span], offset: int, batch: int, size: int) -> None:
-    """Add an offset to ranges; a new range begins at the start of a batch if the last range is large enough."""
+    """Add an offset to a list of ranges; a batch starts a new range if the last range is large enough."""
     if spans and spans[-1][1] == offset - 1 and not (offset == batch and offset - spans[-1][0] >= size):
         spans[-1] = spans[-1][0], offset
     else:
@@ -376,7 +380,7 @@ def _append(spans: list[Span], offset: int, batch: int, size: int) -> None:
 
 
 def _throttled_from(limits: Limits) -> int:
-    """Return the number of deliveries after which a record is delivered with few others: half of the limit."""
+    """Return the number of deliveries from which a record is delivered with few others: half of the limit."""
     return max(LEAST_THROTTLED, (limits.deliveries + 1) // 2)
 
 
@@ -386,11 +390,11 @@ def _is_throttled(one: InFlight, limits: Limits) -> bool:
 
 @dataclass(slots=True, eq=False)
 class ShareGroup(ConsumerGroup):
-    """The members of one share group, and its partitions.
+    """The members and partitions of one share group.
 
     Attributes:
-        partitions: the partitions that a member has subscribed to, or whose offsets were altered, by topic id and
-            number.
+        partitions: the partitions to which a member has subscribed, or whose offsets were altered, by topic id and
+            partition index.
 
     >>> group = ShareGroup()
     >>> for name in ("a", "b", "c"):
@@ -404,7 +408,7 @@ class ShareGroup(ConsumerGroup):
 
     @property
     def is_used(self) -> bool:
-        """Whether the group has state to keep, including the offsets of partitions until the group is deleted."""
+        """Whether the group has state to keep; this includes the offsets of partitions until the group is deleted."""
         return bool(self.members or self.partitions)
 
     @property
@@ -414,11 +418,11 @@ class ShareGroup(ConsumerGroup):
 
     @property
     def state(self) -> GroupState:
-        """The state of the group; partitions are never revoked, so it is never reconciling."""
+        """The state of the group. Partitions are never revoked, so it is never reconciling."""
         return GroupState.STABLE if self.members else GroupState.EMPTY
 
     def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
-        """Give a member its target at once, because several members may have the same partition."""
+        """Assign a member its target immediately, because several members may read the same partition."""
         if member.epoch != self.epoch:
             member.previous_epoch, member.epoch = member.epoch, self.epoch
         member.assigned = set(self.target.get(member.member_id, set()))
@@ -440,12 +444,12 @@ class ShareGroup(ConsumerGroup):
 def assign_shares(
     places: Sequence[TopicPartition], members: Sequence[str], before: Mapping[str, Assigned]
 ) -> dict[str, Assigned]:
-    """Distribute partitions evenly; if there are more members, several share each partition.
+    """Distribute partitions evenly; if there are more members than partitions, several members share each partition.
 
     Args:
-        places: the partitions.
+        places: the partitions to assign.
         members: the ids of the members.
-        before: the previous partitions of each member, which it keeps as far as the distribution stays even.
+        before: the previous partitions of each member, which it keeps unless the distribution would be uneven.
 
     >>> [sorted(one) for one in assign_shares([("t", 0), ("t", 1)], ["a"], {}).values()]
     [[('t', 0), ('t', 1)]]

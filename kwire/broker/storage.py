@@ -1,4 +1,4 @@
-"""Storage of a replica's log: the interface to a disk, a disk in memory, and the recovery scan for valid batches."""
+"""Storage of a replica's log: the interface to a disk, an in-memory disk, and the recovery scan for valid batches."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ HIGHEST_OFFSET = 2**62  # so that adding a batch's last offset delta, and furthe
 
 
 class Found(NamedTuple):
-    """A batch with its position in the store; `segment_start` is the base offset in its segment's name, for the first
-    batch of a segment."""
+    """A batch with its position in the store; for the first batch of a segment, `segment_start` is the base offset in
+    the segment's file name."""
 
     batch: RecordBatch
     place: Any
@@ -24,13 +24,13 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Why the bytes after the previous batches are invalid."""
+    """The reason why the bytes after the previous batches are invalid."""
 
     reason: str
 
 
 class OldFormat(Exception):
-    """A message of magic 0 or 1, which this broker never writes."""
+    """Raised for a message of magic 0 or 1, which this broker never writes."""
 
 
 def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatch | Damage]:
@@ -60,7 +60,7 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
             return
         magic = head[16]
         if magic not in LEAST_LENGTH or length < LOG_OVERHEAD + LEAST_LENGTH[magic]:
-            yield Damage("no record batch begins there")
+            yield Damage("no record batch begins here")
             return
         try:
             batch = read_whole(head + read(length - UP_TO_MAGIC))
@@ -76,9 +76,9 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
 def believed(found: Iterable[Found | Damage], last_segment: int = 0) -> Iterator[Found | Damage]:
     """Yield the batches of a store up to the first invalid offset, and a final `Damage` if there are more.
 
-    Offsets must increase. A batch after a gap, as left by compaction, is accepted only if the next batch is adjacent to
-    it; otherwise the gap may be a damaged base offset. The active segment has no gaps, so its last batch has none
-    either.
+    Offsets must increase. After a gap, as left by compaction, a batch is accepted only if the next batch is adjacent to
+    it; otherwise its base offset may be damaged. The active segment has no gaps, so a last batch after a gap is not
+    accepted.
 
     Args:
         found: the batches.
@@ -94,7 +94,7 @@ def believed(found: Iterable[Found | Damage], last_segment: int = 0) -> Iterator
         reached = doubted.batch.last_offset + 1 if doubted else end
         least = max(reached or 0, one.segment_start or 0)
         if not least <= base <= last <= HIGHEST_OFFSET:
-            yield _jump(doubted, end) if doubted else Damage(f"offset {base} where {least} is due")
+            yield _jump(doubted, end) if doubted else Damage(f"offset {base} where {least} is expected")
             return
         if doubted:
             yield doubted
@@ -109,11 +109,11 @@ def believed(found: Iterable[Found | Damage], last_segment: int = 0) -> Iterator
 
 def _jump(doubted: Found, end: int | None) -> Damage:
     due = end if doubted.segment_start is None else doubted.segment_start
-    return Damage(f"offset {doubted.batch.base_offset} where {due} is due")
+    return Damage(f"offset {doubted.batch.base_offset} where {due} is expected")
 
 
 class Store(Protocol):
-    """The batches of one replica. All methods raise OSError if the disk fails."""
+    """Storage for the batches of one replica. All methods raise OSError if the disk fails."""
 
     def append(self, data: bytes, base_offset: int) -> Any:
         """Store the bytes of a batch; return its position, which only this store interprets."""
@@ -134,19 +134,19 @@ class Store(Protocol):
         """Delete everything after the batch at a position; None deletes all."""
 
     def roll(self, base_offset: int) -> None:
-        """Start a new segment with an offset, so that `drop_before` can delete the previous ones."""
+        """Start a new segment at an offset, so that `drop_before` can delete the previous segments."""
 
     def last_segment(self) -> int:
-        """Return the first offset of the last segment; 0 if there is none."""
+        """Return the base offset of the last segment; 0 if there is none."""
 
     def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[Any]:
-        """Replace the batches of the segment with an offset, which is not the last one; returns their positions."""
+        """Replace the batches of a segment other than the last one; return their positions."""
 
     def flush(self) -> None:
-        """Flush written data to the disk."""
+        """Flush written data to disk."""
 
     def close(self) -> None:
-        """Close files."""
+        """Close all files."""
 
 
 class Disk(Protocol):
@@ -155,13 +155,13 @@ class Disk(Protocol):
     path: str
 
     def open(self, topic: str, index: int) -> Store:
-        """Return the store of a partition, created if necessary."""
+        """Return the store of a partition, creating it if necessary."""
 
     def journal(self, name: str) -> Store | None:
-        """Return the store of a journal; None if nothing survives the process.
+        """Return the store of a journal; None if no data survives the process.
 
         Args:
-            name: its content, such as `metadata`.
+            name: the kind of records, such as `metadata`.
         """
 
     def cluster_id(self) -> str:
@@ -171,10 +171,10 @@ class Disk(Protocol):
         """Return the topic id that another program wrote; None if there is none."""
 
     def starts(self) -> dict[tuple[str, int], int]:
-        """Return the first offsets of partitions whose records were deleted by a client."""
+        """Return the first offsets of partitions with records deleted by clients."""
 
     def keep_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
-        """Store these offsets."""
+        """Store the first offsets of partitions with records deleted by clients."""
 
     def delete(self, topic: str, index: int) -> None:
         """Delete a partition."""
@@ -183,24 +183,24 @@ class Disk(Protocol):
         """Rename a partition's folder, so that it is no longer recognised as a partition."""
 
     def partitions(self) -> Iterable[tuple[str, int]]:
-        """Return the existing partitions."""
+        """Return the partitions in the directory."""
 
     def space(self) -> tuple[int, int]:
-        """Return total and free bytes; -1 if unknown (KIP-827)."""
+        """Return the total and free bytes of the disk; -1 for unknown (KIP-827)."""
 
     def check(self) -> None:
         """Raise OSError if the directory does not work."""
 
 
 class MemoryStore:
-    """Batches in memory; a position is the bytes themselves."""
+    """Storage of batches in memory; the position of a batch is its bytes."""
 
     def append(self, data: bytes, base_offset: int) -> bytes:
-        """Return the bytes of a batch as its position."""
+        """Return the bytes of the batch as its position."""
         return data
 
     def read(self, places: Sequence[bytes]) -> bytes:
-        """Join batches."""
+        """Return the concatenated batches."""
         return b"".join(places)
 
     def batches(self) -> Iterable[Found | Damage]:
@@ -236,7 +236,7 @@ class MemoryStore:
 
 
 class MemoryDisk:
-    """A log directory in memory, with any name."""
+    """A log directory in memory; its name is arbitrary."""
 
     def __init__(self, path: str = "memory") -> None:
         self.path = path

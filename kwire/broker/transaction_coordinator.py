@@ -1,8 +1,8 @@
 """The transaction coordinator of a served cluster: transactional ids, transactions, markers and timeouts (KIP-98).
 
-Both transaction protocols are supported: with version 2 (KIP-890) the epoch of a producer changes at the end of
-each transaction. The caller passes the time. After a restart, open transactions continue, and decided transactions
-are completed.
+Both versions of the transaction protocol are supported; with version 2 (KIP-890) the epoch of a producer changes at the
+end of each transaction. The caller passes the time. After a restart, open transactions continue, and prepared
+transactions are completed.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from .partitions import Partition
 from .purgatory import Parked, Purgatory
 from .replica_log import ABORT, COMMIT
 
-VALUE_VERSION = 1  # of TransactionLogValue: the first with tags
-HIGHEST_EPOCH = 2**15 - 2  # behind it a producer gets a new id
+VALUE_VERSION = 1  # the first version of TransactionLogValue with tagged fields
+HIGHEST_EPOCH = 2**15 - 2  # the last epoch; after it a producer gets a new id
 NO_ID, NO_EPOCH = -1, -1
 
 Place = tuple[str, int]  # topic and partition
 
 
 class TransactionState(StrEnum):
-    """The state of a transaction, by Kafka's names."""
+    """The state of a transaction, named as in Kafka."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -58,17 +58,17 @@ PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """A transactional id and its transaction.
+    """A transactional id and the state of its transaction.
 
     Attributes:
         producer_id, producer_epoch: the producer's current id and epoch.
-        last_epoch: the producer's epoch before the last change; a retry may still use it.
-        timeout_ms: how long the transaction may be open, in milliseconds.
-        partitions: the partitions that it has written to, or that still need a marker.
+        last_epoch: the producer's epoch before the last change; a retried request may still contain it.
+        timeout_ms: the maximum duration of the transaction, in milliseconds.
+        partitions: the partitions to which it has written, or that still need a marker.
         marker: the producer id and epoch in its markers.
         started_ms: when it began, in milliseconds since 1970; -1 if no transaction is open.
-        protocol: 1, or 2 (KIP-890).
-        timer: ends the transaction at its timeout.
+        protocol: the version of the transaction protocol: 1, or 2 (KIP-890).
+        timer: aborts the transaction at its timeout.
     """
 
     transactional_id: str
@@ -84,7 +84,7 @@ class Transaction:
     timer: Parked | None = None
 
     def row(self, time_ms: int) -> Row:
-        """Return the transaction as a record of Kafka's `__transaction_state`, at a time in milliseconds since 1970."""
+        """Return the transaction as a record of `__transaction_state`; `time_ms` is in milliseconds since 1970."""
         part = messages.TransactionLogValue.PartitionsSchema
         indexes: dict[str, list[int]] = {}
         for topic, index in self.partitions:
@@ -107,7 +107,7 @@ class Transaction:
 
 
 def _transaction(transactional_id: str, value: Any) -> Transaction:
-    """Restore a transaction from its record."""
+    """Return the transaction in a record."""
     places = ((row.topic, index) for row in value.transaction_partitions or () for index in row.partition_ids)
     state = STATES[value.transaction_status]
     one = Transaction(
@@ -129,7 +129,7 @@ def _transaction(transactional_id: str, value: Any) -> Transaction:
 def marker_batch(
     producer_id: int, epoch: int, *, is_commit: bool, coordinator_epoch: int, timestamp: int
 ) -> RecordBatch:
-    """Build the control batch that ends a transaction in a partition."""
+    """Return the control batch that ends a transaction in a partition."""
     kind = COMMIT if is_commit else ABORT
     key = Embedded("ControlRecordTypeSchema", 0, messages.ControlRecordTypeSchema(type=kind))
     value = Embedded("EndTxnMarker", 0, messages.EndTxnMarker(coordinator_epoch=coordinator_epoch))
@@ -143,14 +143,14 @@ MOST_TRANSACTIONS = 10_000
 
 
 class Transactions:
-    """The transactional ids.
+    """The transactional ids and their transactions.
 
     Args:
-        controller: has the partitions.
-        groups: the groups, which keep the offsets that transactions commit.
-        purgatory: runs the timers of transactions.
-        log: `__transaction_state`.
-        append: writes a batch to a partition; returns an error code.
+        controller: manages the partitions.
+        groups: the groups, which store the offsets that transactions commit.
+        purgatory: runs the transactions' timers.
+        log: the topic `__transaction_state`.
+        append: appends a batch to a partition; returns an error code.
         new_id: returns a new producer id.
         time_ms: returns the time of day, in milliseconds since 1970.
     """
@@ -172,7 +172,7 @@ class Transactions:
         self._restore()
 
     def _restore(self) -> None:
-        """Restore the transactions: decided transactions are completed, and open ones continue until their timeout."""
+        """Restore the transactions: prepared transactions are completed, and open ones continue until their timeout."""
         for _, latest in self._log.latest():
             for key, value in latest.values.items():
                 try:
@@ -185,28 +185,28 @@ class Transactions:
                     self._known[one.transactional_id] = one
         for one in self._known.values():
             if one.state is TransactionState.ONGOING:
-                self._time(one, 0.0)  # looks at the clock, which is not known before the first tick
+                self._time(one, 0.0)  # reads the time, which is not set before the first tick
         self.retry()
 
     def _time(self, one: Transaction, deadline: float) -> None:
-        """Abort an open transaction that has timed out; times are in seconds."""
+        """Abort an open transaction at its timeout; times are in seconds."""
         one.timer = Parked(lambda over: self._expire(one))
         self._purgatory.park(one.timer, deadline)
 
     def all(self) -> list[Transaction]:
-        """Return all transactional ids."""
+        """Return the transactions of all transactional ids."""
         return list(self._known.values())
 
     def find(self, transactional_id: str) -> Transaction | None:
-        """Return the state of a transactional id; None if it does not exist."""
+        """Return the transaction of a transactional id; None if it does not exist."""
         return self._known.get(transactional_id)
 
     def begin_producer(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> Transaction | int:
-        """Give a producer its id and its next epoch, and abort the open transaction of its predecessor.
+        """Assign a producer its id and next epoch, and abort the open transaction of its predecessor.
 
         Args:
             transactional_id: the transactional id of the producer.
-            timeout_ms: how long its transactions may be open, in milliseconds.
+            timeout_ms: the maximum duration of its transactions, in milliseconds.
             producer_id, epoch: the previous id and epoch of the producer (KIP-360); -1 for a new producer.
 
         Returns:
@@ -222,7 +222,7 @@ class Transactions:
             if not is_same:
                 return ErrorCode.PRODUCER_FENCED
             if epoch != one.producer_epoch and one.state not in (TransactionState.ONGOING, *PREPARED):
-                return one  # the epoch that it does not know is its next one (KIP-588)
+                return one  # the epoch that the producer did not receive is its next one (KIP-588)
         if one.state is TransactionState.ONGOING:
             self.fence(one)
         if one.state in PREPARED:
@@ -233,7 +233,7 @@ class Transactions:
         return one
 
     def _bump(self, one: Transaction) -> None:
-        """Give a producer its next epoch, or a new id after the highest epoch."""
+        """Assign a producer its next epoch, or a new id after the last epoch."""
         one.last_epoch = one.producer_epoch
         if one.producer_id == NO_ID or one.producer_epoch >= HIGHEST_EPOCH:
             one.producer_id, one.producer_epoch, one.last_epoch = self._new_id(), 0, NO_EPOCH
@@ -250,9 +250,9 @@ class Transactions:
         return ErrorCode.CONCURRENT_TRANSACTIONS if one.state in PREPARED else one
 
     def add(self, one: Transaction, now: float, places: Iterable[Place], protocol: int = 1) -> None:
-        """Add partitions to a transaction; the first partition begins the transaction.
+        """Add partitions to a transaction; adding the first partition begins the transaction.
 
-        For offsets of a group, this is the group's partition of `__consumer_offsets`.
+        To add the offsets of a group, pass the group's partition of `__consumer_offsets`.
         """
         is_new = one.state is not TransactionState.ONGOING
         if is_new:
@@ -277,7 +277,9 @@ class Transactions:
         self._end(one, is_commit=False, bumps_epoch=True)
 
     def has_ended(self, one: Transaction, epoch: int, *, is_commit: bool) -> bool:
-        """Return whether this is a retry: a producer with protocol 2 has already ended its transaction this way."""
+        """Return whether an EndTxn request is a retry: a producer with protocol 2 has already ended its transaction in
+        this way.
+        """
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
         return one.protocol == 2 and one.state is done and epoch == one.last_epoch != NO_EPOCH
 
@@ -287,7 +289,7 @@ class Transactions:
         Args:
             one: the transaction, as returned by `checked`.
             is_commit: whether to commit it.
-            protocol: 2 gives its producer a new epoch (KIP-890).
+            protocol: the version of the protocol; 2 assigns the producer a new epoch (KIP-890).
         """
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
         is_open = one.state is TransactionState.ONGOING
@@ -302,7 +304,7 @@ class Transactions:
         return ErrorCode.NONE
 
     def _end(self, one: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
-        """Write the decision about a transaction, then carry it out: after a crash the log has the decision."""
+        """Log the outcome of a transaction, then write its markers: after a crash, the log contains the outcome."""
         if one.timer is not None:
             self._purgatory.forget(one.timer)
             one.timer = None
@@ -315,7 +317,7 @@ class Transactions:
         self._mark(one)
 
     def _mark(self, one: Transaction) -> None:
-        """Write the pending markers, except in partitions without a leader, which get theirs later."""
+        """Write the pending markers, except in partitions without a leader, which get their markers later."""
         is_commit = one.state is TransactionState.PREPARE_COMMIT
         for topic, index in list(one.partitions):
             found = self._controller.topics.get(topic)
@@ -330,7 +332,7 @@ class Transactions:
     def mark(
         self, partition: Partition, producer_id: int, epoch: int, *, is_commit: bool, coordinator_epoch: int = 0
     ) -> int:
-        """Write the marker of a transaction's end to a partition; returns an error code."""
+        """Write the marker that ends a transaction in a partition; returns an error code."""
         log = partition.log_at(partition.leader)
         if isinstance(log, int):
             return log
@@ -344,7 +346,7 @@ class Transactions:
         return code
 
     def retry(self) -> None:
-        """Write the markers that could not be written earlier."""
+        """Write the markers that could not be written before."""
         for one in self._known.values():
             if one.state in PREPARED:
                 self._mark(one)

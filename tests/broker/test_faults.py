@@ -104,12 +104,12 @@ def test_topics_are_found_by_their_ids_and_groups_by_any_name() -> None:
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        (Rule("Nonsense"), "no api 'Nonsense' is served"),
+        (Rule("Nonsense"), "api 'Nonsense' is not served"),
         (Rule(action=ERROR, code=6), "name the api"),
-        (Rule("CreateTopics", action=ERROR, code=6), "no error code of its own"),
-        (Rule("InitProducerId", topic="t", action=ERROR, code=6), "name no topic"),
+        (Rule("CreateTopics", action=ERROR, code=6), "has no error code; use respond"),
+        (Rule("InitProducerId", topic="t", action=ERROR, code=6), "leave out the topic"),
         (Rule("Produce", partition=1), "name the topic"),
-        (Rule("Produce", times=0), "at least once"),
+        (Rule("Produce", times=0), "must be at least 1"),
     ],
 )
 def test_a_rule_that_could_do_nothing_is_refused(rule: Rule, reason: str) -> None:

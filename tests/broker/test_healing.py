@@ -177,7 +177,7 @@ ALONE = written(1, segment_bytes=1 << 30, runs=1)
 
 def test_offsets_that_go_back_are_never_copied() -> None:
     disks, acknowledged = written(3, segment_bytes=1 << 30)
-    for at, reason in ((5, "offset 65537 where 1 is due"), (12, None)):
+    for at, reason in ((5, "offset 65537 where 1 is expected"), (12, None)):
         file = log_of(disks[1])[0]
         file[place_of(file, 1) + at] = 1
         cluster = started(disks)
@@ -208,7 +208,7 @@ def test_a_damaged_base_offset_before_other_damage_is_cut_too() -> None:
     cluster = started([disk])
     assert (everything(cluster), len(cluster.notes)) == (acknowledged[:3], 1)
     assert "cut at offset 3, " in cluster.notes[0]
-    assert "offset 16777219 where 3 is due" in cluster.notes[0]
+    assert "offset 16777219 where 3 is expected" in cluster.notes[0]
 
 
 def test_a_log_with_repeated_offsets_is_cut_and_not_emptied() -> None:
@@ -218,7 +218,7 @@ def test_a_log_with_repeated_offsets_is_cut_and_not_emptied() -> None:
     file += bytes(file)  # as when two processes wrote it
     cluster = started([disk])
     assert everything(cluster) == acknowledged
-    assert cluster.notes == [f"t-0: cut at offset 7, {size} bytes lost: offset 0 where 7 is due (broker 1, /d1)"]
+    assert cluster.notes == [f"t-0: cut at offset 7, {size} bytes lost: offset 0 where 7 is expected (broker 1, /d1)"]
 
 
 def test_a_missing_segment_is_named_and_what_is_behind_it_is_kept() -> None:
@@ -227,7 +227,7 @@ def test_a_missing_segment_is_named_and_what_is_behind_it_is_kept() -> None:
     del log_of(disk)[starts[1]]
     cluster = started([disk])
     first, last = starts[1], starts[2] - 1
-    missing = f"t-0: offsets {first} to {last} are missing, as if a segment was deleted (broker 1, /d1)"
+    missing = f"t-0: offsets {first} to {last} are missing; a segment may have been deleted (broker 1, /d1)"
     assert cluster.notes == [missing]
     assert everything(cluster) == acknowledged[:first] + acknowledged[last + 1 :]
 

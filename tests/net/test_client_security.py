@@ -264,8 +264,8 @@ def test_tokens_are_those_of_the_rfc() -> None:
     [
         ((b"i=4096", b"i=4095"), "4095 iterations"),
         ((b"i=4096", b"i=999999999"), "999999999 iterations"),
-        ((b"r=rOpr", b"r=xOpr"), "no challenge"),
-        ((b"%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", b""), "no challenge"),
+        ((b"r=rOpr", b"r=xOpr"), "not a challenge"),
+        ((b"%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", b""), "not a challenge"),
         ((b"s=W22ZaJ0SNY7soEsUEjb6gQ==", b"s=W"), "not Base64"),
     ],
 )

@@ -1,9 +1,9 @@
-"""The apis that are served, with their versions and handlers; and the served cluster, sans-IO: frames become requests,
-requests responses, some of them later, and these frames.
+"""The served apis with their versions and handlers, and the sans-IO server: it decodes frames into requests, and
+encodes responses, some of them later, into frames.
 
-One message class covers all versions, so handlers rarely depend on the version. The caller passes time and a random
-generator. After an invalid request the connection must be closed, as in Kafka; but ApiVersions is always answered
-(KIP-511).
+One message class covers all versions, so handlers rarely depend on the version. The caller passes the time and a random
+generator. After an invalid request the connection must be closed, as in Kafka; the exception is ApiVersions, which
+always gets a response (KIP-511).
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ from .transactions import (
 )
 
 APIS: dict[str, Api] = {
-    # 0 to 2 are refused per batch: some clients take a higher first version for "no compression" (KAFKA-18659).
+    # Versions 0 to 2 are rejected per batch: some clients read a higher minimum as "no compression" (KAFKA-18659).
     "Produce": Api(0, 13, produce, finds_errors=True),
     "Fetch": Api(4, 17, fetch, finds_errors=True),
     "ListOffsets": Api(1, 10, list_offsets, finds_errors=True),
@@ -181,7 +181,7 @@ APIS: dict[str, Api] = {
     "ListTransactions": Api(0, 2, list_transactions),
     "DescribeProducers": Api(0, 0, describe_producers, finds_errors=True),
 }
-# Brokers on ZooKeeper do not have these, though their releases did; KRaft was ready with Kafka 3.3.
+# Brokers with ZooKeeper do not serve these apis. KRaft became production-ready with Kafka 3.3.
 OF_KRAFT = frozenset(("DescribeQuorum", "UnregisterBroker", "AddRaftVoter", "RemoveRaftVoter"))
 FIRST_WITH_KRAFT = "3.3.2"
 DRAFTS: dict[str, dict[str, Api]] = {  # by profile
@@ -191,17 +191,17 @@ DRAFTS: dict[str, dict[str, Api]] = {  # by profile
 
 
 def table_for(settings: Settings) -> dict[str, Api]:
-    """Return the served apis by name, limited to the apis of the release in the settings.
+    """Return the served apis by name, limited to those of the release in the settings.
 
     Raises:
-        UnknownMessage: the release is unknown.
+        UnknownMessage: the release in the settings is unknown.
     """
     drafts = DRAFTS.get(settings.profile or "", {})
     return (APIS if settings.release is None else _spoken(release(settings.release))) | drafts
 
 
 def _spoken(spoken: Release) -> dict[str, Api]:
-    """Return the apis of a release."""
+    """Return the served apis of a release, with the versions that both support."""
     names = releases().names
     is_kraft = names.index(spoken.name) >= names.index(FIRST_WITH_KRAFT)
     found = {}
@@ -218,12 +218,12 @@ API_VERSIONS = 18
 
 
 class ServedCluster(Cluster):
-    """Brokers that handle requests.
+    """A cluster whose brokers handle requests.
 
     Args:
         nodes: the brokers, at least one.
         settings: the settings of all brokers.
-        rng: random numbers for ids and placement.
+        rng: the random generator for ids and replica placement.
 
     >>> from random import Random
     >>> from kwire import messages
@@ -250,12 +250,12 @@ class ServedCluster(Cluster):
         """Handle a request to one of the brokers.
 
         Args:
-            node_id: the broker.
-            message: the request, of a served api and version.
-            version: its version.
+            node_id: the id of the broker.
+            message: the request message, of a served api and version.
+            version: the version of the message.
             now: the time, in seconds.
-            client_id, client_host: the client.
-            principal: the authenticated client.
+            client_id, client_host: the client's id and its address.
+            principal: the authenticated principal.
 
         Returns:
             The response; a `Parked` that will have it; or None without response (Produce with acks=0).
@@ -263,7 +263,7 @@ class ServedCluster(Cluster):
         return self.handle(RequestContext(self, node_id, message, version, now, client_id, client_host, principal))
 
     def handle(self, request: RequestContext) -> Any:
-        """Handle a request, as `answer` does; an error rule for all of it replaces the handler."""
+        """Handle a request, as `answer` does; an error rule for the whole request replaces the handler."""
         name = api_of(request.message)
         api = self.table[name]
         with self.controller.journals.batched():
@@ -274,7 +274,7 @@ class ServedCluster(Cluster):
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """A request to serve: its message, and the fields that its response needs."""
+    """A decoded request: its message, and the header fields that the response needs."""
 
     message: Any
     version: int
@@ -284,15 +284,15 @@ class ServedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
-    """A frame that is not served: `answer` has the bytes to send; if it is empty, the connection is closed because of
-    `problem`."""
+    """A frame that is not served. `answer` contains the bytes to send; if it is empty, the connection is closed because
+    of `problem`."""
 
     answer: bytes = b""
     problem: str = ""
 
 
 def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> ServedRequest | Unserved:
-    """Decode a client's frame.
+    """Decode a request frame.
 
     Args:
         frame: one complete frame.
@@ -315,7 +315,7 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Served
 
 
 def write_response(request: ServedRequest, response: Any, catalog: Catalog) -> bytes:
-    """Encode the response to a request; KIP-36's draft has the correlation id in its body."""
+    """Encode the response to a request; in the draft of KIP-36, the body contains the correlation id."""
     if hasattr(response, "correlation_id"):
         response = msgspec.structs.replace(response, correlation_id=request.correlation_id)
     return encode_response(response, request.version, correlation_id=request.correlation_id, catalog=catalog)

@@ -1,6 +1,6 @@
-"""Groups and their coordinators: FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ListGroups,
-DescribeGroups and DeleteGroups; the checks common to all requests about groups. This module also handles the classic
-members of KIP-848 groups; `consumer_groups` has everything else about these groups.
+"""The group apis FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ListGroups, DescribeGroups and
+DeleteGroups, and the checks that all group requests share. This module also handles classic members of KIP-848 groups;
+`consumer_groups` handles everything else about these groups.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from ..consumer_group import ClassicProtocol, ConsumerGroup, ConsumerMember, Gro
 from ..internal_topics import GROUPS, SHARES, TRANSACTIONS, coordinator_of
 from ..share_group import SHARE, ShareGroup
 
-FIRST_WITH_KEYS = 4  # FindCoordinator: from this version on a request has several keys (KIP-699)
-GROUP, TRANSACTION, SHARE_STATE = 0, 1, 2  # types of keys; the last since version 6 (KIP-932)
-FIRST_WITH_SHARES = 6  # FindCoordinator: the coordinator of the state of a share partition (KIP-932)
-FIRST_WITH_KNOWN_IDS = 4  # JoinGroup: from this version on members join with an id from the broker (KIP-394)
-FIRST_WITH_SKIPPING = 9  # JoinGroup: the leader may have nothing to assign (KIP-814)
-FIRST_WITH_PROTOCOLS = 5  # SyncGroup: from this version on requests contain the expected protocol (KIP-559)
-FIRST_WITH_MEMBERS = 3  # LeaveGroup: from this version on several members can leave at once
-CLASSIC, CONSUMER = "classic", "consumer"  # types of groups
-FIRST_WITH_NOT_FOUND = 6  # DescribeGroups: older versions return an unknown group as Dead (KIP-1043)
+FIRST_WITH_KEYS = 4  # the first version of FindCoordinator with several keys (KIP-699)
+GROUP, TRANSACTION, SHARE_STATE = 0, 1, 2  # key types of FindCoordinator; SHARE_STATE since version 6 (KIP-932)
+FIRST_WITH_SHARES = 6  # FindCoordinator 6 finds coordinators of share-partition state (KIP-932)
+FIRST_WITH_KNOWN_IDS = 4  # the first version of JoinGroup in which members join with an id from the broker (KIP-394)
+FIRST_WITH_SKIPPING = 9  # the first version of JoinGroup whose leader may have to skip the assignment (KIP-814)
+FIRST_WITH_PROTOCOLS = 5  # the first version of SyncGroup that contains the expected protocol (KIP-559)
+FIRST_WITH_MEMBERS = 3  # the first version of LeaveGroup for several members
+CLASSIC, CONSUMER = "classic", "consumer"  # group types in ListGroups
+FIRST_WITH_NOT_FOUND = 6  # DescribeGroups: older versions return unknown groups as Dead (KIP-1043)
 
 
 def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *, needs_name: bool = True) -> int:
-    """Return the error code of a group or transaction request that this broker cannot handle; 0 if it can.
+    """Return the error code if this broker cannot handle a group or transaction request; 0 if it can.
 
     Args:
         request: the request.
-        group_id: its group or transactional id.
-        topic: the internal topic that decides who coordinates it.
-        needs_name: whether the empty group id, which old consumers use for commits, is refused.
+        group_id: the group or transactional id.
+        topic: the internal topic whose partition leaders are the coordinators.
+        needs_name: whether to refuse the empty group id, with which old consumers commit.
     """
     if needs_name and not group_id:
         return ErrorCode.INVALID_GROUP_ID
@@ -60,7 +60,7 @@ def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *,
 
 
 def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:
-    """Return a member, or the error code if it does not exist or another client has its instance id."""
+    """Return a member, or an error code if it does not exist or if another client has taken over its instance id."""
     if instance_id is not None and instance_id not in group.static:
         return ErrorCode.UNKNOWN_MEMBER_ID
     if instance_id is not None and group.static[instance_id] != member_id:
@@ -69,7 +69,7 @@ def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> 
 
 
 def membership(request: RequestContext, generation: int) -> tuple[Group, Member] | int:
-    """Return the group and member of a request, or the error code if the member is not in the current generation."""
+    """Return the group and member of a request, or an error code if the member is not in the current generation."""
     asked = request.message
     if code := problem_with(request, asked.group_id):
         return code
@@ -83,11 +83,11 @@ def membership(request: RequestContext, generation: int) -> tuple[Group, Member]
 
 
 def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
-    """Return the error code for a member of a KIP-848 group that commits or fetches offsets; 0 if it may.
+    """Return the error code if a member of a KIP-848 group may not commit or fetch offsets; 0 if it may.
 
     Args:
         group: the group.
-        member_id, epoch: the member's id and epoch; commits without them are refused while the group has members.
+        member_id, epoch: the member's id and epoch; requests without them are refused while the group has members.
     """
     assert group.consumer is not None
     member = group.consumer.members.get(member_id)
@@ -98,7 +98,7 @@ def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
 
 
 def find_coordinator(request: RequestContext) -> Any:
-    """Answer FindCoordinator."""
+    """Handle FindCoordinator."""
     response, asked = messages.FindCoordinatorResponse, request.message
     if request.version < FIRST_WITH_KEYS:
         return response(**_coordinator(request, asked.key))
@@ -117,11 +117,11 @@ def _coordinator(request: RequestContext, key: str) -> dict[str, Any]:
     if request.message.key_type not in topics or not is_right:
         return _no_coordinator(
             ErrorCode.INVALID_REQUEST,
-            "groups, transactions and GROUP:TOPIC-ID:PARTITION of share groups are coordinated",
+            "the key must be a group id, a transactional id, or GROUP:TOPIC-ID:PARTITION of a share group",
         )
     node_id = coordinator_of(key, controller, topics[request.message.key_type])
     if node_id is None:
-        return _no_coordinator(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
+        return _no_coordinator(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator's partition has no leader")
     node = controller.nodes[node_id]
     return {
         "error_code": ErrorCode.NONE,
@@ -137,7 +137,7 @@ def _no_coordinator(code: int, message: str) -> dict[str, Any]:
 
 
 def join_group(request: RequestContext) -> Any:
-    """Answer JoinGroup, or park it until the rebalance has ended."""
+    """Handle JoinGroup, or park the request until the rebalance completes."""
     asked, groups = request.message, request.cluster.groups
     code = problem_with(request, asked.group_id) or _session_problem(request)
     if code:
@@ -160,7 +160,7 @@ def join_group(request: RequestContext) -> Any:
 
 
 def _join_consumers(request: RequestContext, group: Group, consumer: ConsumerGroup) -> Any:
-    """Answer JoinGroup of a classic member in a KIP-848 group, at once, like a heartbeat."""
+    """Handle JoinGroup of a classic member in a KIP-848 group: respond immediately, as to a heartbeat."""
     asked = request.message
     protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in asked.protocols)
     if asked.protocol_type != CONSUMER or not consumer.supports(protocols):
@@ -192,12 +192,12 @@ def _join_consumers(request: RequestContext, group: Group, consumer: ConsumerGro
 def _classic_member(
     request: RequestContext, consumer: ConsumerGroup, before: ConsumerMember | None
 ) -> ConsumerMember | int:
-    """Return the member of a JoinGroup request, a new member if none exists, or the error code.
+    """Return the member that sent JoinGroup, a new one, or an error code.
 
     Args:
         request: the request.
         consumer: the members of the group.
-        before: the member with its instance id, which it replaces if it joins without a member id.
+        before: the member with the same instance id; a request without a member id replaces it.
     """
     asked, groups = request.message, request.cluster.groups
     if asked.group_instance_id is not None and asked.member_id:
@@ -220,7 +220,7 @@ def _plan_classic(
     asked, groups, size = request.message, request.cluster.groups, member.size
     assert group.consumer is not None
     session_timeout = asked.session_timeout_ms / 1000
-    is_given = asked.rebalance_timeout_ms >= 0  # version 0 has a single timeout
+    is_given = asked.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
     member.rebalance_timeout = asked.rebalance_timeout_ms / 1000 if is_given else session_timeout
     member.classic = ClassicProtocol(session_timeout, protocols, syncs_until=request.now + member.rebalance_timeout)
     member.client_id, member.client_host = request.client_id, request.client_host
@@ -229,19 +229,19 @@ def _plan_classic(
 
 
 def new_member_id(request: RequestContext) -> str:
-    """Return an id for a member of a KIP-848 group."""
+    """Return a new id for a member of a KIP-848 group."""
     return str(UUID(bytes=request.cluster.rng.randbytes(16), version=4))
 
 
 def _consumer_of(
     group: Group, member_id: str, instance_id: str | None, generation: int | None = None
 ) -> ConsumerMember | int:
-    """Return a member of a KIP-848 group, or the error code.
+    """Return a member of a KIP-848 group, or an error code.
 
     Args:
         group: the group.
         member_id, instance_id: the member's ids.
-        generation: the generation in requests that only classic members send; None for requests of both protocols.
+        generation: the generation in requests that only classic members send; None in requests that all members send.
     """
     assert group.consumer is not None
     if instance_id is None:
@@ -256,14 +256,14 @@ def _consumer_of(
 
 
 def _consumer_group(request: RequestContext) -> Group | None:
-    """Return the group of a request if it is a KIP-848 group coordinated here; otherwise None."""
+    """Return the KIP-848 group of a request; None if it is not one, or if another broker coordinates it."""
     group = request.cluster.groups.find(request.message.group_id)
     is_one = group is not None and group.consumer is not None and group.consumer.members
     return group if is_one and not problem_with(request, request.message.group_id) else None
 
 
 def _sync_consumer(request: RequestContext, group: Group) -> Any:
-    """Answer SyncGroup of a classic member in a KIP-848 group."""
+    """Handle SyncGroup of a classic member in a KIP-848 group."""
     asked, consumer = request.message, group.consumer
     member = _consumer_of(group, asked.member_id, asked.group_instance_id, asked.generation_id)
     if isinstance(member, int):
@@ -283,13 +283,13 @@ def _sync_consumer(request: RequestContext, group: Group) -> Any:
 
 
 def _must_join(request: RequestContext, classic: ClassicProtocol, timeout: float) -> int:
-    """Return the error code that makes a classic member join again, and set its deadline for that."""
+    """Return the error code that makes a classic member rejoin, and set its deadline for that."""
     classic.joins_until = min(classic.joins_until, request.now + timeout)
     return ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def _beat_consumer(request: RequestContext, group: Group) -> int:
-    """Return the error code for Heartbeat of a classic member in a KIP-848 group."""
+    """Return the error code of a Heartbeat response to a classic member in a KIP-848 group."""
     asked, consumer = request.message, group.consumer
     member = _consumer_of(group, asked.member_id, asked.group_instance_id, asked.generation_id)
     if isinstance(member, int):
@@ -308,7 +308,7 @@ def _session_problem(request: RequestContext) -> int:
 
 
 class _Join:
-    """A request to join an existing group."""
+    """A JoinGroup request for an existing group."""
 
     def __init__(self, request: RequestContext, group: Group) -> None:
         self.request, self.group, self.asked = request, group, request.message
@@ -353,7 +353,7 @@ class _Join:
     def _made(self, member_id: str) -> Member:
         asked = self.asked
         session_timeout = asked.session_timeout_ms / 1000
-        is_given = asked.rebalance_timeout_ms >= 0  # version 0 has a single timeout
+        is_given = asked.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
         return Member(
             member_id,
             asked.group_instance_id,
@@ -373,7 +373,7 @@ class _Join:
         return self.rebalancing.add(self.group, member, self.request.now)
 
     def _join_again(self, member: Member) -> Any:
-        """Start a rebalance if the member has changed its metadata, or is the leader, which may have seen new
+        """Start a rebalance if the member's metadata has changed, or if it is the leader, which may have detected new
         partitions."""
         group, is_leader = self.group, member.member_id == self.group.leader
         is_same = member.protocols == self.protocols
@@ -384,7 +384,7 @@ class _Join:
         return self._update(member) or self.rebalancing.join(group, member, self.request.now)
 
     def _update(self, member: Member) -> Any:
-        """Update a member's protocols; returns a response only if there is no room for them."""
+        """Update a member's protocols; return a response only if the memory limit is exceeded."""
         made = self._made(member.member_id)
         if not self.groups.held.has_room(made.measure() - member.size):
             return not_joined(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -393,7 +393,7 @@ class _Join:
         return None
 
     def _come_back(self, member: Member) -> Any:
-        """Assign a new id to a static member. In a stable group with the same protocol, no rebalance is needed."""
+        """Assign a new id to a static member that returns. A stable group with the same protocol does not rebalance."""
         group, leader = self.group, self.group.leader
         full = self._update(member)
         if full is not None:
@@ -404,11 +404,12 @@ class _Join:
         is_leader = group.leader == member.member_id
         if self.request.version >= FIRST_WITH_SKIPPING:
             return joined(group, member, includes_members=is_leader, skip=is_leader)
-        return joined(group, member, includes_members=False, leader=leader)  # a client without the new id cannot assign
+        # without its new id, the client cannot lead
+        return joined(group, member, includes_members=False, leader=leader)
 
 
 def sync_group(request: RequestContext) -> Any:
-    """Answer SyncGroup, or park it until the leader has assigned."""
+    """Handle SyncGroup, or park the request until the leader sends the assignments."""
     asked, rebalancing = request.message, request.cluster.groups.rebalancing
     if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
         return not_assigned(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -439,7 +440,7 @@ def _protocol_problem(asked: Any, group: Group) -> int:
 
 
 def _complete(request: RequestContext, group: Group) -> Any:
-    """Distribute the leader's assignments."""
+    """Send the leader's assignments to the members."""
     groups, asked = request.cluster.groups, request.message
     assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}
     if not groups.held.has_room(sum(map(len, assignments.values()))):
@@ -449,7 +450,7 @@ def _complete(request: RequestContext, group: Group) -> Any:
 
 
 def heartbeat(request: RequestContext) -> Any:
-    """Answer Heartbeat."""
+    """Handle Heartbeat."""
     consumers = _consumer_group(request)
     if consumers is not None:
         return messages.HeartbeatResponse(error_code=_beat_consumer(request, consumers))
@@ -463,7 +464,7 @@ def heartbeat(request: RequestContext) -> Any:
 
 
 def leave_group(request: RequestContext) -> Any:
-    """Answer LeaveGroup."""
+    """Handle LeaveGroup."""
     response, asked, groups = messages.LeaveGroupResponse, request.message, request.cluster.groups
     if code := problem_with(request, asked.group_id):
         return response(error_code=code)
@@ -481,7 +482,7 @@ def leave_group(request: RequestContext) -> Any:
 
 
 def _leave_consumers(request: RequestContext, group: Group) -> Any:
-    """Answer LeaveGroup in a KIP-848 group: all members of the request leave at once, whichever protocol they use."""
+    """Handle LeaveGroup in a KIP-848 group: remove all members in the request, whichever protocol they use."""
     response, asked = messages.LeaveGroupResponse, request.message
     rows = asked.members
     if request.version < FIRST_WITH_MEMBERS:
@@ -512,7 +513,7 @@ def _leave(request: RequestContext, group: Group, member_id: str, instance_id: s
         group.expect_no_longer(member_id)
         return ErrorCode.NONE
     if not member_id and instance_id is not None:
-        member_id = group.static.get(instance_id, "")  # an operator removes static members by instance id
+        member_id = group.static.get(instance_id, "")  # an administrator removes static members by their instance ids
     found = member_or_problem(group, member_id, instance_id)
     if isinstance(found, int):
         return found
@@ -521,7 +522,7 @@ def _leave(request: RequestContext, group: Group, member_id: str, instance_id: s
 
 
 def list_groups(request: RequestContext) -> Any:
-    """Answer ListGroups: the groups that this broker coordinates."""
+    """Handle ListGroups: return the groups that this broker coordinates."""
     states = {state.lower() for state in request.message.states_filter}
     types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER, SHARE}
     sees_all = request.allows(AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
@@ -548,7 +549,7 @@ def _type_of(group: Group) -> str:
 
 
 def describe_groups(request: RequestContext) -> Any:
-    """Answer DescribeGroups."""
+    """Handle DescribeGroups."""
     names = dict.fromkeys(request.message.groups)
     return messages.DescribeGroupsResponse(groups=tuple(_described(request, name) for name in names))
 
@@ -576,7 +577,7 @@ def _described(request: RequestContext, group_id: str) -> Any:
 
 
 def delete_groups(request: RequestContext) -> Any:
-    """Answer DeleteGroups."""
+    """Handle DeleteGroups."""
     row = messages.DeleteGroupsResponse.DeletableGroupResult
     names = dict.fromkeys(request.message.groups_names)
     return messages.DeleteGroupsResponse(

@@ -1,7 +1,8 @@
 """DescribeConfigs, IncrementalAlterConfigs (KIP-339), AlterConfigs, ListConfigResources; client quotas (KIP-546);
-client metrics (KIP-714), which clients may push, but which are never requested.
+client metrics (KIP-714).
 
-As in Kafka without a metrics receiver, ApiVersions does not list the apis of KIP-714, but the broker handles them.
+The broker never requests client metrics: as in Kafka without a metrics receiver, ApiVersions omits the apis of KIP-714,
+but requests with them are handled.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from ..settings import (
     topic_defaults,
 )
 
-FIRST_WITH_TYPES = 1  # of ListConfigResources
-FIRST_WITH_SOURCES = 1  # of DescribeConfigs: older versions only distinguish defaults from other values
+FIRST_WITH_TYPES = 1  # types of resources in ListConfigResources
+FIRST_WITH_SOURCES = 1  # of DescribeConfigs; version 0 only marks default values
 _GIVEN = ("advertised.listeners", "broker.id", "broker.rack", "listeners", "log.dirs")
-EXACT, DEFAULT = 0, 1  # how a component of a filter matches
+EXACT, DEFAULT = 0, 1  # how a component of a quota filter matches
 
 
 class Value(NamedTuple):
-    """The value of a config; `synonyms` are (name, value, source), the effective one first."""
+    """The value of a config; `synonyms` are tuples (name, value, source), the effective one first."""
 
     name: str
     type: int
@@ -48,7 +49,7 @@ class Value(NamedTuple):
 
 
 def describe_configs(request: RequestContext) -> Any:
-    """Answer DescribeConfigs."""
+    """Handle DescribeConfigs."""
     return messages.DescribeConfigsResponse(
         results=tuple(_described(request, row) for row in request.message.resources)
     )
@@ -69,7 +70,7 @@ def _described(request: RequestContext, row: Any) -> Any:
 
 
 def config_denial(request: RequestContext, row: Any, operation: int) -> int:
-    """Return the error code if the principal may not do this to the configs of a resource; 0 if it may."""
+    """Return the error code if the principal may not perform an operation on the configs of a resource; 0 if it may."""
     kinds = {ConfigResourceType.TOPIC: ResourceType.TOPIC, ConfigResourceType.GROUP: ResourceType.GROUP}
     kind = kinds.get(row.resource_type, ResourceType.CLUSTER)
     name = CLUSTER_NAME if kind == ResourceType.CLUSTER else row.resource_name
@@ -137,8 +138,8 @@ def _config_row(request: RequestContext, value: Value) -> Any:
 
 
 def list_config_resources(request: RequestContext) -> Any:
-    """Answer ListConfigResources (KIP-1142) with topics, brokers and groups with configs; version 0 lists only client
-    metrics, so the list is empty."""
+    """Handle ListConfigResources (KIP-1142): return the topics, brokers and groups with configs. Version 0 lists only
+    client metrics, of which there are none."""
     response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)
     if request.version < FIRST_WITH_TYPES:
         return response()
@@ -151,13 +152,13 @@ def list_config_resources(request: RequestContext) -> Any:
 
 
 def incremental_alter_configs(request: RequestContext) -> Any:
-    """Answer IncrementalAlterConfigs (KIP-339): each topic, broker or group is changed completely or not at all."""
+    """Handle IncrementalAlterConfigs (KIP-339): apply the changes of each resource completely or not at all."""
     response = messages.IncrementalAlterConfigsResponse
     return response(responses=tuple(_altered(request, row) for row in request.message.resources))
 
 
 def alter_configs(request: RequestContext) -> Any:
-    """Answer AlterConfigs: replace all configs of a topic with the given ones."""
+    """Handle AlterConfigs: replace all configs of a resource by those in the request."""
     return messages.AlterConfigsResponse(
         responses=tuple(_altered(request, row, anew=True) for row in request.message.resources)
     )
@@ -231,7 +232,7 @@ def _after(
     changes: Sequence[Any],
     configs: Mapping[str, Config] = TOPIC_CONFIGS,
 ) -> dict[str, str | None]:
-    """Return the configs of a topic or another resource after some changes."""
+    """Return the configs of a resource after some changes."""
     names = Counter(change.name for change in changes)
     after: dict[str, str | None] = dict(own)
     for change in changes:
@@ -251,10 +252,10 @@ def _after(
 
 
 def _listed(change: Any, config: Config, value: str) -> str:
-    """Add values to a list, or remove them."""
+    """Return the value of a list config after adding or removing values."""
     operations = (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT)
     if config.type != ConfigType.LIST or change.config_operation not in operations:
-        takes = "to be set or deleted" if config.type != ConfigType.LIST else "operations 0 to 3"
+        takes = "to be set or deleted" if config.type != ConfigType.LIST else "one of the operations 0 to 3"
         raise InvalidConfig("bad_config_value", config=change.name, value=change.value, takes=takes)
     items, given = filter(None, value.split(",")), change.value.split(",")
     if change.config_operation == AlterConfigOp.SUBTRACT:
@@ -263,7 +264,7 @@ def _listed(change: Any, config: Config, value: str) -> str:
 
 
 def alter_client_quotas(request: RequestContext) -> Any:
-    """Answer AlterClientQuotas."""
+    """Handle AlterClientQuotas."""
     response = messages.AlterClientQuotasResponse
     rows = []
     refused = request.error()
@@ -286,15 +287,15 @@ def _entity(entry: Any) -> Entity:
 def _quota_problem(request: RequestContext, entry: Any) -> str:
     kinds = [one.entity_type for one in entry.entity]
     if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= {USER, CLIENT}:
-        return f"an entity is a {USER}, a {CLIENT}, or both; this is {kinds}"
+        return f"an entity must have a {USER}, a {CLIENT} or both, not {kinds}"
     if any(one.entity_name == "" for one in entry.entity):
-        return "a name is empty"
+        return "an entity name is empty"
     if unknown := [op.key for op in entry.ops if op.key not in KEYS]:
-        return f"there is no quota {unknown[0]!r}"
+        return f"unknown quota {unknown[0]!r}"
     if len(request.cluster.quotas.values) >= MOST_QUOTAS:
-        return f"there are {MOST_QUOTAS} quotas already"
+        return f"the limit of {MOST_QUOTAS} quotas is reached"
     is_right = all(op.remove or op.value > 0 for op in entry.ops)
-    return "" if is_right else "a quota is above 0"
+    return "" if is_right else "a quota must be positive"
 
 
 def _set_quotas(request: RequestContext, entry: Any) -> None:
@@ -303,15 +304,15 @@ def _set_quotas(request: RequestContext, entry: Any) -> None:
 
 
 def describe_client_quotas(request: RequestContext) -> Any:
-    """Answer DescribeClientQuotas."""
+    """Handle DescribeClientQuotas."""
     response, asked = messages.DescribeClientQuotasResponse, request.message
     kinds = [one.entity_type for one in asked.components]
     if len(set(kinds)) < len(kinds):
         return response(
-            error_code=ErrorCode.INVALID_REQUEST, error_message="a kind of entity is there twice", entries=None
+            error_code=ErrorCode.INVALID_REQUEST, error_message="the filter has an entity type twice", entries=None
         )
     if not set(kinds) <= {USER, CLIENT, "ip"}:
-        message = f"entities are {USER} and {CLIENT}"
+        message = f"an entity type must be {USER} or {CLIENT}"
         return response(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=message, entries=None)
     rows = []
     for entity, values in request.cluster.quotas.values.items():
@@ -337,13 +338,13 @@ def _matches(entity: dict[str, str | None], component: Any) -> bool:
 
 
 INTERVAL_MS = 300_000
-MOST_BYTES = 1 << 20  # Kafka's telemetry.max.bytes
+MOST_BYTES = 1 << 20  # the default of Kafka's telemetry.max.bytes
 SUBSCRIPTION = 1
-NONE, ACCEPTED = 0, (4, 3, 1, 2)  # of `kwire.values.CompressionType`, in Kafka's order
+NONE, ACCEPTED = 0, (4, 3, 1, 2)  # values of `kwire.values.CompressionType`, in Kafka's order
 
 
 def get_telemetry_subscriptions(request: RequestContext) -> Any:
-    """Answer GetTelemetrySubscriptions: a client without an id gets one."""
+    """Handle GetTelemetrySubscriptions: assign an id to a client that has none."""
     return messages.GetTelemetrySubscriptionsResponse(
         client_instance_id=_instance_id(request),
         subscription_id=SUBSCRIPTION,
@@ -360,7 +361,7 @@ def _instance_id(request: RequestContext) -> bytes:
 
 
 def push_telemetry(request: RequestContext) -> Any:
-    """Answer PushTelemetry: check and discard the metrics."""
+    """Handle PushTelemetry: validate and discard the metrics."""
     asked, response = request.message, messages.PushTelemetryResponse
     if asked.client_instance_id == NO_ID:
         return response(error_code=ErrorCode.INVALID_REQUEST)

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat and ConsumerGroupDescribe: groups whose partitions the broker assigns (KIP-848)."""
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe, the apis of groups whose broker assigns partitions (KIP-848)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember,
 from ..share_group import ShareGroup
 from .classic_groups import new_member_id, problem_with
 
-JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # member epochs
-FIRST_WITH_OWN_IDS = 1  # versions of ConsumerGroupHeartbeat from here on: clients choose their member ids (KIP-1082)
-CLASSIC_TYPE, CONSUMER_TYPE = 0, 1  # of members
+JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # special member epochs
+FIRST_WITH_OWN_IDS = 1  # ConsumerGroupHeartbeat: clients generate their member ids (KIP-1082)
+CLASSIC_TYPE, CONSUMER_TYPE = 0, 1  # types of members
 
 
 def consumer_group_heartbeat(request: RequestContext) -> Any:
-    """Answer ConsumerGroupHeartbeat."""
+    """Handle ConsumerGroupHeartbeat."""
     asked = request.message
     if code := problem_with(request, asked.group_id) or _problem(request) or _hidden(request):
         return _refused(code)
@@ -35,7 +35,7 @@ def consumer_group_heartbeat(request: RequestContext) -> Any:
 
 
 def _problem(request: RequestContext) -> int:
-    """Return the error code of an invalid request; 0 if it is valid."""
+    """Return the error code of an invalid request; 0 if the request is valid."""
     asked = request.message
     must_have_id = request.version >= FIRST_WITH_OWN_IDS or asked.member_epoch != JOINS
     is_right = asked.member_epoch >= LEAVES_FOR_A_WHILE and (asked.member_id or not must_have_id)
@@ -53,7 +53,7 @@ def _problem(request: RequestContext) -> int:
 
 
 def _hidden(request: RequestContext) -> int:
-    """Return the error code of a topic that the principal may not describe."""
+    """Return the error code for topics that the principal may not describe; 0 if there are none."""
     names = request.message.subscribed_topic_names or ()
     return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
 
@@ -63,7 +63,7 @@ def _refused(code: int) -> Any:
 
 
 def _group_for(request: RequestContext) -> Group | int:
-    """Return the group, created or upgraded if a member joins."""
+    """Return the group of a request; a joining member creates or upgrades it."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
     if group is not None and group.consumer is not None:
@@ -82,7 +82,7 @@ def _group_for(request: RequestContext) -> Group | int:
 
 
 def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> ConsumerMember | int:
-    """Return the member of a request, a new member if it joins, or the error code if it is not a member."""
+    """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
     asked = request.message
     member = consumer.members.get(asked.member_id)
     if asked.member_epoch == JOINS:
@@ -105,7 +105,7 @@ def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> C
 def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
     asked, groups, before = request.message, request.cluster.groups, member.size
     is_new = member.member_id not in consumer.target
-    member.classic = None  # also of one that was classic, with the same member id
+    member.classic = None  # this also converts a classic member with the same id
     changed = _update(member, asked) or is_new
     place = member.epoch, set(member.assigned), set(member.revoking)
     groups.held.take(member.size - before)
@@ -119,7 +119,7 @@ def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, m
 
 
 def _update(member: ConsumerMember, asked: Any) -> bool:
-    """Update a member from its heartbeat; returns whether this may change the assignments of others."""
+    """Update a member from its heartbeat; return whether the change can affect other members' assignments."""
     before = member.topics, member.pattern, member.assignor
     if asked.subscribed_topic_names is not None:
         member.topics = tuple(sorted(asked.subscribed_topic_names))
@@ -134,7 +134,7 @@ def _update(member: ConsumerMember, asked: Any) -> bool:
 
 
 def _owned(request: RequestContext) -> Assigned | None:
-    """Return the partitions that a member reports to own; None if it reports none."""
+    """Return the partitions that a member reports as owned; None if the request does not list them."""
     rows = request.message.topic_partitions
     if rows is None:
         return None
@@ -160,7 +160,7 @@ def _answer(request: RequestContext, member: ConsumerMember) -> Any:
 
 
 def by_topic(request: RequestContext, places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
-    """Return the topics of assigned partitions: id, name and the numbers of the partitions."""
+    """Return partitions as rows of topics, each with its id, name and partition indexes."""
     indexes: dict[str, list[int]] = {}
     for topic, index in sorted(places):
         indexes.setdefault(topic, []).append(index)
@@ -181,7 +181,7 @@ def _leave(request: RequestContext, group: Group, consumer: ConsumerGroup) -> An
 
 
 def consumer_group_describe(request: RequestContext) -> Any:
-    """Answer ConsumerGroupDescribe."""
+    """Handle ConsumerGroupDescribe."""
     names = dict.fromkeys(request.message.group_ids)
     return messages.ConsumerGroupDescribeResponse(groups=tuple(_described(request, name) for name in names))
 

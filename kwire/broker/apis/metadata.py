@@ -1,5 +1,5 @@
-"""The cluster as clients see it: ApiVersions, Metadata, DescribeTopicPartitions, DescribeCluster (KIP-700),
-DescribeQuorum (KIP-595), UpdateFeatures. Brokers and voters stay.
+"""Cluster metadata: ApiVersions, Metadata, DescribeTopicPartitions, DescribeCluster (KIP-700), DescribeQuorum (KIP-595)
+and UpdateFeatures. Brokers and voters cannot be added or removed.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..authentication_and_acls import CLUSTER_NAME, UNASKED, operations
 from ..cluster_state import FEATURES, Api, Cluster, Feature, RequestContext
 from ..partitions import INTERNAL, RESERVED, Partition, Topic, check_name
 
-FIRST_WITH_SOFTWARE = 3  # from this version of ApiVersions on
-FIRST_WITH_ZERO = 4  # older clients take no feature whose lowest level is 0 (KIP-1022)
-FIRST_WITH_KINDS, LAST_WITH_RESULTS = 1, 1  # of UpdateFeatures
+FIRST_WITH_SOFTWARE = 3  # the first version of ApiVersions with the client's software name
+FIRST_WITH_ZERO = 4  # the first version for clients that accept features whose lowest level is 0 (KIP-1022)
+FIRST_WITH_KINDS, LAST_WITH_RESULTS = 1, 1  # versions of UpdateFeatures
 DOWNGRADES = (FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE)
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
 
 def api_versions(request: RequestContext) -> Any:
-    """Answer ApiVersions. Software names must consist of letters, digits, dots and hyphens (KIP-511)."""
+    """Handle ApiVersions. Software names must consist of letters, digits, dots and hyphens (KIP-511)."""
     names = request.message.client_software_name, request.message.client_software_version
     if request.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
         return messages.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
@@ -36,7 +36,7 @@ def api_versions(request: RequestContext) -> Any:
 
 
 def features_of(cluster: Cluster) -> Mapping[str, Feature]:
-    """Return the features that brokers support: none with the apis of a release before Kafka 4.0."""
+    """Return the features that the brokers support: none if they serve the apis of a release before Kafka 4.0."""
     return {name: one for name, one in FEATURES.items() if one.api in cluster.table}
 
 
@@ -47,14 +47,14 @@ def versions_response(
     levels: Mapping[str, int] | None = None,
     epoch: int = -1,
 ) -> Any:
-    """List the apis, and the features, which older versions leave out.
+    """Return the ApiVersions response with apis and, except in old versions, features.
 
     Args:
-        apis: by key.
-        error_code: of the response.
-        features: those that brokers support.
-        levels: those of features that are finalized.
-        epoch: of the levels.
+        apis: the served apis by key.
+        error_code: the error code of the response.
+        features: the features that the brokers support.
+        levels: the finalized levels of features.
+        epoch: the epoch of the finalized levels.
     """
     response = messages.ApiVersionsResponse
     advertised = sorted((key, api) for key, api in apis.items() if api.is_advertised)
@@ -75,7 +75,7 @@ def versions_response(
 
 
 def update_features(request: RequestContext) -> Any:
-    """Answer UpdateFeatures (KIP-584): all levels are changed, or none."""
+    """Handle UpdateFeatures (KIP-584): update all feature levels, or none."""
     response, asked = messages.UpdateFeaturesResponse, request.message
     levels = dict(request.cluster.feature_levels)
     for update in asked.feature_updates:
@@ -94,7 +94,7 @@ def update_features(request: RequestContext) -> Any:
 
 
 def _feature_problem(request: RequestContext, update: Any, before: int) -> str:
-    """Return why the level of a feature cannot be changed to this; empty if it can."""
+    """Return why the level of a feature cannot be updated; the empty string if it can."""
     node_id, level = request.cluster.controller.controller_id, update.max_version_level
     feature = features_of(request.cluster).get(update.feature)
     if feature is None:
@@ -114,12 +114,12 @@ def _feature_problem(request: RequestContext, update: Any, before: int) -> str:
     return ""
 
 
-KIP_36 = "KIP-36"  # the profile
-MOST_DESCRIBED = 2000  # partitions, Kafka's max.request.partition.size.limit
+KIP_36 = "KIP-36"  # the profile that serves it
+MOST_DESCRIBED = 2000  # the default of Kafka's max.request.partition.size.limit
 
 
 def metadata(request: RequestContext) -> Any:
-    """Answer Metadata."""
+    """Handle Metadata."""
     response = messages.MetadataResponse
     controller = request.cluster.controller
     brokers = tuple(
@@ -138,7 +138,8 @@ def metadata(request: RequestContext) -> Any:
 
 
 def topic_metadata(request: RequestContext) -> Any:
-    """Answer TopicMetadata v1 as KIP-36 proposed it: Metadata v0 with racks; no topics are all topics."""
+    """Handle TopicMetadata v1 as proposed by KIP-36: Metadata v0 with racks. An empty list of topics requests all
+    topics."""
     rows = tuple(messages.MetadataRequest.MetadataRequestTopic(name=name) for name in request.message.topics)
     found = metadata(replace(request, message=messages.MetadataRequest(topics=rows), version=0))
     response: Any = getattr(messages, KIP_36).TopicMetadataResponse
@@ -177,7 +178,8 @@ def _seen(request: RequestContext) -> list[Topic]:
 
 
 def describe_topic_partitions(request: RequestContext) -> Any:
-    """Answer DescribeTopicPartitions (KIP-966): topics by name, so many partitions at a time."""
+    """Handle DescribeTopicPartitions (KIP-966): return a limited number of partitions, with topics in the order of
+    their names."""
     response, asked = messages.DescribeTopicPartitionsResponse, request.message
     topics = request.cluster.controller.topics
     names = sorted({row.name for row in asked.topics} or {topic.name for topic in _seen(request)})
@@ -257,7 +259,7 @@ def _creates(request: RequestContext) -> bool:
 
 
 def _creation_error(request: RequestContext, name: str) -> int:
-    """Return the error code of a topic that is not there and that the principal may not create; 0 if it may."""
+    """Return the error code if a missing topic may not be created by the principal; 0 if it may."""
     return ErrorCode.NONE if request.may_create(name) or not _creates(request) else ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
@@ -285,7 +287,7 @@ def _partition(request: RequestContext, partition: Partition) -> Any:
 
 
 def describe_cluster(request: RequestContext) -> Any:
-    """Answer DescribeCluster (KIP-700); controller endpoints (KIP-919) are not supported."""
+    """Handle DescribeCluster (KIP-700); controller endpoints (KIP-919) are not supported."""
     response = messages.DescribeClusterResponse
     asked, controller = request.message, request.cluster.controller
     if asked.endpoint_type != EndpointType.BROKER:
@@ -293,7 +295,9 @@ def describe_cluster(request: RequestContext) -> Any:
         if asked.endpoint_type == EndpointType.CONTROLLER:
             code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
         return response(
-            error_code=code, error_message="this is an endpoint of brokers", endpoint_type=asked.endpoint_type
+            error_code=code,
+            error_message="this endpoint belongs to a broker; controller endpoints are not served",
+            endpoint_type=asked.endpoint_type,
         )
     nodes = [node for node in controller.nodes.values() if node.is_alive or asked.include_fenced_brokers]
     row = response.DescribeClusterBroker
@@ -312,7 +316,7 @@ def describe_cluster(request: RequestContext) -> Any:
 
 
 def describe_quorum(request: RequestContext) -> Any:
-    """Answer DescribeQuorum (KIP-595): the controller is the only voter of the metadata log."""
+    """Handle DescribeQuorum (KIP-595): the controller is the only voter of the metadata log."""
     response, controller = messages.DescribeQuorumResponse, request.cluster.controller
     end = controller.journals.end
     voter = response.ReplicaState(replica_id=controller.controller_id, log_end_offset=end)
@@ -335,7 +339,7 @@ def describe_quorum(request: RequestContext) -> Any:
 
 
 def unregister_broker(request: RequestContext) -> Any:
-    """Answer UnregisterBroker: a running broker cannot be unregistered."""
+    """Handle UnregisterBroker: a running broker cannot be unregistered."""
     response, node_id = messages.UnregisterBrokerResponse, request.message.broker_id
     if node_id not in request.cluster.controller.nodes:
         missing = f"Broker ID {node_id} is not currently registered"
@@ -346,12 +350,12 @@ def unregister_broker(request: RequestContext) -> Any:
 
 
 def add_raft_voter(request: RequestContext) -> Any:
-    """Answer AddRaftVoter (KIP-853): the voters are fixed."""
+    """Handle AddRaftVoter (KIP-853): the voters are fixed."""
     fixed = "Cluster doesn't support adding voter because the kraft.version feature is 0"
     return messages.AddRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)
 
 
 def remove_raft_voter(request: RequestContext) -> Any:
-    """Answer RemoveRaftVoter (KIP-853): the voters are fixed."""
+    """Handle RemoveRaftVoter (KIP-853): the voters are fixed."""
     fixed = "Cluster doesn't support removing voter because the kraft.version feature is 0"
     return messages.RemoveRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)

@@ -1,7 +1,8 @@
-"""Offsets of groups and of logs: OffsetCommit, OffsetFetch, OffsetDelete (KIP-496), ListOffsets, OffsetForLeaderEpoch.
+"""The offset apis of groups and logs: OffsetCommit, OffsetFetch, OffsetDelete (KIP-496), ListOffsets,
+OffsetForLeaderEpoch.
 
-Members of its generation commit the offsets of a group; any client does if the group is empty. Unstable offsets are
-those that an open transaction is to commit."""
+Offsets of a group are committed by members of its current generation, or by any client if the group is empty. Unstable
+offsets are those that wait for the end of a transaction."""
 
 from __future__ import annotations
 
@@ -20,15 +21,15 @@ from .classic_groups import consumer_problem, membership, problem_with
 from .produce_and_fetch import READ_COMMITTED
 
 FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition
-FIRST_WITH_GROUPS = 8  # OffsetFetch: from this version on a request has several groups (KIP-709)
+FIRST_WITH_GROUPS = 8  # the first version of OffsetFetch for several groups (KIP-709)
 Wanted = Iterator[tuple[str, bytes, list[int]]]
-FIRST_WITH_EPOCHS = 4  # ListOffsets
-FIRST_OF_CONSUMERS = 9  # OffsetCommit: members of the new protocol send no older one (KIP-848)
+FIRST_WITH_EPOCHS = 4  # the first version of ListOffsets with leader epochs
+FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of KIP-848 groups
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 
 
 def offset_commit(request: RequestContext) -> Any:
-    """Answer OffsetCommit."""
+    """Handle OffsetCommit."""
     groups, response = request.cluster.groups, messages.OffsetCommitResponse
     group = _committing(request)
     commits: dict[tuple[str, int], Commit] = {}
@@ -52,7 +53,7 @@ def offset_commit(request: RequestContext) -> Any:
 def checked_commit(
     request: RequestContext, group: Group | int, sent: Any, part: Any, commits: dict[tuple[str, int], Commit]
 ) -> int:
-    """Add a row of a request to the commits, or return why it cannot be kept."""
+    """Add a row of a request to the commits; return an error code if it cannot be stored, otherwise 0."""
     topic = request.cluster.controller.find(sent.name, sent.topic_id)
     found = group if isinstance(group, int) else _kept_commit(request, topic, part, sent.name)
     if isinstance(found, int) or topic is None:
@@ -64,7 +65,7 @@ def checked_commit(
 
 
 def _committing(request: RequestContext) -> Group | int:
-    """Return the group, or the error code if this client may not commit now."""
+    """Return the group, or an error code if this client may not commit now."""
     asked, groups = request.message, request.cluster.groups
     if code := problem_with(request, asked.group_id, needs_name=False):
         return code
@@ -72,7 +73,7 @@ def _committing(request: RequestContext) -> Group | int:
     if group is not None and isinstance(group.consumer, ShareGroup):
         return ErrorCode.GROUP_ID_NOT_FOUND
     if generation < 0 and (group is None or group.state is GroupState.EMPTY):
-        # clients with manual assignment use the group only to store offsets
+        # clients with manual assignment use a group only to store offsets
         made = groups.found_or_made(asked.group_id)
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is not None and group.consumer is not None and group.consumer.members:
@@ -93,7 +94,7 @@ def _member_committing(request: RequestContext, generation: int) -> Group | int:
 
 
 def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: str) -> Commit | int:
-    """Return the commit that a row of a request is about, or the error code if it cannot be kept."""
+    """Return the commit in a row of a request, or an error code if it cannot be stored."""
     if code := request.error(topic.name if topic else name or None, part.partition_index):
         return code
     if topic is None or not 0 <= part.partition_index < len(topic.partitions):
@@ -106,7 +107,7 @@ def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: 
 
 
 def offset_fetch(request: RequestContext) -> Any:
-    """Answer OffsetFetch."""
+    """Handle OffsetFetch."""
     response, asked = messages.OffsetFetchResponse, request.message
     if request.version >= FIRST_WITH_GROUPS:
         groups = {group.group_id: group for group in asked.groups}
@@ -139,14 +140,14 @@ def _group(request: RequestContext, wanted: Any) -> Any:
 def _rows(
     request: RequestContext, group_id: str, topics: Any, code: int
 ) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
-    """Return the requested topics with the fields of their partitions; all commits if topics are None."""
+    """Return the requested topics with the fields of their partitions; topics of None request all commits."""
     controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
     for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
         topic = controller.find(name, topic_id)
         is_unknown = topic is None and not name
         failure = code or request.error(topic.name if topic else name or None)
         if failure and not code and topics is None:
-            continue  # of all topics, those that one may not describe are not named
+            continue  # a request for all topics omits those that the principal may not describe
         failure = failure or (ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE)
         yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
 
@@ -183,7 +184,7 @@ def _fields(request: RequestContext, group: Group | None, topic: Topic | None, i
 
 
 def offset_delete(request: RequestContext) -> Any:
-    """Answer OffsetDelete: offsets of topics that no member reads."""
+    """Handle OffsetDelete: delete offsets of topics to which no member subscribes."""
     response, asked = messages.OffsetDeleteResponse, request.message
     group = request.cluster.groups.find(asked.group_id)
     code = problem_with(request, asked.group_id, needs_name=False)
@@ -211,7 +212,7 @@ def offset_delete(request: RequestContext) -> Any:
 
 
 def list_offsets(request: RequestContext) -> Any:
-    """Answer ListOffsets."""
+    """Handle ListOffsets."""
     response = messages.ListOffsetsResponse
     rows = []
     for row in request.message.topics:
@@ -240,7 +241,7 @@ def _listed(request: RequestContext, topic: str, part: Any) -> Any:
 
 
 def offset_for_leader_epoch(request: RequestContext) -> Any:
-    """Answer OffsetForLeaderEpoch (KIP-101): where the batches of a leader epoch end."""
+    """Handle OffsetForLeaderEpoch (KIP-101): return the end offset of a leader epoch."""
     response = messages.OffsetForLeaderEpochResponse
     rows = []
     for row in request.message.topics:
@@ -267,7 +268,8 @@ def _epoch_end(request: RequestContext, topic: str, part: Any) -> Any:
 
 
 def _offset_at(log: Log, timestamp: int, end: int) -> tuple[int, int, int]:
-    """Return offset, time and leader epoch; `end` is that of what the client may read."""
+    """Return offset, timestamp and leader epoch for a timestamp; `end` is the first offset that the client may not
+    read."""
     if timestamp == LATEST:
         return end, -1, log.epoch_at(end)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):

@@ -1,6 +1,6 @@
-"""Produce: checks batches, assigns offsets, and writes them to all in-sync replicas. Fetch: whole batches from an
-offset on, immediately or once there are enough, in sessions or without; and the replica nearest to a consumer
-(KIP-392).
+"""Produce validates batches, assigns offsets, and appends the batches to all in-sync replicas. Fetch returns whole
+batches from an offset on, immediately or once there are enough bytes, with or without a fetch session; it directs
+consumers to the nearest replica (KIP-392).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..transaction_coordinator import TransactionState
 
 @dataclass(frozen=True, slots=True)
 class ReplicaView:
-    """The leader's view of a replica that may serve a consumer."""
+    """A replica that may serve a consumer, as the leader sees it."""
 
     node_id: int
     rack: str | None
@@ -34,11 +34,11 @@ class ReplicaView:
 
 
 def select_replica(leader: ReplicaView, replicas: Iterable[ReplicaView], client_rack: str | None) -> ReplicaView:
-    """Choose the replica from which a consumer should fetch.
+    """Return the replica from which a consumer should fetch.
 
     Args:
         leader: the leader of the partition.
-        replicas: all replicas that may serve, including the leader.
+        replicas: all replicas that may serve the consumer, including the leader.
         client_rack: the consumer's `client.rack`; None or empty if it is not set.
 
     Returns:
@@ -55,15 +55,16 @@ def select_replica(leader: ReplicaView, replicas: Iterable[ReplicaView], client_
     return max(near, key=lambda one: (one.log_end_offset, -one.ms_since_caught_up, one.node_id), default=leader)
 
 
-FIRST_WITH_ABORTABLE = 11  # KIP-890
-FIRST_OF_PROTOCOL_2 = 12  # KIP-890: writing to a partition takes it into the transaction
-FIRST_OF_MAGIC_2 = 3  # older versions of Produce carry message sets, which are not supported
+FIRST_WITH_ABORTABLE = 11  # the first version of Produce with abortable errors (KIP-890)
+FIRST_OF_PROTOCOL_2 = 12  # the first version of Produce that adds partitions to transactions (KIP-890)
+FIRST_OF_MAGIC_2 = 3  # older versions of Produce contain message sets, which are not supported
 
 NO_TIME = -1
 
 
 class Outcome(NamedTuple):
-    """Error code, offset of the first record, error message, and the broker's time if the records have it."""
+    """The outcome for a partition: error code, offset of the first record, error message, and the append time (-1
+    unless the log uses it)."""
 
     code: int
     offset: int = -1
@@ -72,7 +73,7 @@ class Outcome(NamedTuple):
 
 
 def produce(request: RequestContext) -> Any:
-    """Answer Produce; None for acks=0."""
+    """Handle Produce; return None for acks=0."""
     response = messages.ProduceResponse
     rows = []
     for sent in request.message.topic_data:
@@ -94,7 +95,7 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: st
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
         outcome = Outcome(unknown)
     elif topic.name in INTERNAL:
-        outcome = Outcome(ErrorCode.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics")
+        outcome = Outcome(ErrorCode.INVALID_TOPIC_EXCEPTION, -1, "only brokers can write to internal topics")
     else:
         outcome = _write(request, topic, sent.index, sent.records or b"")
     return messages.ProduceResponse.PartitionProduceResponse(
@@ -117,9 +118,9 @@ def _write(request: RequestContext, topic: Topic, index: int, records: bytes) ->
     if not isinstance(batch, RecordBatch):
         return batch
     if topic.has_policy("compact") and _lacks_keys(batch):
-        return Outcome(ErrorCode.INVALID_RECORD, -1, "a record of a compacted topic has a key")
+        return Outcome(ErrorCode.INVALID_RECORD, -1, "a record of a compacted topic must have a key")
     if batch.is_transactional and (code := _join(request, partition, log, batch)):
-        return Outcome(code, -1, "the partition is in no open transaction of this producer")
+        return Outcome(code, -1, "the producer has no open transaction with this partition")
     code, before = log.producers.check(batch)
     if code or before is not None:
         return Outcome(code, -1 if before is None else before)
@@ -144,7 +145,7 @@ def _lacks_keys(batch: RecordBatch) -> bool:
     try:
         return any(record.key is None for record in batch.records())
     except MissingExtra:
-        return False  # a batch that cannot be decompressed here is left to consumers
+        return False  # a batch that cannot be decompressed here is not validated further
 
 
 def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -> int:
@@ -157,7 +158,7 @@ def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -
 
 
 def _join(request: RequestContext, partition: Partition, log: Log, batch: RecordBatch) -> int:
-    """Check that a transaction may write to a partition; with KIP-890 this adds the partition to the transaction."""
+    """Check that a transaction may write to a partition; with KIP-890, add the partition to the transaction."""
     transactional_id, transactions = request.message.transactional_id, request.cluster.transactions
     if batch.producer_id in log.producers.open:
         return ErrorCode.NONE
@@ -176,61 +177,63 @@ def _join(request: RequestContext, partition: Partition, log: Log, batch: Record
 
 
 def checked(records: bytes, version: int, most: int) -> RecordBatch | Outcome:
-    """Return the batch of a Produce request, or the error.
+    """Return the batch in a Produce request, or the error.
 
     Args:
-        records: the bytes of the partition.
-        version: of the Produce request.
-        most: the maximum size of a batch, in bytes.
+        records: the bytes for the partition.
+        version: the version of the Produce request.
+        most: the maximum size of a batch in bytes.
     """
     if version < FIRST_OF_MAGIC_2:
-        return Outcome(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are kept")
+        return Outcome(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are supported")
     if len(records) > most:
-        return Outcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have {most} bytes")
+        return Outcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have at most {most} bytes")
     try:
         batch, *others = parse_records(records)
     except BadChecksum as error:
         return Outcome(ErrorCode.CORRUPT_MESSAGE, -1, str(error))
     except (DecodeError, ValueError) as error:
         return Outcome(
-            ErrorCode.CORRUPT_MESSAGE, -1, str(error) if isinstance(error, KwireError) else "there is no batch"
+            ErrorCode.CORRUPT_MESSAGE,
+            -1,
+            str(error) if isinstance(error, KwireError) else "the request contains no batch",
         )
-    problem = "there is more than one batch" if others else _problem(batch)
+    problem = "the request contains more than one batch" if others else _problem(batch)
     return Outcome(ErrorCode.INVALID_RECORD, -1, problem) if problem else batch
 
 
 def _problem(batch: RecordBatch) -> str:
     if batch.magic != 2:
-        return "only record batches of magic 2 are kept"
+        return "only record batches of magic 2 are supported"
     if batch.is_control:
-        return "clients write no control records"
+        return "clients cannot write control records"
     if batch.is_transactional and batch.producer_id < 0:
-        return "a transactional batch has a producer id"
+        return "a transactional batch must have a producer id"
     if (batch.record_count or 0) <= 0 or batch.last_offset_delta + 1 != batch.record_count:
-        return f"{batch.record_count} records cannot end at delta {batch.last_offset_delta}"
+        return f"{batch.record_count} records cannot have the last offset delta {batch.last_offset_delta}"
     if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):
-        return "an idempotent producer numbers its batches and has an epoch"
+        return "a batch with a producer id must have a sequence number and an epoch"
     return _problem_inside(batch)
 
 
 def _problem_inside(batch: RecordBatch) -> str:
     try:
         if not batch.is_whole():
-            return f"the offset deltas of its records are not 0 to {batch.last_offset_delta}"
+            return f"the offset deltas of the records are not 0 to {batch.last_offset_delta}"
     except MissingExtra:
-        return ""  # a batch that cannot be decompressed here is left to consumers
+        return ""  # a batch that cannot be decompressed here is not validated further
     except DecodeError as error:
         return str(error)
     return ""
 
 
-FIRST_WITH_RACKS = 11  # versions from here on are for followers too (KIP-392)
+FIRST_WITH_RACKS = 11  # the first version that followers serve, too (KIP-392)
 READ_COMMITTED = 1
-MOST_WAIT_MS = 300_000  # the longest time a fetch is parked
+MOST_WAIT_MS = 300_000  # the maximum time for which a fetch is parked
 
 
 def fetch(request: RequestContext) -> Any:
-    """Answer Fetch, or park it until there are enough bytes."""
+    """Handle Fetch, or park the request until there are enough bytes."""
     asked = request.message
     session = request.cluster.fetch_sessions.found(request.node_id, asked)
     if isinstance(session, int):
@@ -242,7 +245,7 @@ def fetch(request: RequestContext) -> Any:
 
 
 def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:
-    """Answer a request that lists all its partitions; calls `finish` with the response to send."""
+    """Handle a request that lists all its partitions; call `finish` with the response before it is sent."""
     asked = request.message
     response, enough = _read(request)
     if enough or asked.max_wait_ms <= 0:
@@ -265,8 +268,8 @@ def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
 
 
 def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
-    """Read the available batches, or only measure them. The second value is true if the fetch need not wait, because
-    they suffice or an error occurred."""
+    """Read the available batches, or only measure them; also return whether the fetch can complete, because there are
+    enough bytes or an error occurred."""
     response = messages.FetchResponse
     reading = _Reading(request, measure)
     rows = []
@@ -304,7 +307,7 @@ class _Reading:
         if not log.start <= part.fetch_offset <= log.end:
             return self._failure(part, ErrorCode.OFFSET_OUT_OF_RANGE)
         if (preferred := self._preferred(partition)) is not None:
-            self.failed = True  # the client is not to wait here
+            self.failed = True  # the client must not wait here
             return self._row(part, log, b"", preferred)
         most = min(part.partition_max_bytes, self.left)
         end = log.stable_end if self.is_committed else None
@@ -330,7 +333,8 @@ class _Reading:
         )
 
     def _preferred(self, partition: Partition) -> int | None:
-        """Return the follower from which the client should read; None if it should read from this broker (KIP-392)."""
+        """Return the follower from which the client should fetch; None if it should fetch from this broker
+        (KIP-392)."""
         cluster, request = self.request.cluster, self.request
         is_asked = cluster.settings.rack_aware_fetch and request.version >= FIRST_WITH_RACKS and request.message.rack_id
         if not is_asked or partition.leader != request.node_id:
@@ -352,7 +356,7 @@ class _Reading:
 
 
 def _aborted(log: Log, offset: int, data: bytes) -> tuple[Any, ...]:
-    """Return the aborted transactions with records in the data read from an offset on."""
+    """Return the aborted transactions with records in the data that was read from an offset on."""
     row = messages.FetchResponse.AbortedTransaction
     found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
     return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in found)

@@ -1,8 +1,8 @@
 """SaslHandshake and SaslAuthenticate (KIP-43, KIP-152, KIP-368); SCRAM credentials (KIP-554); ACLs; delegation tokens.
 
-Requests and responses only: the exchanges of SASL and SCRAM, and the rules of ACLs, are in
-`kwire.broker.authentication_and_acls`. As with a Kafka that has no secret for tokens, these are refused; so are ACLs
-where there is no authorizer.
+This module handles requests and responses only: `kwire.broker.authentication_and_acls` has the SASL and SCRAM exchanges
+and evaluates ACLs. Delegation tokens are refused, as by a Kafka broker without a secret key for them; ACLs are refused
+if there is no authorizer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_AUTHORIZER = "No Authorizer is configured."
 
 
 def sasl_handshake(request: RequestContext) -> Any:
-    """Answer SaslHandshake."""
+    """Handle SaslHandshake."""
     response, session = messages.SaslHandshakeResponse, request.session
     if session is None or not session.may_begin or session.is_under_way:
         return response(error_code=ErrorCode.ILLEGAL_SASL_STATE)
@@ -49,7 +49,7 @@ def sasl_handshake(request: RequestContext) -> Any:
 
 
 def sasl_authenticate(request: RequestContext) -> Any:
-    """Answer SaslAuthenticate."""
+    """Handle SaslAuthenticate."""
     response, session = messages.SaslAuthenticateResponse, request.session
     if session is None or not session.is_under_way:
         if session is not None and not session.is_authenticated:
@@ -64,7 +64,7 @@ def sasl_authenticate(request: RequestContext) -> Any:
 
 
 def describe_user_scram_credentials(request: RequestContext) -> Any:
-    """Answer DescribeUserScramCredentials."""
+    """Handle DescribeUserScramCredentials."""
     response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
     asked = request.message.users
     names = [one.name for one in asked] if asked else sorted({name for name, _ in scram})
@@ -90,7 +90,7 @@ def _scram_row(request: RequestContext, name: str, count: int) -> Any:
 
 
 def alter_user_scram_credentials(request: RequestContext) -> Any:
-    """Answer AlterUserScramCredentials: all changes of a user are made, or none."""
+    """Handle AlterUserScramCredentials: make all changes of a user, or none."""
     response, asked = messages.AlterUserScramCredentialsResponse, request.message
     row = response.AlterUserScramCredentialsResult
     changes = [*asked.deletions, *asked.upsertions]
@@ -112,7 +112,7 @@ def alter_user_scram_credentials(request: RequestContext) -> Any:
 
 
 def _scram_problem(request: RequestContext, change: Any) -> int:
-    """Return the error code of a change that cannot be made; 0 if it can."""
+    """Return the error code if a change is invalid; 0 if it is valid."""
     users = request.cluster.controller.users
     if not change.name:
         return ErrorCode.UNACCEPTABLE_CREDENTIAL
@@ -134,7 +134,7 @@ def _change_scram(request: RequestContext, change: Any) -> None:
 
 
 def describe_acls(request: RequestContext) -> Any:
-    """Answer DescribeAcls."""
+    """Handle DescribeAcls."""
     response, authorizer = messages.DescribeAclsResponse, request.cluster.authorizer
     if authorizer is None:
         message = "No Authorizer is configured on the broker"
@@ -173,7 +173,7 @@ def _filter_problem(wanted: Filter) -> str:
 
 
 def create_acls(request: RequestContext) -> Any:
-    """Answer CreateAcls."""
+    """Handle CreateAcls."""
     row, rows = messages.CreateAclsResponse.AclCreationResult, []
     refused = request.error()
     for creation in request.message.creations:
@@ -192,7 +192,7 @@ def create_acls(request: RequestContext) -> Any:
 
 
 def _acl_problem(request: RequestContext, acl: Acl) -> str:
-    """Return why an ACL is invalid; empty if it is valid."""
+    """Return why an ACL is invalid; the empty string if it is valid."""
     if acl.resource_type == ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
     if not acl.resource_name:
@@ -210,11 +210,11 @@ def _acl_problem(request: RequestContext, acl: Acl) -> str:
             f"Could not parse principal from `{acl.principal}` (no colon is present separating the type and the name)"
         )
     is_full = len(request.cluster.controller.acls) >= MOST_ACLS
-    return f"there are {MOST_ACLS} ACLs already" if is_full else ""
+    return f"the limit of {MOST_ACLS} ACLs is reached" if is_full else ""
 
 
 def delete_acls(request: RequestContext) -> Any:
-    """Answer DeleteAcls."""
+    """Handle DeleteAcls."""
     response, authorizer = messages.DeleteAclsResponse, request.cluster.authorizer
     rows, refused = [], request.error()
     for one in request.message.filters:
@@ -240,7 +240,7 @@ def _deleted_acl(acl: Acl) -> Any:
 
 
 def create_delegation_token(request: RequestContext) -> Any:
-    """Answer CreateDelegationToken: only who authenticated gets one."""
+    """Handle CreateDelegationToken: refuse the request, as Kafka does for unauthenticated clients."""
     return messages.CreateDelegationTokenResponse(
         error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
         principal_type="User",
@@ -252,17 +252,17 @@ def create_delegation_token(request: RequestContext) -> Any:
 
 
 def renew_delegation_token(request: RequestContext) -> Any:
-    """Answer RenewDelegationToken: only who authenticated may."""
+    """Handle RenewDelegationToken: refuse the request, as Kafka does for unauthenticated clients."""
     code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return messages.RenewDelegationTokenResponse(error_code=code, expiry_timestamp_ms=-1)
 
 
 def expire_delegation_token(request: RequestContext) -> Any:
-    """Answer ExpireDelegationToken: only who authenticated may."""
+    """Handle ExpireDelegationToken: refuse the request, as Kafka does for unauthenticated clients."""
     code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return messages.ExpireDelegationTokenResponse(error_code=code, expiry_timestamp_ms=-1)
 
 
 def describe_delegation_token(request: RequestContext) -> Any:
-    """Answer DescribeDelegationToken: only who authenticated may."""
+    """Handle DescribeDelegationToken: refuse the request, as Kafka does for unauthenticated clients."""
     return messages.DescribeDelegationTokenResponse(error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)

@@ -1,7 +1,6 @@
-"""Share groups (KIP-932) at their coordinator: ShareGroupHeartbeat and ShareGroupDescribe; the offsets of their
-partitions: DescribeShareGroupOffsets, AlterShareGroupOffsets and DeleteShareGroupOffsets. ShareFetch and
-ShareAcknowledge: records are acquired at the leaders of their partitions, and acknowledged there, in share sessions; as
-in Kafka, leaders do not check who is a member of the group.
+"""Share groups (KIP-932). Their coordinator handles ShareGroupHeartbeat, ShareGroupDescribe, and
+DescribeShareGroupOffsets, AlterShareGroupOffsets and DeleteShareGroupOffsets. Partition leaders handle ShareFetch and
+ShareAcknowledge, in share sessions; as in Kafka, they do not check whether a client is a member of the group.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ NO_OFFSET = -1
 
 
 def is_off(request: RequestContext) -> bool:
-    """Whether the cluster has no share groups: the level of the feature is 0."""
+    """Return whether share groups are disabled: the level of the feature is 0."""
     return not request.cluster.feature_levels.get("share.version")
 
 
 def share_problem(request: RequestContext, group_id: str) -> int:
-    """Return the error code of a request for a share group that this broker cannot handle; 0 if it can."""
+    """Return the error code if this broker cannot handle a request for a share group; 0 if it can."""
     return ErrorCode.UNSUPPORTED_VERSION if is_off(request) else problem_with(request, group_id)
 
 
 def share_group_heartbeat(request: RequestContext) -> Any:
-    """Answer ShareGroupHeartbeat."""
+    """Handle ShareGroupHeartbeat."""
     asked = request.message
     is_right = asked.member_id and asked.member_epoch >= LEAVES and asked.rack_id != "" and asked.group_id
     if asked.member_epoch == JOINS and not asked.subscribed_topic_names:
@@ -67,13 +66,13 @@ def share_group_heartbeat(request: RequestContext) -> Any:
 
 
 def _hidden(request: RequestContext) -> int:
-    """Return the error code of a topic that the principal may not describe."""
+    """Return the error code for topics that the principal may not describe; 0 if there are none."""
     names = request.message.subscribed_topic_names or ()
     return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
 
 
 def _group_for(request: RequestContext) -> Group | int:
-    """Return the share group, created if a member joins and there is no group of this name."""
+    """Return the share group; a joining member creates it if there is no group of this name."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
     if group is not None and (isinstance(group.consumer, ShareGroup) or not group.is_unused):
@@ -84,7 +83,7 @@ def _group_for(request: RequestContext) -> Group | int:
 
 
 def _made(request: RequestContext, group_id: str) -> Group | int:
-    """Return a new share group, or the error code if the limit is reached."""
+    """Return a new share group, or an error code if the limit is reached."""
     group = request.cluster.groups.found_or_made(group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -94,7 +93,7 @@ def _made(request: RequestContext, group_id: str) -> Group | int:
 
 
 def _member(request: RequestContext, group: Group, share: ShareGroup) -> ConsumerMember | int:
-    """Return the member of a request, a new one where it joins, or the error code if it is none."""
+    """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
     asked, groups = request.message, request.cluster.groups
     member = share.members.get(asked.member_id)
     if member is None and asked.member_epoch == JOINS:
@@ -145,7 +144,7 @@ def _answer(request: RequestContext, member: ConsumerMember) -> Any:
 
 
 def share_group_describe(request: RequestContext) -> Any:
-    """Answer ShareGroupDescribe."""
+    """Handle ShareGroupDescribe."""
     names = dict.fromkeys(request.message.group_ids)
     return messages.ShareGroupDescribeResponse(groups=tuple(_described(request, name) for name in names))
 
@@ -191,7 +190,7 @@ def _described_member(request: RequestContext, member: ConsumerMember) -> Any:
 
 
 def describe_share_group_offsets(request: RequestContext) -> Any:
-    """Answer DescribeShareGroupOffsets: where each partition starts, as it is stored; -1 if nothing is."""
+    """Handle DescribeShareGroupOffsets: return the stored start offset of each partition; -1 if none is stored."""
     response = messages.DescribeShareGroupOffsetsResponse
     return response(groups=tuple(_offsets(request, asked) for asked in request.message.groups))
 
@@ -236,7 +235,7 @@ def _offset(request: RequestContext, share: ShareGroup | None, topic: Topic | No
 
 
 def _empty_share(request: RequestContext, *, makes: bool) -> ShareGroup | int:
-    """Return the share group without members that a request is about, or its error code."""
+    """Return the share group of a request if it has no members; otherwise an error code."""
     group_id = request.message.group_id
     if code := share_problem(request, group_id):
         return code
@@ -253,7 +252,7 @@ def _empty_share(request: RequestContext, *, makes: bool) -> ShareGroup | int:
 
 
 def alter_share_group_offsets(request: RequestContext) -> Any:
-    """Answer AlterShareGroupOffsets: partitions of a group without members start at these offsets."""
+    """Handle AlterShareGroupOffsets: set the start offsets of partitions in a group without members."""
     response, asked = messages.AlterShareGroupOffsetsResponse, request.message
     share = _empty_share(request, makes=True)
     if isinstance(share, int):
@@ -283,7 +282,7 @@ def _altered(request: RequestContext, share: ShareGroup, topic: Topic | None, na
 
 
 def delete_share_group_offsets(request: RequestContext) -> Any:
-    """Answer DeleteShareGroupOffsets: the state of whole topics of a group without members."""
+    """Handle DeleteShareGroupOffsets: delete the state of whole topics in a group without members."""
     response, asked = messages.DeleteShareGroupOffsetsResponse, request.message
     share = _empty_share(request, makes=False)
     if isinstance(share, int):
@@ -309,15 +308,15 @@ def _deleted(request: RequestContext, share: ShareGroup, name: str) -> Any:
     )
 
 
-EXACTLY = 1  # the acquire mode in which no more records are acquired than asked for (KIP-1206)
+EXACTLY = 1  # the acquire mode that never acquires more records than requested (KIP-1206)
 READ_COMMITTED = "read_committed"
 _DURATION = re.compile(r"by_duration:P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?")
 _SECONDS = (86400, 3600, 60, 1)
-Codes = dict[Place, int]  # error codes of acknowledgements
+Codes = dict[Place, int]  # error codes of acknowledgements, by partition
 
 
 def share_fetch(request: RequestContext) -> Any:
-    """Answer ShareFetch: take acknowledgements, and acquire records, or park it until there are some."""
+    """Handle ShareFetch: apply acknowledgements, and acquire records; park the request until there are some."""
     asked = request.message
     acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
     if code := _problem(request) or _fetch_problem(request, acks):
@@ -340,7 +339,7 @@ def share_fetch(request: RequestContext) -> Any:
 
 
 def _fetched(fetching: _Fetching) -> Any:
-    """Answer a fetch, or park it."""
+    """Respond to a fetch, or park it."""
     request = fetching.request
     now = fetching.attempt(request.message.max_wait_ms <= 0)
     if now is not None:
@@ -352,7 +351,7 @@ def _fetched(fetching: _Fetching) -> Any:
 
 
 def share_acknowledge(request: RequestContext) -> Any:
-    """Answer ShareAcknowledge."""
+    """Handle ShareAcknowledge."""
     asked, response = request.message, messages.ShareAcknowledgeResponse
     acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
     code = _problem(request)
@@ -382,7 +381,7 @@ def share_acknowledge(request: RequestContext) -> Any:
 
 
 def _problem(request: RequestContext) -> int:
-    """Return the error code of a request that cannot be handled at all; 0 if it can."""
+    """Return the error code of a request that cannot be handled; 0 if it can."""
     asked = request.message
     if is_off(request):
         return ErrorCode.UNSUPPORTED_VERSION
@@ -392,7 +391,7 @@ def _problem(request: RequestContext) -> int:
 
 
 def _fetch_problem(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -> int:
-    """Return the error code of a fetch that says what no client may say."""
+    """Return the error code of an invalid fetch; 0 if it is valid."""
     asked = request.message
     has_acks = any(part.acknowledgement_batches for _, part in acks)
     if asked.share_session_epoch == FIRST and has_acks:
@@ -402,7 +401,7 @@ def _fetch_problem(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -
 
 
 def _partition(request: RequestContext, place: Place) -> tuple[Partition, Log] | int:
-    """Return a partition that this broker leads, and its log; or the error code."""
+    """Return a partition that this broker leads, with its log; otherwise an error code."""
     topic = request.cluster.controller.by_id.get(place[0])
     if code := request.error(topic.name if topic is not None else None, place[1]):
         return code
@@ -415,7 +414,7 @@ def _partition(request: RequestContext, place: Place) -> tuple[Partition, Log] |
 
 
 def _acknowledged(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -> Codes:
-    """Take the acknowledgements of a request; returns the error code of each partition that has some."""
+    """Apply the acknowledgements of a request; return the error code of each partition that has some."""
     found: Codes = {}
     for topic_id, part in acks:
         if part.acknowledgement_batches:
@@ -443,7 +442,7 @@ def _acknowledge(request: RequestContext, place: Place, rows: Sequence[Any]) -> 
 
 
 def _are_right(batches: Sequence[tuple[int, int, Sequence[int]]], *, is_renew: bool) -> bool:
-    """Whether acknowledgements are ascending, with a type for all or for each offset."""
+    """Return whether acknowledged batches are ascending, with one type for all offsets or one for each."""
     highest = AcknowledgeType.RENEW if is_renew else AcknowledgeType.REJECT
     end = -1
     for first, last, types in batches:
@@ -455,7 +454,7 @@ def _are_right(batches: Sequence[tuple[int, int, Sequence[int]]], *, is_renew: b
 
 
 class _Part(NamedTuple):
-    """What a fetch gets of a partition: an error, or what was acquired, and where its records are in the log."""
+    """The result of a fetch for a partition: an error, or acquired offsets and where their records are in the log."""
 
     error_code: int = 0
     acquired: Sequence[Acquired] = ()
@@ -466,7 +465,7 @@ class _Part(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """What can be acquired of a partition."""
+    """A partition whose records can be acquired."""
 
     place: Place
     part: SharePartition
@@ -478,21 +477,21 @@ class _Candidate(NamedTuple):
 
 @dataclass(slots=True)
 class _Fetching:
-    """A fetch of a session, with the error codes of its acknowledgements."""
+    """A fetch in a share session, with the error codes of its acknowledgements."""
 
     request: RequestContext
     session: ShareSession
     codes: Codes
 
     def keys(self, place: Place) -> Iterator[Any]:
-        """Yield what a fetch of a partition waits for: records, and those that are available again."""
+        """Yield the purgatory keys of a partition: new records, and records that become available again."""
         topic: Topic | None = self.request.cluster.controller.by_id.get(place[0])
         if topic is not None:
             yield topic.name, place[1]
         yield key_of(self.request.message.group_id, place)
 
     def attempt(self, over: bool) -> Later | None:
-        """Acquire records if there are enough, or the time is over; their bytes are read when the response is sent."""
+        """Acquire records if there are enough, or at the deadline; the records are read when the response is sent."""
         asked = self.request.message
         failed: dict[Place, _Part] = {}
         candidates: list[_Candidate] = []
@@ -509,7 +508,7 @@ class _Fetching:
         if not over and not failed and (not candidates or size < asked.min_bytes):
             return None
         parts = failed | {one.place: self._acquire(one) for one in candidates}
-        for place in [one.place for one in candidates]:  # the others come first the next time
+        for place in [one.place for one in candidates]:  # the next fetch begins with the other partitions
             self.session.parts[place] = self.session.parts.pop(place)
         rows = [(place, part) for place, part in parts.items() if part.error_code or part.acquired]
         return Later(lambda: self.response(rows))
@@ -543,7 +542,7 @@ class _Fetching:
 
     def _acquire(self, one: _Candidate) -> _Part:
         asked, shares = self.request.message, self.request.cluster.shares
-        now = max(self.request.cluster.waiting.now, self.request.now)  # it may have waited
+        now = max(self.request.cluster.waiting.now, self.request.now)  # the fetch may have been parked
         acquired = shares.acquire(asked.group_id, one.place, one.part, one.spans, asked.member_id, now)
         configs = self.request.cluster.controller.group_configs_of(asked.group_id)
         if configs["share.isolation.level"] == READ_COMMITTED:
@@ -555,18 +554,19 @@ class _Fetching:
         return _Part(0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries))
 
     def _committed(self, one: _Candidate, acquired: list[Acquired]) -> list[Acquired]:
-        """Return what was acquired without records of aborted transactions; nobody gets those."""
+        """Return acquired offsets without the records of aborted transactions, which are never delivered."""
         before = one.part.size
         aborted = _aborted(one.log, one.entries[0].base_offset, sum(entry.size for entry in one.entries))
         for span in aborted:
             one.part.archive(*span)
         left = [kept for row in acquired for kept in _without(row, aborted)]
-        if aborted and not left:  # else they are stored with the next acknowledgement, as in Kafka
+        if aborted and not left:  # otherwise they are stored with the next acknowledgement, as in Kafka
             self.request.cluster.shares.changed(self.request.message.group_id, one.place, one.part, before)
         return left
 
     def response(self, parts: Sequence[tuple[Place, _Part]]) -> Any:
-        """Return the response: partitions with records, errors or acknowledgements, and those that are new."""
+        """Return the response: partitions with records, errors or acknowledgements, and partitions new in the
+        session."""
         response, asked = messages.ShareFetchResponse, self.request.message
         new = [place for place, is_new in self.session.parts.items() if is_new]
         self.session.parts.update(dict.fromkeys(new, False))
@@ -612,7 +612,7 @@ class _Fetching:
 
 
 def _start(log: Log, reset: str, time_ms: Callable[[], int]) -> int:
-    """Return the offset at which a group starts to read a partition."""
+    """Return the offset at which a group starts reading a partition."""
     if reset == "earliest":
         return log.start
     found = _DURATION.fullmatch(reset)
@@ -624,7 +624,7 @@ def _start(log: Log, reset: str, time_ms: Callable[[], int]) -> int:
 
 
 def _aborted(log: Log, offset: int, size: int) -> list[Span]:
-    """Return the batches of aborted transactions in what is read from an offset on."""
+    """Return the batches of aborted transactions in the data that is read from an offset on."""
     if not size:
         return []
     known = log.producers.aborted_between(offset, log.end_of(offset, size))
@@ -640,7 +640,7 @@ def _aborted(log: Log, offset: int, size: int) -> list[Span]:
 
 
 def _without(row: Acquired, spans: Sequence[Span]) -> list[Acquired]:
-    """Return what is left of acquired offsets without some ranges."""
+    """Return acquired offsets without some ranges."""
     left, at = [], row.first
     for first, last in spans:
         if last < at or first > row.last:
@@ -652,7 +652,7 @@ def _without(row: Acquired, spans: Sequence[Span]) -> list[Acquired]:
 
 
 def _leader(request: RequestContext, place: Place, code: int, response: Any) -> Any:
-    """Return the leader of a partition for a client that asked another broker."""
+    """Return the partition's leader for a client that sent its request to another broker."""
     topic = request.cluster.controller.by_id.get(place[0])
     if code != ErrorCode.NOT_LEADER_OR_FOLLOWER or topic is None or not 0 <= place[1] < len(topic.partitions):
         return response.LeaderIdAndEpoch()
@@ -661,7 +661,7 @@ def _leader(request: RequestContext, place: Place, code: int, response: Any) -> 
 
 
 def _endpoints(request: RequestContext, codes: Any, response: Any) -> tuple[Any, ...]:
-    """Return the addresses of brokers, if a partition has another leader."""
+    """Return the addresses of brokers if a partition has another leader."""
     if ErrorCode.NOT_LEADER_OR_FOLLOWER not in codes:
         return ()
     nodes = request.cluster.controller.nodes.values()

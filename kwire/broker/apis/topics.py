@@ -1,9 +1,9 @@
-"""Topics and where their replicas are: CreateTopics, CreatePartitions, DeleteTopics, DeleteRecords (KIP-107),
+"""Topics and replica placement: CreateTopics, CreatePartitions, DeleteTopics, DeleteRecords (KIP-107),
 CreateReplicaAssignment (KIP-879), ElectLeaders (KIP-460), AlterPartitionReassignments and ListPartitionReassignments
 (KIP-455), AlterReplicaLogDirs and DescribeLogDirs (KIP-113).
 
-Replicas are placed on brokers that the client lists, or that the configured assignor chooses. Everything is done before
-the response, so timeouts are ignored."""
+Replicas are placed on the brokers that a client lists, or that the configured assignor chooses. All changes are
+complete before the response, so timeouts are ignored."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ..partitions import INTERNAL, NO_ID, Partition, Topic, check_assignment, ch
 from ..settings import LogDir, checked, topic_defaults
 
 NO_NUMBER = -1
-FIRST_WITH_DETAILS = 5  # CreateTopics: from this version on the response has the topic's details (KIP-525)
-FIRST_WITH_IDS = 6  # DeleteTopics (KIP-516)
-ALL = -1  # DeleteRecords: all records of a partition
+FIRST_WITH_DETAILS = 5  # the first version of CreateTopics whose response has the topic's details (KIP-525)
+FIRST_WITH_IDS = 6  # the first version of DeleteTopics with topic ids (KIP-516)
+ALL = -1  # the offset in DeleteRecords that stands for the high watermark
 
 
 def create_topics(request: RequestContext) -> Any:
-    """Answer CreateTopics."""
+    """Handle CreateTopics."""
     rows = request.message.topics
     return messages.CreateTopicsResponse(topics=tuple(_create(request, row, twice) for row, twice in unique_rows(rows)))
 
@@ -59,7 +59,7 @@ def _create(request: RequestContext, row: Any, twice: bool) -> Any:
 
 
 def _details(request: RequestContext, name: str, configs: dict[str, str]) -> dict[str, Any]:
-    """Return the configs of the topic, or why the principal does not see them."""
+    """Return the configs of a new topic, or an error code if the principal may not read them."""
     if request.version < FIRST_WITH_DETAILS:
         return {}
     if not request.allows(AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
@@ -92,7 +92,7 @@ def _configs(request: RequestContext, own: dict[str, str]) -> tuple[Any, ...]:
 
 
 def create_partitions(request: RequestContext) -> Any:
-    """Answer CreatePartitions."""
+    """Handle CreatePartitions."""
     rows = unique_rows(request.message.topics)
     return messages.CreatePartitionsResponse(
         results=tuple(_create_partitions(request, row, twice) for row, twice in rows)
@@ -126,7 +126,7 @@ def _given_assignment(placed: dict[int, list[int]], rows: Sequence[Any]) -> dict
 
 
 def delete_topics(request: RequestContext) -> Any:
-    """Answer DeleteTopics; requests that wait for a deleted topic are answered, too."""
+    """Handle DeleteTopics; this also completes requests that wait for a deleted topic."""
     asked = request.message
     names = [(name, NO_ID) for name in asked.topic_names]
     if request.version >= FIRST_WITH_IDS:
@@ -168,7 +168,7 @@ def _topic_to_delete(request: RequestContext, name: str | None, topic_id: bytes,
 
 
 def delete_records(request: RequestContext) -> Any:
-    """Answer DeleteRecords."""
+    """Handle DeleteRecords."""
     response = messages.DeleteRecordsResponse
     rows = []
     for topic in request.message.topics:
@@ -182,7 +182,7 @@ def delete_records(request: RequestContext) -> Any:
 
 
 def _delete_records(request: RequestContext, name: str, part: Any) -> tuple[int, int]:
-    """Return an error code, and the first offset that is left."""
+    """Delete records of a partition; return an error code and the new log start offset."""
     partition = request.cluster.controller.partition(name, part.partition_index)
     code = request.error(name, part.partition_index)
     if partition is None or code:
@@ -202,18 +202,20 @@ def _delete_records(request: RequestContext, name: str, part: Any) -> tuple[int,
 
 
 def create_replica_assignment(request: RequestContext) -> Any:
-    """Answer CreateReplicaAssignment; a refused request gets an empty array."""
+    """Handle CreateReplicaAssignment; a refused request gets an empty array."""
     cluster = request.cluster
     assignor = partial(cluster.controller.run, assignor_for(cluster.settings.replica_assignor))
     return answer_create_replica_assignment(request.message, cluster.controller.brokers(), cluster.rng, assignor)
 
 
-PREFERRED = 0  # a type of election; the other one is unclean
-FIRST_WITH_FACTOR = 1  # versions of AlterPartitionReassignments from here on say whether their number may change
+PREFERRED = 0  # the type of a preferred leader election; the other type is unclean
+# the first version of AlterPartitionReassignments that can forbid a change of the replication factor
+FIRST_WITH_FACTOR = 1
 
 
 def elect_leaders(request: RequestContext) -> Any:
-    """Answer ElectLeaders: the preferred replica leads, or one that is not in sync where none in sync is there."""
+    """Handle ElectLeaders: elect the preferred replica, or in an unclean election an out-of-sync replica if no
+    in-sync replica is online."""
     response, asked = messages.ElectLeadersResponse, request.message
     is_all = asked.topic_partitions is None
     rows: dict[str, list[Any]] = {}
@@ -266,7 +268,7 @@ def _elect_unclean(request: RequestContext, partition: Partition) -> int:
 
 
 def alter_partition_reassignments(request: RequestContext) -> Any:
-    """Answer AlterPartitionReassignments: replicas are copied at once; where a broker is down, when it is back."""
+    """Handle AlterPartitionReassignments: copy replicas immediately, or, for a stopped broker, after its restart."""
     response, asked = messages.AlterPartitionReassignmentsResponse, request.message
     rows = []
     for topic in asked.topics:
@@ -284,17 +286,17 @@ def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str 
         return code, request.denied(code)["error_message"]
     partition = request.cluster.controller.partition(topic, part.partition_index)
     if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition"
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the partition does not exist"
     if part.replicas is None:
         is_cancelled = request.cluster.cancel_reassignment(partition)
         return (
             (ErrorCode.NONE, None)
             if is_cancelled
-            else (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "there is none to cancel")
+            else (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "the partition has no reassignment to cancel")
         )
     may_change = request.version < FIRST_WITH_FACTOR or request.message.allow_replication_factor_change
     if not may_change and len(part.replicas) != len(partition.replicas):
-        return ErrorCode.INVALID_REPLICATION_FACTOR, "the number of replicas may not change"
+        return ErrorCode.INVALID_REPLICATION_FACTOR, "the replication factor must not change"
     try:
         nodes = request.cluster.controller.nodes
         check_assignment({part.partition_index: part.replicas}, nodes, part.partition_index)
@@ -305,7 +307,7 @@ def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str 
 
 
 def list_partition_reassignments(request: RequestContext) -> Any:
-    """Answer ListPartitionReassignments."""
+    """Handle ListPartitionReassignments."""
     response, asked = messages.ListPartitionReassignmentsResponse, request.message
     wanted = (
         None if asked.topics is None else {(row.name, one) for row in asked.topics for one in row.partition_indexes}
@@ -328,7 +330,8 @@ def list_partition_reassignments(request: RequestContext) -> Any:
 
 
 def alter_replica_log_dirs(request: RequestContext) -> Any:
-    """Answer AlterReplicaLogDirs: a replica of the broker that was asked moves to another of its directories."""
+    """Handle AlterReplicaLogDirs: move a replica of the broker that received the request to another of its
+    directories."""
     response = messages.AlterReplicaLogDirsResponse
     rows: dict[str, list[Any]] = {}
     for row in request.message.dirs:
@@ -364,7 +367,7 @@ def _move(request: RequestContext, path: str, topic: str, index: int) -> int:
 
 
 def describe_log_dirs(request: RequestContext) -> Any:
-    """Answer DescribeLogDirs for the broker that received the request."""
+    """Handle DescribeLogDirs for the broker that received the request."""
     node = request.cluster.controller.nodes[request.node_id]
     return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, one) for one in node.log_dirs))
 

@@ -1,5 +1,5 @@
-"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn, WriteTxnMarkers, DescribeTransactions,
-ListTransactions and DescribeProducers (KIP-98, KIP-360, KIP-664, KIP-890)."""
+"""The transaction apis InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn, WriteTxnMarkers,
+DescribeTransactions, ListTransactions and DescribeProducers (KIP-98, KIP-360, KIP-664, KIP-890)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..transaction_coordinator import HIGHEST_EPOCH, Place, Transaction, Transac
 from .classic_groups import consumer_problem, member_or_problem, problem_with
 from .offsets import checked_commit
 
-MOST_TIMEOUT_MS = 15 * 60 * 1000  # Kafka's transaction.max.timeout.ms
-FIRST_INIT_WITH_FENCED = 4  # versions of InitProducerId from here on have an error code of its own for it (KIP-588)
-FIRST_WITH_BATCHES = 4  # versions of AddPartitionsToTxn from here on are between brokers, for several producers
-FIRST_WITH_FENCED = 2  # versions of the others from here on have PRODUCER_FENCED (KIP-588)
+MOST_TIMEOUT_MS = 15 * 60 * 1000  # the default of Kafka's transaction.max.timeout.ms
+FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error code PRODUCER_FENCED (KIP-588)
+FIRST_WITH_BATCHES = 4  # the first version of AddPartitionsToTxn that brokers send, for several producers
+FIRST_WITH_FENCED = 2  # the first version of the other apis with PRODUCER_FENCED (KIP-588)
 FIRST_OF_PROTOCOL_2 = 5  # of EndTxn and TxnOffsetCommit: the epoch changes with each transaction (KIP-890)
 
 
 def init_producer_id(request: RequestContext) -> Any:
-    """Answer InitProducerId: returns a new id, or the next epoch for a producer that sends its id (KIP-360)."""
+    """Handle InitProducerId: return a new producer id, or the next epoch for a producer that sends its id (KIP-360)."""
     response, asked = messages.InitProducerIdResponse, request.message
     if code := _denial(request):
         return response(error_code=code, producer_id=-1, producer_epoch=-1)
@@ -43,7 +43,8 @@ def init_producer_id(request: RequestContext) -> Any:
 
 
 def _denial(request: RequestContext) -> int:
-    """Return the error code if the principal may not write; who may write to any topic may be idempotent (KIP-679)."""
+    """Return the error code if the principal may not write; 0 if it may. Write access to any topic permits
+    idempotent producers (KIP-679)."""
     cluster, transactional_id = request.cluster, request.message.transactional_id
     if cluster.authorizer is None:
         return ErrorCode.NONE
@@ -71,7 +72,7 @@ def _transactional(request: RequestContext) -> Transaction | int:
 
 
 def _checked(request: RequestContext, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
-    """Return a transaction, or the error code that says why the producer may not go on with it here."""
+    """Return a transaction, or an error code if the producer may not continue it on this broker."""
     if not transactional_id:
         return ErrorCode.INVALID_REQUEST
     if code := problem_with(request, transactional_id, TRANSACTIONS):
@@ -86,7 +87,7 @@ def _as_version(request: RequestContext, code: int) -> int:
 
 
 def add_partitions_to_txn(request: RequestContext) -> Any:
-    """Answer AddPartitionsToTxn: add all partitions of a producer to its transaction, or none of them."""
+    """Handle AddPartitionsToTxn: add all partitions of a producer to its transaction, or none."""
     response, asked = messages.AddPartitionsToTxnResponse, request.message
     if request.version < FIRST_WITH_BATCHES:
         rows = _add_partitions(
@@ -151,7 +152,7 @@ def _place_error(request: RequestContext, place: Place) -> int:
 
 
 def add_offsets_to_txn(request: RequestContext) -> Any:
-    """Answer AddOffsetsToTxn: the transaction will commit offsets of a group."""
+    """Handle AddOffsetsToTxn: add the offsets of a group to a transaction."""
     asked = request.message
     found = _checked(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
     if isinstance(found, int):
@@ -164,7 +165,7 @@ def add_offsets_to_txn(request: RequestContext) -> Any:
 
 
 def txn_offset_commit(request: RequestContext) -> Any:
-    """Answer TxnOffsetCommit: the offsets are kept when the transaction is committed."""
+    """Handle TxnOffsetCommit: store the offsets once the transaction is committed."""
     response, asked = messages.TxnOffsetCommitResponse, request.message
     group = _committing(request)
     commits: dict[tuple[str, int], Commit] = {}
@@ -185,7 +186,7 @@ def txn_offset_commit(request: RequestContext) -> Any:
 
 
 def _committing(request: RequestContext) -> Group | int:
-    """Return the group, or the error code if this producer may not commit its offsets now."""
+    """Return the group, or an error code if this producer may not commit offsets now."""
     asked, cluster = request.message, request.cluster
     code = request.error(transactional_id=asked.transactional_id) or problem_with(request, asked.group_id)
     if code:
@@ -204,7 +205,7 @@ def _committing(request: RequestContext) -> Group | int:
 
 
 def _group_of(request: RequestContext) -> Group | int:
-    """Return the group whose offsets are committed, if its member is who it says, or the error code."""
+    """Return the group whose offsets are committed, or an error code if the member or generation is wrong."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
     generation = asked.generation_id_or_member_epoch
@@ -226,7 +227,7 @@ def _group_of(request: RequestContext) -> Group | int:
 
 
 def end_txn(request: RequestContext) -> Any:
-    """Answer EndTxn."""
+    """Handle EndTxn."""
     response, asked = messages.EndTxnResponse, request.message
     transactions = request.cluster.transactions
     found = _checked(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
@@ -245,7 +246,8 @@ def end_txn(request: RequestContext) -> Any:
 
 
 def write_txn_markers(request: RequestContext) -> Any:
-    """Answer WriteTxnMarkers: what an administrator ends by hand (KIP-664), in partitions that this broker leads."""
+    """Handle WriteTxnMarkers (KIP-664): end an administrator's hanging transactions in partitions that this broker
+    leads."""
     response = messages.WriteTxnMarkersResponse
     rows = []
     for marker in request.message.markers:
@@ -285,7 +287,7 @@ def _mark(request: RequestContext, marker: Any, place: Place) -> int:
 
 
 def describe_transactions(request: RequestContext) -> Any:
-    """Answer DescribeTransactions."""
+    """Handle DescribeTransactions."""
     names = dict.fromkeys(request.message.transactional_ids)
     rows = tuple(_described(request, name) for name in names)
     return messages.DescribeTransactionsResponse(transaction_states=rows)
@@ -315,7 +317,7 @@ def _described(request: RequestContext, transactional_id: str) -> Any:
 
 
 def list_transactions(request: RequestContext) -> Any:
-    """Answer ListTransactions with the transactions that this broker coordinates."""
+    """Handle ListTransactions: return the transactions that this broker coordinates."""
     response, asked = messages.ListTransactionsResponse, request.message
     known = {state.value for state in TransactionState}
     try:
@@ -350,7 +352,7 @@ def _is_as_long(request: RequestContext, one: Transaction, duration_ms: int) -> 
 
 
 def describe_producers(request: RequestContext) -> Any:
-    """Answer DescribeProducers: who writes to partitions that this broker leads."""
+    """Handle DescribeProducers: return the producers of partitions that this broker leads."""
     response = messages.DescribeProducersResponse
     return response(
         topics=tuple(
