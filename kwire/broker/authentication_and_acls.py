@@ -4,7 +4,7 @@ Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (SaslAuthenticate), KIP-368 (ses
 (ACLs, evaluated as by Kafka's StandardAuthorizer). `NEEDS` lists the operations that each api requires, after the table
 "Operations and Resources on Protocols" in Kafka's documentation.
 
-This module handles tokens, principals and resource names, but no messages (`apis.security` does) and no sockets. None of
+This module handles tokens, principals and resource names, but no messages (see `apis.security`) and no sockets. None of
 its classes shows a secret in its `repr`.
 """
 
