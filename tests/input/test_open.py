@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from kwire import input as raw
-from kwire import input as reading
 from kwire.capture.pcap import PORTION
 from kwire.errors import DumpError
 from kwire.input import files as compression
-from kwire.input import open_dump, open_hex, read_dump, request_log
+from kwire.input import format_detection, open_dump, open_hex, read_dump, request_log
 from kwire.protocol import Frame
 from tests.input.test_packet_text import ASKED, TCPDUMP, packet
 from tests.input.test_request_log import LINE
@@ -116,8 +114,8 @@ def test_an_impossible_size_ends_the_dump_with_all_that_is_left(size: str, write
 
 
 def test_what_follows_an_impossible_size_comes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "PORTION", 10)
-    monkeypatch.setattr(raw, "PIECE", 20)
+    monkeypatch.setattr(format_detection, "PORTION", 10)
+    monkeypatch.setattr(format_detection, "PIECE", 20)
     for size, sizes in ((45, [8, 22, 20, 3]), (42, [8, 22, 20])):
         frames = list(read_dump(write(FRAMES[0] + b"\xff" * size)))
         assert [len(frame.data) for frame in frames] == sizes
@@ -188,7 +186,7 @@ def test_what_is_missing_between_packets_and_what_is_no_packet_is_remarked_on() 
 
 @pytest.mark.parametrize("portion", [7, 100, 1 << 16])
 def test_a_log_of_requests_gives_a_frame_for_each(portion: int, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "PORTION", portion)
+    monkeypatch.setattr(format_detection, "PORTION", portion)
     path = write(f"{LINE}\nno request\n{LINE}".encode())
     monkeypatch.setattr(compression, "MAGIC", 300)
     with open_dump(path) as dump:
@@ -223,10 +221,10 @@ def test_text_that_is_no_hex_is_refused_with_its_line(write: Write) -> None:
 def test_what_is_read_in_one_piece_has_a_limit(
     data: bytes, bare: bool, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "PORTION", 10)
-    monkeypatch.setattr(reading, "LONGEST_TEXT", 80)
+    monkeypatch.setattr(format_detection, "PORTION", 10)
+    monkeypatch.setattr(format_detection, "LONGEST_TEXT", 80)
     assert b"".join(frame.data for frame in read_dump_of(write(data), bare)) in (bytes(40), bytes(80))
-    monkeypatch.setattr(reading, "LONGEST_TEXT", 79)
+    monkeypatch.setattr(format_detection, "LONGEST_TEXT", 79)
     with pytest.raises(DumpError, match="more than 79 bytes in one piece; split it"):
         read_dump_of(write(data), bare)
 
