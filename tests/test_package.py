@@ -6,6 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,28 @@ def test_the_types_of_the_facade_are_those_of_its_table() -> None:
     source = (PACKAGE / "__init__.py").read_text("utf-8")
     typed = set(re.findall(r"import \w+ as ([A-Za-z]\w*)$", source, re.MULTILINE))
     assert typed == set(kwire.__all__)
+
+
+def test_imports_in_functions_find_what_they_name() -> None:
+    """Type checkers do not see what is missing in a package with `__getattr__`, and tests may replace it."""
+    missing = []
+    for path in FILES:
+        folder = path.parent.relative_to(ROOT).parts
+        functions = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef))
+        imports = {one for node in functions for one in ast.walk(node) if isinstance(one, ast.ImportFrom)}
+        for one in imports:
+            place = ".".join((*folder[: len(folder) + 1 - one.level], *filter(None, [one.module])))
+            if one.level and not all(is_found(place, alias.name) for alias in one.names):
+                missing.append(f"{path.relative_to(ROOT)}:{one.lineno}")
+    assert missing == []
+
+
+def is_found(module: str, name: str) -> bool:
+    """Whether a module of kwire has a name, or cannot be imported for want of a library of another project."""
+    try:
+        return hasattr(import_module(module), name) or find_spec(f"{module}.{name}") is not None
+    except ModuleNotFoundError as error:
+        return not (error.name or "kwire").startswith("kwire")
 
 
 def test_importing_costs_nothing() -> None:

@@ -80,7 +80,7 @@ def pipeline(options: argparse.Namespace) -> int:
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:
-        from ..spark import pipeline_job as job
+        from ..spark import pipeline_and_lake as job
         from ..spark import session
         from ..spark.cluster_history import need_matplotlib
     except ModuleNotFoundError as error:

@@ -54,7 +54,7 @@ def test_frames_that_did_not_decode_are_exit_code_1(
 
     job = SimpleNamespace(run=lambda *_, **__: Counts(corrupt))
     session = SimpleNamespace(session=lambda *_: nullcontext(), engine_notices=lambda _: [])
-    monkeypatch.setitem(sys.modules, "kwire.spark", SimpleNamespace(pipeline_job=job, session=session))
+    monkeypatch.setitem(sys.modules, "kwire.spark", SimpleNamespace(pipeline_and_lake=job, session=session))
     monkeypatch.setitem(sys.modules, "kwire.spark.cluster_history", SimpleNamespace(need_matplotlib=None))
     monkeypatch.setattr("kwire.cli.pipeline._print", lambda *_: None)
     assert main(["pipeline", "a.pcap", "--out", "x"]) == code
