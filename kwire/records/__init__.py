@@ -4,8 +4,7 @@ Keys and values are bytes here; `kwire.internal` decodes the keys and values of 
 records.
 """
 
-from .batch import Batches, RecordBatch, Records, parse_records
-from .builder import build_batch
+from .batch import Batches, RecordBatch, Records, build_batch, parse_records
 from .compression import LIMIT
 from .layouts_and_checksums import Record, RecordHeader, UndecodableRecords
 
