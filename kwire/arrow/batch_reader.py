@@ -394,7 +394,7 @@ class Reading:
         if unit.kind:
             yield from self._replayed(unit)
             return
-        pairing = Pairing(self.apis, self.builder.rows.append)
+        pairing = Pairing(self.apis, self.builder.rows)
         pairing.resume(unit.state)
         if unit.broken is not None:
             for cuts in broken_cuts(unit, self.options):
@@ -414,7 +414,7 @@ class Reading:
         with open_file(unit.path) as stream:
             replay = self._replays.take(stream, unit) or Replay(unit, self.catalog, self.apis)
             try:
-                yield from replay.read(stream, unit, self.builder.rows.append)
+                yield from replay.read(stream, unit, self.builder.rows)
             except DumpError as error:  # at the start, or after packets without frames
                 if unit.part == 0:
                     yield from self._refused(unit, error, 0 if replay.is_new else unit.start)

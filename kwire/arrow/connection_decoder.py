@@ -169,7 +169,7 @@ class ConnectionDecoder:
     def _whole(self, rows: Iterator[Chunk]) -> Iterator[None]:
         """Pass the frames of a connection that is not short, or notes about a file, to the builder."""
         reading, voids, lost = self._reading, Counter[Any](), Counter[str]()
-        pairing, path = Pairing(reading.apis, reading.builder.rows.append), ""
+        pairing, path = Pairing(reading.apis, reading.builder.rows), ""
         for chunk in rows:
             if chunk.kind == VOID:
                 voids.update((chunk.path, chunk.what, place) for place in chunk.places)
@@ -199,7 +199,7 @@ class ConnectionDecoder:
             following.take()
         entry = min(entries)
         reading.builder.begin(path)
-        pairing = Pairing(reading.apis, reading.builder.rows.append)
+        pairing = Pairing(reading.apis, reading.builder.rows)
         broken = entry.broken
         if broken is None:
             pieces = ((chunk.place, chunk.packets) for chunk in iter(following.take, None))
@@ -218,7 +218,7 @@ class ConnectionDecoder:
         while (chunk := chunks.following) is not None and chunk.kind == VOID:
             chunks.take()
             voids.update((chunk.path, chunk.what, place) for place in chunk.places)
-        feeder = _Feeder(reading, Pairing(reading.apis, reading.builder.rows.append), voids)
+        feeder = _Feeder(reading, Pairing(reading.apis, reading.builder.rows), voids)
         yield from feeder.feed_window(chunks, span, self._windows)
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
@@ -263,7 +263,7 @@ class _Short:
             reading, builder = self._reading, self._reading.builder
             builder.begin(path)
             streams = Streams(path, reading.catalog, zookeeper=reading.options.zookeeper)
-            pairing = Pairing(reading.apis, builder.rows.append)
+            pairing = Pairing(reading.apis, builder.rows)
             for batch in streams.receive(_reader(head, b"".join(packets), path)):
                 pairing.add_batch(batch)
                 yield
@@ -394,9 +394,9 @@ class _Feeder:
                 pass
         elif rest is None:
             check(cut, rest)
-        found = rows[count:]
+        found = list(rows.take(count))
         own = [row for row in found if row[3] == ends and row[0] < cut.rest.positions[bool(row[4])]]
-        rows[count:] = own
+        rows += own
         if Counter(map(_comparable, found)) - Counter(map(_comparable, own)) != Counter(map(_comparable, others)):
             check(cut, rest)
 

@@ -11,19 +11,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from ..caches import once_attribute
 from ..codecs import Codec
 from ..codecs.column_plan import conform, halves
 from ..codecs.column_reader import Columns
 from ..codecs.columns import arrow_schema
 from ..errors import DecodeError, DefaultTag, EncodeError, without_password
 from ..input.files import entry_of
+from ..native import FrameRows
 from ..protocol import Frame, Undecodable
 from ..protocol.frame_codec import FrameReading
 from ..protocol.headers import Api, may_be_downgraded
@@ -113,17 +114,15 @@ class Builder:
         self._columns = [CORRUPT if name == corrupt else name for name in columns]
         types = [bodies.type if name == MESSAGE and bodies else TYPES[name] for name in self._columns]
         self.schema: Any = pa.schema(list(zip(columns, types, strict=True)))
-        self.rows: list[Row] = []
+        self.rows: FrameRows = FrameRows(keeps_bytes=bodies is not None)
         self._files: list[tuple[int, str]] = []  # the index of the first row of each file
         self._metadata: dict[str, dict[str, Any]] = {}  # the metadata of each file, if the column is selected
-        self._measured = self._bytes = 0  # measured rows, and their size in bytes
 
     def clear(self) -> None:
         """Discard all rows."""
         self.rows.clear()
         self._files.clear()
         self._metadata.clear()
-        self._measured = self._bytes = 0
 
     def begin(self, path: str) -> None:
         """Set the file of the next rows."""
@@ -134,34 +133,24 @@ class Builder:
 
     def ready(self) -> Iterator[Any]:
         """Yield complete batches."""
-        rows, size = self.rows, self._bytes
-        size += sum(map(len, map(itemgetter(1), rows[self._measured :])))
-        self._measured, self._bytes = len(rows), size
-        if len(rows) >= self.max_rows or size * EXPANSION >= self.max_bytes:
+        if len(self.rows) >= self.max_rows or self.rows.size * EXPANSION >= self.max_bytes:
             yield from self.rest()
 
     def rest(self) -> Iterator[Any]:
         """Yield the remaining rows as batches."""
-        rows, files = self.rows[:], self._files[:]
-        self.rows.clear()
+        rows, files = self.rows.take(), self._files[:]
         self._files[:] = [(0, files[-1][1])] if files else []
-        self._measured = self._bytes = 0
-        start = size = 0
-        for index, row in enumerate(rows):
-            size += len(row[1])
-            if size * EXPANSION >= self.max_bytes or index - start + 1 >= self.max_rows:
-                yield from self._batches(rows[start : index + 1], _shifted(files, start))
-                start, size = index + 1, 0
-        if start < len(rows):
-            yield from self._batches(rows[start:], _shifted(files, start))
+        for start, part in rows.parts(self.max_rows, -(-self.max_bytes // EXPANSION)):
+            yield from self._batches(part, _shifted(files, start))
 
-    def _batches(self, rows: list[Row], files: list[tuple[int, str]]) -> Iterator[Any]:
-        faults = {index: row[8] for index, row in enumerate(rows) if row[8] is not None}
-        message = self.bodies.column(rows, faults) if self.bodies else None
+    def _batches(self, rows: FrameRows, files: list[tuple[int, str]]) -> Iterator[Any]:
+        faults = rows.faults()
+        message = self.bodies.column(list(rows), faults) if self.bodies else None
         if self.mode == FAILFAST and faults:
             self._refuse(rows, files, faults)
-        makers = {**MAKERS, MESSAGE: lambda *_: message, METADATA: self._files_metadata}
-        arrays = [makers[name](rows, faults, files) for name in self._columns]
+        shared = _Shared(rows, faults, files)
+        makers = {**MAKERS, MESSAGE: lambda _: message, METADATA: self._files_metadata}
+        arrays = [makers[name](shared) for name in self._columns]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         if self.mode == DROPMALFORMED and faults:
             kept = np.ones(len(rows), bool)
@@ -170,12 +159,12 @@ class Builder:
         if batch.num_rows:
             yield from halves(batch, self.max_bytes)
 
-    def _files_metadata(self, rows: list[Row], _: Any, files: list[tuple[int, str]]) -> Any:
-        paths = _paths(rows, None, files).dictionary_encode()
+    def _files_metadata(self, shared: _Shared) -> Any:
+        paths = _paths(shared).dictionary_encode()
         found = pa.array([self._metadata[path] for path in paths.dictionary.to_pylist()], FILE)
         return found.take(paths.indices)
 
-    def _refuse(self, rows: list[Row], files: list[tuple[int, str]], faults: dict[int, Fault]) -> None:
+    def _refuse(self, rows: FrameRows, files: list[tuple[int, str]], faults: dict[int, Fault]) -> None:
         """Raise MalformedFrame for the first fault of a Kafka frame."""
         for index in sorted(faults):
             if faults[index].code not in HARMLESS:
@@ -200,21 +189,48 @@ def _shifted(files: list[tuple[int, str]], start: int) -> list[tuple[int, str]]:
     return [(max(0, first - start), path) for first, path in files]
 
 
-def _paths(rows: list[Row], _: Any, files: list[tuple[int, str]]) -> Any:
-    firsts = np.minimum([*(first for first, _ in files), len(rows)], len(rows))
+class _Shared:
+    """The rows of a batch, and what several of its columns are made of.
+
+    Args:
+        rows: the rows.
+        faults: their faults, by index.
+        files: the first row of each file.
+    """
+
+    def __init__(self, rows: FrameRows, faults: dict[int, Fault], files: list[tuple[int, str]]) -> None:
+        self.rows, self.faults, self.files = rows, faults, files
+
+    @once_attribute
+    def calls(self) -> tuple[list[tuple[Api | None, str | None]], Any]:
+        """The different pairs of api and client id, and which of them each row has."""
+        calls, index = self.rows.calls()
+        return calls, self.fixed(index, pa.int32())
+
+    def fixed(self, found: Any, type_: Any) -> Any:
+        """Return an array of numbers: memory that the native engine has filled, or a list."""
+        if isinstance(found, list):
+            return pa.array(found, type_)
+        valid, values = found
+        bits = None if valid is None else pa.py_buffer(valid)
+        return pa.Array.from_buffers(type_, len(self.rows), [bits, pa.py_buffer(values)])
+
+
+def _paths(shared: _Shared) -> Any:
+    count, files = len(shared.rows), shared.files
+    firsts = np.minimum([*(first for first, _ in files), count], count)
     return pa.array([path for _, path in files]).take(pa.array(np.repeat(np.arange(len(files)), np.diff(firsts))))
 
 
-def _lengths(rows: list[Row], faults: dict[int, Fault], _: Any) -> Any:
-    lengths = [len(row[1]) for row in rows]
-    for index, fault in faults.items():
-        if fault.bytes is not None:
-            lengths[index] = min(fault.bytes, LONGEST)
-    return pa.array(lengths, pa.int32())
-
-
-def _timestamps(rows: list[Row], _: Any, __: Any) -> Any:
-    return pa.array([_microseconds(row[2]) for row in rows], TYPES["timestamp"])
+def _lengths(shared: _Shared) -> Any:
+    lengths = shared.fixed(shared.rows.sizes(), pa.int32())
+    known = {index: fault.bytes for index, fault in shared.faults.items() if fault.bytes is not None}
+    if not known:
+        return lengths
+    found = lengths.to_pylist()
+    for index, count in known.items():
+        found[index] = min(count, LONGEST)
+    return pa.array(found, pa.int32())
 
 
 def _microseconds(nanoseconds: int | None) -> int | None:
@@ -223,10 +239,9 @@ def _microseconds(nanoseconds: int | None) -> int | None:
     return time if time is not None and EARLIEST <= time <= LATEST else None
 
 
-def _connections(rows: list[Row], _: Any, __: Any) -> Any:
-    known: dict[RowEndpoints | None, int] = {}
-    order = [known.setdefault(row[3], len(known)) for row in rows]
-    return pa.array([_ends(ends) for ends in known], CONNECTION).take(pa.array(order))
+def _connections(shared: _Shared) -> Any:
+    found, index = shared.rows.ends()
+    return pa.array([_ends(ends) for ends in found], CONNECTION).take(shared.fixed(index, pa.int32()))
 
 
 def _ends(ends: RowEndpoints | None) -> dict[str, Any] | None:
@@ -247,8 +262,27 @@ def _address(text: str) -> tuple[str, int | None]:
     return (host.strip("[]"), int(port)) if host and port.isdecimal() and len(port) < 6 else (text, None)
 
 
-def _directions(rows: list[Row], _: Any, __: Any) -> Any:
-    return pa.array(["request" if row[4] else None if row[4] is None else "response" for row in rows], pa.string())
+def _directions(shared: _Shared) -> Any:
+    return DIRECTIONS.take(shared.fixed(shared.rows.directions(), pa.int8()))
+
+
+def _of_apis(attribute: str, type_: Any) -> Maker:
+    def make(shared: _Shared) -> Any:
+        calls, index = shared.calls
+        return pa.array([api and getattr(api, attribute) for api, _ in calls], type_).take(index)
+
+    return make
+
+
+def _client_ids(shared: _Shared) -> Any:
+    calls, index = shared.calls
+    return pa.array([client for _, client in calls], pa.string()).take(index)
+
+
+def _corrupt(shared: _Shared) -> Any:
+    count, faults = len(shared.rows), shared.faults
+    data = {index: shared.rows[index][1] or None for index in faults}
+    return corrupt_column([data.get(index) for index in range(count)], faults) if data else pa.nulls(count, pa.binary())
 
 
 def corrupt_column(data: Sequence[bytes | None], faults: Mapping[int, Any]) -> Any:
@@ -264,21 +298,22 @@ def error_column(count: int, faults: Mapping[int, Any]) -> Any:
     return pa.array([errors.get(index) for index in range(count)], ERROR)
 
 
-Maker = Callable[[list[Row], dict[int, Fault], list[tuple[int, str]]], Any]
+Maker = Callable[[_Shared], Any]
+DIRECTIONS = pa.array(["response", "request"])
 MAKERS: dict[str, Maker] = {
     "path": _paths,
-    "offset": lambda rows, _, __: pa.array([row[0] for row in rows], pa.int64()),
+    "offset": lambda shared: shared.fixed(shared.rows.offsets(), pa.int64()),
     "length": _lengths,
-    "timestamp": _timestamps,
+    "timestamp": lambda shared: shared.fixed(shared.rows.times(_microseconds), TYPES["timestamp"]),
     "connection": _connections,
     "direction": _directions,
-    "api_key": lambda rows, _, __: pa.array([row[5] and row[5].key for row in rows], pa.int16()),
-    "api_name": lambda rows, _, __: pa.array([row[5] and row[5].name for row in rows], pa.string()),
-    "api_version": lambda rows, _, __: pa.array([row[5] and row[5].version for row in rows], pa.int16()),
-    "correlation_id": lambda rows, _, __: pa.array([row[6] for row in rows], pa.int32()),
-    "client_id": lambda rows, _, __: pa.array([row[7] for row in rows], pa.string()),
-    CORRUPT: lambda rows, faults, _: corrupt_column([row[1] or None for row in rows], faults),
-    ERROR_NAME: lambda rows, faults, _: error_column(len(rows), faults),
+    "api_key": _of_apis("key", pa.int16()),
+    "api_name": _of_apis("name", pa.string()),
+    "api_version": _of_apis("version", pa.int16()),
+    "correlation_id": lambda shared: shared.fixed(shared.rows.correlation_ids(), pa.int32()),
+    "client_id": _client_ids,
+    CORRUPT: _corrupt,
+    ERROR_NAME: lambda shared: error_column(len(shared.rows), shared.faults),
 }
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "FrameBatch",
     "FrameBuffer",
     "FrameCount",
+    "FrameRows",
     "InFlight",
     "KindState",
     "NativeMethods",
@@ -141,6 +142,7 @@ if TYPE_CHECKING or ENGINE == "native":
         FrameBatch,
         FrameBuffer,
         FrameCount,
+        FrameRows,
         InFlight,
         KindState,
         PairingState,
@@ -199,8 +201,8 @@ else:
             """Return the items that are not whole frames: tuples with a fault, and numbers."""
             return [one for one in self if type(one) is not tuple or one[5] is not None]
 
-        def add_rows(self, pairing: Any, connections: dict[Any, Any], sink: Any) -> None:
-            """Make rows of frames: all are left to the pairing."""
+        def add_rows(self, pairing: Any, connections: dict[Any, Any], rows: Any) -> None:
+            """Add the rows of frames: all are left to the pairing."""
             for one in self:
                 pairing.take(one)
 
@@ -219,6 +221,82 @@ else:
                 else:
                     tally.forget(one)
             return number, [], {}, ({}, {})
+
+    class FrameRows(list[Any]):
+        """Rows of frames, in order; columns are lists."""
+
+        def __init__(self, keeps_bytes: bool = True) -> None:
+            self.keeps_bytes = keeps_bytes
+            self._measured = self._bytes = 0  # rows, and their size in bytes
+
+        __call__ = list.append
+
+        @property
+        def size(self) -> int:
+            """Bytes of all frames."""
+            self._bytes += sum(len(row[1]) for row in self[self._measured :])
+            self._measured = len(self)
+            return self._bytes
+
+        def clear(self) -> None:
+            """Remove all rows."""
+            self.take()
+
+        def take(self, start: int = 0) -> FrameRows:
+            """Remove the rows from one on, and return them."""
+            taken = FrameRows(self.keeps_bytes)
+            taken += self[start:]
+            del self[start:]
+            self._measured = self._bytes = 0
+            return taken
+
+        def parts(self, most_rows: int, most_bytes: int) -> list[tuple[int, FrameRows]]:
+            """Divide the rows into runs that end when they have a number of rows or bytes."""
+            found, size = list[tuple[int, FrameRows]](), most_bytes
+            for index, row in enumerate(self):
+                if size >= most_bytes or len(found[-1][1]) >= most_rows:
+                    found.append((index, FrameRows(self.keeps_bytes)))
+                    size = 0
+                found[-1][1].append(row)
+                size += len(row[1])
+            return found
+
+        def faults(self) -> dict[int, Any]:
+            """Return the faults by the indices of their rows."""
+            return {index: row[8] for index, row in enumerate(self) if row[8] is not None}
+
+        def offsets(self) -> list[Any]:
+            """Return the offsets."""
+            return [row[0] for row in self]
+
+        def sizes(self) -> list[Any]:
+            """Return the numbers of bytes."""
+            return [len(row[1]) for row in self]
+
+        def times(self, convert: Any) -> list[Any]:
+            """Return the times, converted."""
+            return [convert(row[2]) for row in self]
+
+        def directions(self) -> list[Any]:
+            """Return whether each is a request, if that is known."""
+            return [None if row[4] is None else int(row[4]) for row in self]
+
+        def correlation_ids(self) -> list[Any]:
+            """Return the correlation ids."""
+            return [row[6] for row in self]
+
+        def calls(self) -> tuple[list[Any], list[Any]]:
+            """Return the different pairs of api and client id, and which of them each row has."""
+            return _distinct([(row[5], row[7]) for row in self])
+
+        def ends(self) -> tuple[list[Any], list[Any]]:
+            """Return the endpoints of connections, and which of them each row has."""
+            return _distinct([row[3] for row in self])
+
+    def _distinct(values: list[Any]) -> tuple[list[Any], list[Any]]:
+        known: dict[Any, int] = {}
+        index = [known.setdefault(value, len(known)) for value in values]
+        return list(known), index
 
     class FrameBuffer(_State):
         """The bytes received so far of a frame."""

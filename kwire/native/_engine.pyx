@@ -728,6 +728,7 @@ include "_columns.pxi"
 include "_capture.pxi"
 include "_pairing.pxi"
 include "_frames.pxi"
+include "_rows.pxi"
 
 
 cdef Py_ssize_t slot_of(message_class, name) except -1:

@@ -222,41 +222,40 @@ cdef class FrameBatch:
         add_to_spans(spans, newest, seen)
         return number, kinds, ends, spans
 
-    def add_rows(self, pairing, dict connections, sink):
-        """Make rows of frames (`frame_rows.Row`).
+    def add_rows(self, pairing, dict connections, FrameRows rows not None):
+        """Add the rows of frames.
 
         Args:
-            pairing: has `take(captured)`, which makes the rows of what is unusual.
-            connections: the connection of each number, as far as they have begun; each has `ends`.
-            sink: receives the rows.
+            pairing: has `take(captured)`, which adds the rows of what is unusual, and `begin(ends, nanoseconds)`, which
+                begins a connection with its first frame.
+            connections: the connection of each number, as far as they have begun.
+            rows: receives the rows.
         """
         cdef Captured* one
         cdef Py_ssize_t at
-        cdef PairingState connection
+        cdef PairingState connection = None
         cdef CallState call
         cdef Asked asked
-        cdef int64_t correlation_id
-        cdef tuple row
+        cdef int64_t number, newest = NONE
         for at in range(self.count):
             one = self.items + at
             if one.ends == NULL:
-                pairing.take(<object>one.held)
+                newest = NONE
+                if type(<object>one.held) is tuple:
+                    pairing.take(<object>one.held)
+                else:
+                    connections.pop(<object>one.held, None)
                 continue
-            connection = connections.get((<EndsState>one.ends).connection)
-            call = None if connection is None else connection.pair_plain(one, -1, &asked)
+            number = (<EndsState>one.ends).connection
+            if number != newest:  # many frames in a row are of one connection
+                connection, newest = connections.get(number), number
+            if connection is None:
+                connection = pairing.begin(<object>one.ends, number_or_none(one.now))
+            call = connection.pair_plain(one, -1, &asked)
             if call is None:
                 pairing.take(self.captured(one))
-                continue
-            api = call.api
-            if not (api.asks if one.asked else api.answers):
-                continue
-            correlation_id = signed32(be32(bytes_of_frame(one) + (8 if one.asked else 4)))
-            row = (
-                one.offset, self.data_of(one), number_or_none(one.now), (<object>connection).ends, one.asked, api, correlation_id,
-                call.client_id, None,
-            )
-            PyObject_GC_UnTrack(<PyObject*>row)  # as in `captured`
-            sink(row)
+            elif call.api.asks if one.asked else call.api.answers:
+                rows.put(self, one, connection, call)
 
     cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
         """Count a frame; False: it is unusual."""

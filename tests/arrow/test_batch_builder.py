@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from kwire.arrow.frame_rows import Fault, MalformedFrame, Row, RowEndpoints
+from kwire.arrow.frame_rows import Fault, MalformedFrame, Pairing, Row, RowEndpoints
 from kwire.arrow.read_options_and_splits import Options
 from kwire.arrow.row_schema_and_batches import TYPES, Builder, Raw
-from kwire.protocol.headers import Api
+from kwire.input import open_dump
+from kwire.native import FrameRows
+from kwire.protocol.headers import Api, Apis
 from kwire.spec.catalog import catalog_for
 
+CAPTURE = Path(__file__).parents[2] / "fixtures/dumps/kafka-3.9-zk.pcap"
 METADATA = Api(3, 12, "Metadata", catalog_for())
 BAD = Fault("BAD_FIELD", "because", "topics[0]", 7)
 
@@ -106,3 +110,41 @@ def test_what_is_unknown_is_null() -> None:
         "file_modification_time": None,
     }
     assert pa.types.is_null(pa.array([None]).type)
+
+
+@pytest.mark.parametrize("keeps_bytes", [True, False])
+def test_usual_rows_give_the_same_columns_as_tuples(keeps_bytes: bool) -> None:
+    names = [name for name in TYPES if name != "message"]
+    direct, by_tuples = (Builder(names, None, Options()) for _ in range(2))
+    apis, tuples = Apis(catalog_for()), list[Row]()
+    direct.rows.keeps_bytes = keeps_bytes
+    for builder in (direct, by_tuples):
+        builder.begin("one")
+    with open_dump(CAPTURE) as one, open_dump(CAPTURE) as other:
+        assert one.captured is not None and other.captured is not None
+        usual, called = Pairing(apis, direct.rows), Pairing(apis, tuples.append)
+        for batch in one.captured:
+            usual.add_batch(batch)
+        for batch in other.captured:
+            called.add_batch(batch)
+    by_tuples.rows += tuples
+    assert len(tuples) == len(direct.rows) > 50
+    assert direct.rows.size == by_tuples.rows.size == sum(len(row[1]) for row in tuples)
+    if keeps_bytes:
+        assert list(direct.rows) == tuples
+    assert pa.Table.from_batches(direct.rest()) == pa.Table.from_batches(by_tuples.rest())
+
+
+def test_rows_are_taken_from_any_of_them_on() -> None:
+    rows = FrameRows()
+    rows += [row(index, bytes(index)) for index in range(6)]
+    assert [one[0] for one in rows.take(4)] == [4, 5]
+    assert (rows.size, [(start, [one[0] for one in part]) for start, part in rows.parts(9, 3)]) == (
+        6,
+        [(0, [0, 1, 2]), (3, [3])],
+    )
+    assert [len(part) for _, part in rows.parts(3, 99)] == [3, 1]
+    assert rows[-1] == row(3, bytes(3)) and len(rows.take()) == 4
+    assert (len(rows), rows.size, rows.parts(1, 1)) == (0, 0, [])
+    with pytest.raises(IndexError):
+        rows[0]
