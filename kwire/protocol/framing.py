@@ -177,6 +177,7 @@ def loses(fault: DecodeError | None) -> bool:
 LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
 LEAST = 4  # a correlation id; the smallest response
 LEAST_PART = 1 << 14  # bytes of a buffered part of a frame
+MOST_AHEAD = 32  # times the received bytes of a frame: for so many more there is memory, whatever its size claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +384,7 @@ class FrameJoiner:
     (['0000000400000008'], 0)
     """
 
-    __slots__ = ("_missing", "_parts", "_passed", "held", "limit", "rest")
+    __slots__ = ("_missing", "_parts", "_passed", "_whole", "held", "limit", "rest")
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit: int = limit
@@ -392,6 +393,38 @@ class FrameJoiner:
         self._parts: list[bytes] = []
         self._missing = 0  # size of the incomplete frame in bytes; 0 if unknown
         self._passed = 0  # bytes of frames that were yielded
+        self._whole: bytearray | None = None  # the incomplete frame, once its bytes are read into `room`
+
+    def room(self) -> memoryview | None:
+        """Return memory for the rest of the incomplete frame, into which a socket can read it; then call `filled`.
+
+        Returns:
+            The memory; None for a small rest, or while too little of the frame has come: a size that a client only
+            claims takes no memory.
+
+        >>> joiner = FrameJoiner()
+        >>> list(joiner.feed((1 << 18).to_bytes(4, "big") + bytes(1 << 16))), len(joiner.room())
+        ([], 196608)
+        >>> joiner.filled(196607), len(joiner.filled(1))
+        (None, 262148)
+        """
+        if self._whole is None:
+            if not LEAST_PART <= self._missing <= MOST_AHEAD * self.held:
+                return None
+            self._whole = bytearray(self.held + self._missing)
+            self._whole[: self.held] = b"".join(self._parts)
+            self._parts.clear()
+        return memoryview(self._whole)[self.held :]
+
+    def filled(self, count: int) -> bytes | None:
+        """Count bytes that were read into `room`. Returns the frame once it is complete; it must be fed next."""
+        assert self._whole is not None
+        self.held += count
+        self._missing -= count
+        if self._missing:
+            return None
+        frame, self._whole, self.held = bytes(self._whole), None, 0
+        return frame
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Add bytes, and yield the frames that they complete.

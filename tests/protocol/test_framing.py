@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.errors import BadFrame
 from kwire.protocol import cut_frames
-from kwire.protocol.framing import LEAST_PART, FrameJoiner, cut_short
+from kwire.protocol.framing import LEAST_PART, MOST_AHEAD, FrameJoiner, cut_short
 
 FRAMES = [
     bytes.fromhex("00000004 00000007"),
@@ -42,6 +42,37 @@ def test_a_joiner_gives_the_frames_of_a_reader(sizes: list[int]) -> None:
         assert joiner.held == len(b"".join(expected)) - len(data) - len(b"".join(seen))
         assert len(joiner._parts) <= 2 + joiner.held // LEAST_PART  # each takes memory beside its bytes
     assert seen == expected
+
+
+@given(st.lists(st.integers(1, 9) | st.integers(1, 3 * LEAST_PART), min_size=1))
+def test_a_frame_read_into_its_room_is_the_same(sizes: list[int]) -> None:
+    large = (4 * LEAST_PART).to_bytes(4, "big") + bytes(range(256)) * (LEAST_PART // 64)
+    data, joiner = b"".join([*FRAMES, large, *FRAMES, large, large]), FrameJoiner()
+    seen: list[bytes] = []
+    expected = [frame.data for frame in kwire.FrameReader().feed(data)]
+    while data:
+        size = sizes[len(data) % len(sizes)]
+        if (room := joiner.room()) is not None:
+            size = min(size, len(room))
+            room[:size] = data[:size]
+            part = joiner.filled(size) or b""
+        else:
+            part = data[:size]
+        seen += joiner.feed(part)
+        data = data[size:]
+        assert joiner.held == len(b"".join(expected)) - len(data) - len(b"".join(seen))
+    assert seen == expected
+
+
+def test_a_size_that_is_only_claimed_takes_no_memory() -> None:
+    joiner, size = FrameJoiner(), 1 << 22
+    least = (4 + size) // (MOST_AHEAD + 1)
+    assert not list(joiner.feed(size.to_bytes(4, "big") + bytes(least - 4)))
+    assert joiner.room() is None
+    assert not list(joiner.feed(bytes(1)))
+    room = joiner.room()
+    assert room is not None
+    assert len(room) == 4 + size - least - 1
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 0, 3, 101, 2**31 - 1])
