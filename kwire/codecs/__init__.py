@@ -1,8 +1,9 @@
 """Codecs: one message at one version, with `decode`, `encode`, `trace`, `to_json`, `from_json`.
 
-The fast path, native or generated, is tried first; the reference path decodes and explains the bytes that it refuses,
-and collects `Span`s: which bytes are which field. They cover a message without gap or overlap. Headers and frames are
-in `kwire.protocol`. The generator is imported where generated source runs: a third of the start-up of a command.
+The fast path, native or generated, is tried first. The reference path decodes and explains the bytes that the fast path
+refuses, and collects `Span`s, which map bytes to fields. They cover a message without gaps or overlaps. Headers and
+frames are in `kwire.protocol`. The generator is imported only where generated source runs: importing it takes a third
+of the start-up of a command.
 
 `plan_of` finds fields of interest, by a plan that is created once per codec. The caller defines which fields these are:
 topics, error codes, secrets, records.
@@ -35,7 +36,7 @@ class Span(NamedTuple):
     """A range of bytes and the field that it encodes.
 
     `start` and `stop` are offsets in bytes; `path` is as in errors (`topics[0].partitions[2].isr_nodes[1]`); `type` is
-    the wire type; `value` is the decoded value, for an array its count; `faults` are its faults.
+    the wire type; `value` is the decoded value, or the count of an array; `faults` are the faults found in these bytes.
     """
 
     start: int
@@ -58,7 +59,7 @@ class TracingReader(Reader):
         self.pending: list[DecodeError] = []
 
     def child(self, segment: str | int, node: Construct) -> Any:
-        """Read a part; if it has recorded no span, it is a scalar and gets one."""
+        """Read a part; if it recorded no span, it is a scalar and gets one."""
         start, before = self.pos, len(self.spans)
         self.path.append(segment)
         value = node._parse(self, None, "")
@@ -71,7 +72,7 @@ class TracingReader(Reader):
         """Leave all elements to the reference path, which records their spans."""
 
     def prefix(self, node: Construct) -> Any:
-        """Read the prefix of a value; it gets its own span."""
+        """Read the prefix of a value; the prefix gets a separate span."""
         start = self.pos
         value = node._parse(self, None, "")
         self.mark(start, _type_name(node), value)
@@ -84,7 +85,7 @@ class TracingReader(Reader):
             self.pending.clear()
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Record a fault, to be added to its span."""
+        """Record a fault, which is added to its span."""
         before = len(self.faults)
         super().note(kind, offset, **facts)
         for fault in self.faults[before:]:
@@ -95,7 +96,7 @@ class TracingReader(Reader):
                 self.pending.append(fault)
 
     def leave_rest(self, type_name: str, error: DecodeError) -> None:
-        """Record one span for all bytes that are in no span yet."""
+        """Record one span for all bytes that have no span yet."""
         start = self.spans[-1].stop if self.spans else self.start
         if start < self.end:
             rest = self.data[start : self.end]
@@ -106,7 +107,7 @@ def _type_name(node: Construct) -> str:
     return str(getattr(node, "type_name", type(node).__name__))
 
 
-if ENGINE == "python":  # not on first use, which is under a lock
+if ENGINE == "python":  # now rather than on first use, which is under a lock
     from . import generated_python  # noqa: F401
 
 
@@ -116,8 +117,10 @@ def refuse(*_: Any) -> Any:
 
 
 class FastPath(Protocol):
-    """Decodes and encodes one message at one version. For everything that it does not accept it raises an exception of
-    any type, without details."""
+    """Decodes and encodes one message at one version.
+
+    If it does not accept its input, it raises an exception of any type, without details.
+    """
 
     def decode(self, data: bytes) -> Any:
         """Decode a body that ends with the bytes."""
@@ -133,7 +136,7 @@ class FastPath(Protocol):
 
 
 class NoFastPath:
-    """A fast path that refuses everything."""
+    """A fast path that refuses all input."""
 
     decode = decode_from = encode = json = staticmethod(refuse)
 
@@ -174,7 +177,7 @@ def read_elements(array: Array, title: str, engine: str = ENGINE) -> Elements:
 
 @lru_cache(maxsize=1024)
 def table_of(codec: Any) -> native.NodeTable | None:
-    """Return the native engine's table of a codec's bodies; None where another engine reads them."""
+    """Return the native engine's table for a codec's bodies; None if another engine reads them."""
     if ENGINE != "native":
         return None
     if type(codec._fast) is native.NodeTable:
@@ -186,8 +189,10 @@ def table_of(codec: Any) -> native.NodeTable | None:
 
 
 class ElementReaders(dict[Array, Elements]):
-    """Functions that decode elements of arrays, created when the body of a large array has been refused
-    (`Reader.ahead`)."""
+    """Functions that decode elements of arrays, by array.
+
+    They are created when the body of a large array has been refused (`Reader.ahead`).
+    """
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -271,14 +276,14 @@ class Codec(Generic[M]):
 
         Args:
             data: the bytes of the body, without size and header.
-            salvage: decode also what Kafka tolerates, and report it as faults.
+            salvage: also decode what Kafka tolerates, and report it as faults.
 
         Returns:
             The message; with `salvage` a `Salvaged`.
 
         Raises:
-            DecodeError: with offset, path, the part decoded so far and the bytes from there on; with `salvage` only for
-                what Kafka itself refuses.
+            DecodeError: with offset, path, the part decoded so far and the bytes from there on; with `salvage`, only
+                for input that Kafka itself refuses.
 
         >>> import kwire
         >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
@@ -300,7 +305,7 @@ class Codec(Generic[M]):
         """Encode a message to a body.
 
         Raises:
-            EncodeError: a value does not fit, or this version cannot represent it; with its path.
+            EncodeError: a value does not fit, or this version cannot represent it; the error has the path.
 
         >>> import kwire
         >>> codec = kwire.codec("ControlledShutdownRequest", 1)
@@ -315,11 +320,11 @@ class Codec(Generic[M]):
         return bytes(writer.out)
 
     def trace(self, data: Buffer, *, salvage: bool = False) -> list[Span]:
-        """Decode a body and return which bytes are which field.
+        """Decode a body and return its spans, which map bytes to fields.
 
         Returns:
-            Spans that cover the bytes without gap or overlap. With `salvage`, bytes that cannot be decoded are a last
-            span of type `not understood` or `left over`, and nothing is raised; otherwise raises as `decode` does.
+            Spans that cover the bytes without gaps or overlaps. With `salvage`, bytes that cannot be decoded are a last
+            span of type `not understood` or `left over`, and no error is raised; otherwise errors are as for `decode`.
         """
         reader = TracingReader(bytes_of(data), salvage=salvage)
         try:
@@ -347,7 +352,7 @@ class Codec(Generic[M]):
         return self.jsonable(message)
 
     def jsonable(self, message: M) -> dict[str, Any]:
-        """As `to_json`, without validation: for messages that are known to be valid, such as decoded ones."""
+        """Return `to_json` without validation: for messages that are known to be valid, such as decoded ones."""
         from . import json  # noqa: F401 (not where it is needed, under a lock)
 
         members: dict[str, Any] = self._jsonable(message)
@@ -374,14 +379,14 @@ class Codec(Generic[M]):
     def from_json(self, obj: Any, *, defaults: bool = False) -> M:
         """Convert Kafka's JSON form (plain values) to a message.
 
-        Former names of fields are accepted; an unknown one, or one of another version, is an error.
+        Former names of fields are accepted; unknown fields and fields of other versions are errors.
 
         Args:
             obj: the JSON form.
             defaults: whether missing fields have their defaults; otherwise they are errors, as in Kafka.
 
         Raises:
-            EncodeError: with the path in JSON names.
+            EncodeError: the value is invalid; the path has JSON names.
 
         >>> import kwire
         >>> kwire.codec("ControlledShutdownRequest", 1).from_json({"brokerId": 3}).broker_id
@@ -405,7 +410,7 @@ class Codec(Generic[M]):
         return self.explain(reader)
 
     def explain(self, reader: Reader) -> M:
-        """Decode one body by the reference path, which raises detailed errors."""
+        """Decode one body on the reference path, which raises detailed errors."""
         reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
         message: M = self.schema._parse(reader, None, "")
         return message
@@ -425,7 +430,7 @@ _CODEC: type[Codec[Any]] = Codec
 if ENGINE == "native":
 
     class NativeCodec(native.NativeMethods, Codec[Any]):
-        """A codec whose methods `decode`, `encode` and `json_text` are the native engine's own."""
+        """A codec whose methods `decode`, `encode` and `json_text` are those of the native engine."""
 
     _CODEC = NativeCodec
 
@@ -446,14 +451,15 @@ def codec(
         version: 0 or higher.
         profile: `KIP-36`, `KIP-112` or `KIP-879` for the layouts that these KIPs proposed; messages that a profile does
             not change are the released ones.
-        release: a Kafka release such as `3.6`: only its versions are available, and its own layout of early-access
+        release: a Kafka release such as `3.6`: only its versions are available, with its layouts of early-access
             versions that changed later.
-        catalog: your own specs, from `Catalog.from_directory`; instead of profile and release. Not needed with a class.
+        catalog: the user's specs, from `Catalog.from_directory`; instead of profile and release. Not needed with a
+            class.
 
     Raises:
-        UnknownMessage: there is no message, profile or release with that name.
-        UnsupportedVersion: the message has no such version.
-        TypeError: an argument has another type, or both a catalog and a profile or release are given.
+        UnknownMessage: a message, profile or release with this name does not exist.
+        UnsupportedVersion: the message does not have this version.
+        TypeError: an argument has a wrong type, or a catalog is combined with a profile or release.
 
     >>> import kwire
     >>> kwire.codec("UpdateMetadataRequest", 8), kwire.codec(kwire.messages.MetadataRequest, 4), kwire.codec(3, 4)
@@ -464,7 +470,7 @@ def codec(
 
 @once
 def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
-    """Return the codec of a message of a catalog; errors as `codec`."""
+    """Return the codec of a message in a catalog; errors are those of `codec`."""
     return codec_of(catalog.spec(name, version), version)
 
 
@@ -475,7 +481,7 @@ def codec_of(spec: MessageSpec, version: int) -> Codec:
 
 
 class Place(NamedTuple):
-    """A field that is not a struct: its message, its struct, and the node of its value or elements."""
+    """A field that is not a struct: the message, the struct that contains it, and the node of its value or elements."""
 
     message: str
     struct: Struct
@@ -485,12 +491,12 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The attribute name."""
+        """The name of the attribute."""
         return str(self.field.name)
 
     @property
     def owner(self) -> str:
-        """The name of its struct."""
+        """The name of the struct."""
         return str(self.struct.message_class.__name__)
 
 
@@ -498,11 +504,11 @@ class Step(NamedTuple):
     """A field of interest, or one that holds structs with such fields.
 
     Attributes:
-        name: the attribute.
-        path: from the message, with dots, without indices.
-        is_array: whether it holds an array.
+        name: the name of the attribute.
+        path: the path from the message, with dots, without indices.
+        is_array: whether the field is an array.
         interest: the caller's value for the field; None for a struct with fields of interest.
-        steps: the fields of its struct.
+        steps: the steps to the fields of its struct.
     """
 
     name: str
@@ -512,7 +518,7 @@ class Step(NamedTuple):
     steps: tuple[Step, ...] = ()
 
 
-Interest = Callable[[Place], Any]  # None: not of interest
+Interest = Callable[[Place], Any]  # None means not of interest
 
 
 @lru_cache(maxsize=1024)
@@ -547,7 +553,7 @@ def found_in(steps: tuple[Step, ...], *values: Any) -> list[tuple[Step, tuple[An
 
 
 def _find(steps: tuple[Step, ...], values: tuple[Any, ...], found: list[tuple[Step, tuple[Any, ...], Any]]) -> None:
-    """Append to a list: a generator for each struct, most of which hold nothing, took 1.5 times as long."""
+    """Append to a list: a generator per struct, most of which find nothing, took 1.5 times as long."""
     for step in steps:
         held = getattr(values[-1], step.name)
         if not held:

@@ -1,6 +1,6 @@
 """Selects the columns of a message, and builds them from decoded messages (the fallback of `column_reader`).
 
-A plan has the levels of arrays that lead to the columns; record batches repeat the values of outer levels.
+A plan has the levels of arrays above the columns; record batches repeat the values of outer levels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .schema_tree import grow
 TAGS = "unknown_tags"
 
 
-Wanted = Mapping[str, Any] | None  # the selected fields of a struct, each with its own selection; None: all
+Wanted = Mapping[str, Any] | None  # the selected fields of a struct, each with its selection; None means all
 _NUMBERS = {"b": pa.int8(), "h": pa.int16(), "i": pa.int32(), "q": pa.int64(), "H": pa.int32(), "I": pa.int64()}
 
 
@@ -45,7 +45,7 @@ def scalar_type(node: Any) -> Any:
 
 
 def arrow_type(nodes: Sequence[Any], wanted: Wanted = None) -> Any:
-    """Return a type for the selected part of corresponding nodes of several versions."""
+    """Return the type of the selected part of corresponding nodes in several versions."""
     inner, struct, is_array = wire.content_of(nodes[0])
     if struct is None:
         type_ = scalar_type(inner)
@@ -64,7 +64,7 @@ def field_types(nodes: Sequence[wire.Struct], wanted: Wanted = None) -> dict[str
 
 
 def fields_of(nodes: Sequence[wire.Struct]) -> dict[str, list[Any]]:
-    """Return the nodes of a struct's fields by name, in the order of the spec; `unknown_tags` are the last."""
+    """Return the nodes of a struct's fields by name, in the order of the spec; `unknown_tags` is the last one."""
     found: dict[str, list[Any]] = {name: [] for node in nodes[:1] for name in names_of(node)}
     for node in nodes:
         for field in node.all_fields:
@@ -75,7 +75,9 @@ def fields_of(nodes: Sequence[wire.Struct]) -> dict[str, list[Any]]:
 
 
 def names_of(node: wire.Struct) -> tuple[str, ...]:
-    """Return the names of a struct's fields at all versions, in the order of the spec; `unknown_tags` is the last."""
+    """Return the names of a struct's fields in all versions, in the order of the spec; `unknown_tags` is the last
+    one.
+    """
     names: tuple[str, ...] = node.message_class.__struct_fields__
     return names
 
@@ -89,15 +91,19 @@ BODY = "body_index"
 
 
 class Level(NamedTuple):
-    """A level on the path: its field in the level above, and its nodes in the trees. They are structs, except that rows
-    may be elements of any type."""
+    """A level on the path: its field in the level above, and its nodes in the trees.
+
+    The nodes are structs; only rows may be elements of any type.
+    """
 
     name: str
     nodes: list[Any]
 
     @property
     def fields(self) -> dict[str, list[Any]]:
-        """The nodes of its fields by name; elements that are not structs are a single field with the array's name."""
+        """The nodes of its fields by name; elements that are not structs are a single field with the name of the
+        array.
+        """
         if self.nodes and wire.content_of(self.nodes[0]).struct is None:
             return {self.name: self.nodes}
         return fields_of(self.nodes)
@@ -105,8 +111,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """A column: its name, the level and field that it comes from (level -1: the index of the body), its type, and the
-    selected fields of it (`Wanted`)."""
+    """A column: its name, the level and field of its values, its type, and the selected fields of it (`Wanted`).
+
+    Level -1 is the index of the body.
+    """
 
     name: str
     level: int
@@ -116,7 +124,7 @@ class Choice:
 
     @cached_property
     def is_dictionary(self) -> bool:
-        """Whether it is dictionary-encoded."""
+        """Whether the column is dictionary-encoded."""
         return bool(pa.types.is_dictionary(self.type))
 
     @cached_property
@@ -134,9 +142,9 @@ class Plan:
         columns, dictionary: as for `kwire.columns`.
 
     Attributes:
-        levels: from the message to the rows.
+        levels: the levels from the message to the rows.
         choices: the columns.
-        schema: their Arrow schema.
+        schema: the Arrow schema of the columns.
         wanted: the selection as `Wanted`, starting at the message.
     """
 
@@ -151,7 +159,7 @@ class Plan:
         self.wanted: dict[str, Any] | None = self._wanted(selected)
 
     def available(self) -> Iterator[tuple[str, int, str]]:
-        """Yield (name, level, field) of all possible columns, without the arrays and structs of the path."""
+        """Yield (name, level, field) for all possible columns, without the arrays and structs of the path."""
         for depth, level in enumerate(self.levels):
             last = depth == len(self.levels) - 1
             for field in level.fields:
@@ -161,7 +169,7 @@ class Plan:
                     yield f"{level.name or 'message'}_{field}", depth, field
 
     def _defaults(self) -> list[str]:
-        """Return the names of all columns but the arrays of enclosing levels."""
+        """Return the names of all columns except the arrays of enclosing levels."""
         rows = len(self.levels) - 1
         return [BODY] + [
             name
@@ -170,14 +178,14 @@ class Plan:
         ]
 
     def _selected(self, columns: Sequence[str]) -> dict[str, dict[str, Any] | None]:
-        """Return the columns by name, each with its selected fields; None: all."""
+        """Return the columns by name, each with its selected fields; None means all."""
         selected: dict[str, Any] = {}
         for column in columns:
             inside = selected
             *outer, last = column.split(".")
             for name in outer:
                 inside = inside.setdefault(name, {})
-                if inside is None:  # the whole column is selected already
+                if inside is None:  # the whole column is already selected
                     break
             else:
                 inside[last] = None
@@ -226,7 +234,7 @@ def trees_of(spec: MessageSpec) -> list[wire.Struct]:
 
 
 def levels_at(trees: Sequence[wire.Struct], path: str) -> list[Level]:
-    """Return the levels on the path to an array; UnknownMessage if no tree has it."""
+    """Return the levels on the path to an array; raise UnknownMessage if no tree has it."""
     levels = [Level("", list(trees))]
     for segment in path.split(".") if path else ():
         name = segment.removesuffix("[]")
@@ -259,7 +267,7 @@ class Column:
 
     Args:
         array: the collected values.
-        choice: its name and type.
+        choice: the name and type of the column.
     """
 
     def __init__(self, array: Any, choice: Choice) -> None:
@@ -322,10 +330,10 @@ class EnclosingColumn(Column):
 
 
 class Collector(Protocol):
-    """Collects the rows of bodies, from bytes (`reader.BufferCollector`) or from messages."""
+    """Collects the rows of bodies, from bytes (`column_reader.BufferCollector`) or from messages."""
 
     def add_bodies(self, bodies: list[bytes], numbers: list[int], start: int) -> int:
-        """Append the rows of bodies, from the body `start` on.
+        """Append the rows of bodies, starting with the body at index `start`.
 
         Args:
             bodies: all bodies.
@@ -347,10 +355,10 @@ def batches(plan: Plan, rows: int, columns: Sequence[Column], most: int) -> Iter
     """Build record batches from columns.
 
     Args:
-        plan: contains their schema.
+        plan: the plan with the schema of the batches.
         rows: the number of rows.
         columns: the columns of the plan.
-        most: the largest size of repeated values in a batch, in bytes; a single row may be larger.
+        most: the maximum size of repeated values in a batch, in bytes; a single row may be larger.
 
     Yields:
         `pyarrow.RecordBatch`es.
@@ -364,7 +372,7 @@ def batches(plan: Plan, rows: int, columns: Sequence[Column], most: int) -> Iter
 
 
 def _stop(columns: Sequence[Column], start: int, rows: int, most: int) -> int:
-    """Return where a batch that starts at a row must end."""
+    """Return the end of a batch that starts at a given row."""
     if sum(column.size(start, rows) for column in columns) <= most:
         return rows
     low, high = start + 1, rows
@@ -378,7 +386,7 @@ def _stop(columns: Sequence[Column], start: int, rows: int, most: int) -> int:
 
 
 def conform(array: Any, type_: Any) -> Any:
-    """Return an array as a type with more fields, which are null."""
+    """Return an array converted to a type with more fields, which are null."""
     if array.type.equals(type_):
         return array
     validity = array.buffers()[0]
@@ -428,7 +436,7 @@ class ObjectCollector:
         for index in range(start, len(bodies)):
             try:
                 message = self._decode(bodies[index])
-            except Exception:  # of any kind: the reference path finds the reason
+            except Exception:  # of any type: the reference path finds the reason
                 return index
             self.add_message(message, numbers[index])
         return len(bodies)

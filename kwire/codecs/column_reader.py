@@ -1,7 +1,7 @@
-"""Reads many bodies into record batches of bounded size, without undecodable bodies.
+"""Reads many bodies into record batches of bounded size, and reports undecodable bodies.
 
-The native interpreter writes bytes to the buffers of Arrow arrays, without a Python object per value; without it,
-`column_plan` does.
+The native interpreter writes values to the buffers of Arrow arrays, without a Python object per value; without it,
+`column_plan` builds the arrays.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ SHAPES = {wire.Integer: "fixed", wire.Float64: "fixed", wire.Boolean: "bits"}
 MOST_BODIES = 1 << 14  # bodies per conversion
 MOST_BATCH = 2**30  # bytes
 ARENA = 16 << 20  # bytes
-ENOUGH = 2 << 20  # bytes of bodies per conversion; more would exceed the processor's cache
-_CONTENTS = (BadText, BadBoolean)  # faults inside a value, which are not found when it is skipped
+ENOUGH = 2 << 20  # bytes of bodies per conversion; more would exceed the cache of the processor
+_CONTENTS = (BadText, BadBoolean)  # faults inside a value, which are not found if the value is skipped
 
 
 class BufferCollector:
@@ -85,7 +85,7 @@ class BufferCollector:
         return rows, columns
 
     def _array(self, at: int, taken: list[Any]) -> Any:
-        """Return a column and its children as an Arrow array over the same memory."""
+        """Return a column and its children as an Arrow array that shares their memory."""
         column = self._layout.columns[at]
         rows, valid, ends, data = taken[at]
         children = [self._array(child, taken) for child in column.children]
@@ -100,14 +100,14 @@ class BufferCollector:
 
 
 class _Level:
-    """The number of rows after each row of an enclosing level."""
+    """The number of rows for each row of an enclosing level."""
 
     def __init__(self, memory: Any) -> None:
         self.memory, self.count = memory, len(memoryview(memory)) // 8
         self._last: tuple[int, int, Repeat] | None = None
 
     def repeat(self, start: int, stop: int) -> Repeat:
-        """Return the index that repeats values for a range of rows, shared by all columns."""
+        """Return the index that repeats values for a range of rows; all columns share it."""
         if self._last is None or self._last[:2] != (start, stop):
             self._last = start, stop, Repeat(self.memory, start, stop)
         return self._last[2]
@@ -151,14 +151,14 @@ def _bits(valid: Any) -> Any:
 
 
 def _flat_array(column: _Column, rows: int, valid: Any, ends: Any, data: Any) -> Any:
-    """Return an Arrow array over memory of the native engine."""
+    """Return an Arrow array that uses memory of the native engine."""
     values = pa.py_buffer(pack_bits(data) if column.layout == "bits" else data)
     buffers = [_bits(valid), values] if ends is None else [_bits(valid), pa.py_buffer(ends), values]
     return pa.Array.from_buffers(column.type, rows, buffers)
 
 
 class _Column(msgspec.Struct, gc=False):
-    """A column as filled by the native engine, and the type of its array."""
+    """A column filled by the native engine, and the type of its array."""
 
     layout: str
     type: Any = None
@@ -174,7 +174,7 @@ class _Layout:
 
     Attributes:
         columns: all columns, including children; the first is the index of the body.
-        places: for each column of the plan its index in `columns`; None if this version has no such field.
+        places: for each column of the plan, its index in `columns`; None if this version has no such field.
     """
 
     def __init__(self, schema: wire.Struct, plan: Plan) -> None:
@@ -198,7 +198,7 @@ class _Layout:
             node = self.descend(node, below)
 
     def descend(self, struct: wire.Struct, name: str | None) -> Any:
-        """Add the level of a field of a struct; return its node, None if this version has none."""
+        """Add the level of a field of a struct; return its node, or None if this version does not have it."""
         field = next((field for field in struct.all_fields if field.name == name), None)
         if field is None:
             return None
@@ -215,7 +215,7 @@ class _Layout:
         return nodes, rows, self.actions, self.unknown, self.elements, levels
 
     def member(self, struct: wire.Struct, name: str, wanted: Wanted, nullable: bool) -> int | None:
-        """Add the column of a field of a struct; None if this version does not have it."""
+        """Add the column of a field of a struct; return its index, or None if this version does not have it."""
         if name == TAGS:
             if struct.tagged is None:
                 return None
@@ -228,7 +228,7 @@ class _Layout:
         return at
 
     def add(self, node: Any, wanted: Wanted, nullable: bool) -> int:
-        """Add the column of a node, and those of its children."""
+        """Add the column of a node and the columns of its children."""
         nullable = nullable or node.nullable
         inner, struct, is_array = wire.content_of(node)
         if is_array:
@@ -275,13 +275,13 @@ class Batch(NamedTuple):
 class Columns:
     """Reads bodies of one message at one version into columns; created by `kwire.columns`.
 
-    A row is an element of the array at `path`. Its fields are columns under their own names; fields of enclosing levels
-    are repeated, prefixed with the name of their array or struct: `topics_name`, or `message_cluster_id` for the
-    message itself. `body_index` is the index of the body, from 0. Arrays are lists, structs in them structs, uuids
-    16 bytes of binary; unknown tagged fields are binary in `unknown_tags`, unchanged.
+    A row is an element of the array at `path`. Its fields are columns with their names. Fields of enclosing levels are
+    repeated, prefixed with the name of their array or struct: `topics_name`, or `message_cluster_id` for the message
+    itself. `body_index` is the index of the body, from 0. Arrays become lists, structs in them structs, and uuids 16
+    bytes of binary; unknown tagged fields are binary in `unknown_tags`, unchanged.
 
-    By default, all columns are included except arrays of enclosing levels. For other fields, only lengths are read.
-    Batches are built from up to 2 MiB of bodies: reading is fast for many bodies per call.
+    By default, all columns are included except arrays of enclosing levels. Other fields are skipped by their lengths.
+    Batches are built from up to 2 MiB of bodies, so reading is fast for many bodies per call.
 
     Attributes:
         schema: the `pyarrow.Schema` of all batches.
@@ -325,8 +325,8 @@ class Columns:
             bodies: the bytes of each body, without size and header; or a pyarrow array of binary. None is skipped.
 
         Yields:
-            Batches, with rows in the order of the bodies; each with the undecodable bodies before its end.
-            An undecodable body gives no rows, and does not affect others.
+            Batches, with rows in the order of the bodies, each with the undecodable bodies before its end. An
+            undecodable body gives no rows and does not affect others.
         """
         try:
             collector = self._idle.pop()  # another thread may read at the same time
@@ -347,7 +347,7 @@ class Columns:
 
     def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
         enough = min(self._most_bytes, ENOUGH)
-        if is_small(bodies, enough):  # the loop below would take two fifths of the time for Heartbeats
+        if is_small(bodies, enough):  # the loop below would take two fifths of the time for Heartbeat bodies
             if bodies:
                 yield from self._batches(collector, bodies, list(range(len(bodies))))
             return
@@ -358,7 +358,7 @@ class Columns:
             data = body if type(body) is bytes else as_bytes(body)
             if data is None:
                 continue
-            if size and len(data) >= enough:  # a body that fills Arrow's offsets is a batch alone
+            if size and len(data) >= enough:  # a body that fills Arrow's offsets becomes a batch of its own
                 yield from self._batches(collector, some, numbers)
                 some, numbers, size = [], [], 0
             some.append(data)
@@ -379,7 +379,7 @@ class Columns:
             try:
                 if message is not None:
                     collector.add_message(message, numbers[index])
-            except Exception:  # more than an array can hold
+            except Exception:  # more values than an array can hold
                 message = None
             if message is None:
                 bad.append(BadBody(numbers[index], self.explain(bodies[index])))
@@ -387,7 +387,7 @@ class Columns:
         return bad
 
     def _accepted(self, data: bytes) -> Any:
-        """Return a body re-encoded by the reference path; None if the selected fields are not decodable."""
+        """Return a body re-encoded by the reference path; None if the selected fields cannot be decoded."""
         reader = Reader(data, salvage=True)
         try:
             message = self._tree._parse(reader, None, "")
@@ -401,7 +401,7 @@ class Columns:
         return message if harmless else None
 
     def _batches(self, collector: Collector, bodies: list[bytes], numbers: list[int]) -> Iterator[Batch]:
-        """Yield the columns of some bodies. Errors are in the first batch."""
+        """Yield the columns of some bodies as batches. Errors are in the first batch."""
         try:
             errors = tuple(self._add(collector, bodies, numbers))
         finally:
@@ -419,7 +419,7 @@ class Columns:
             yield from halves(batch.slice(start, self._most_rows), self._most_bytes)
 
     def explain(self, body: bytes) -> DecodeError:
-        """Return the error of a body, by the reference path."""
+        """Return the error of a body from the reference path."""
         reader = Reader(body)
         reader.message, reader.version = self.name, self.version
         try:
@@ -431,7 +431,7 @@ class Columns:
 
 
 def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
-    """Whether a field is selected, or is inside a selected one."""
+    """Whether a field is selected or inside a selected field."""
     for name in segments:
         if wanted is None:
             return True
@@ -443,7 +443,7 @@ def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
 
 
 def is_small(bodies: Iterable[Any], most: int) -> TypeGuard[list[bytes]]:
-    """Whether this is a list of bytes that fits in one batch."""
+    """Whether the bodies are a list of bytes that fits in one batch."""
     return (
         type(bodies) is list
         and len(bodies) <= MOST_BODIES
@@ -453,6 +453,6 @@ def is_small(bodies: Iterable[Any], most: int) -> TypeGuard[list[bytes]]:
 
 
 def as_bytes(body: Any) -> bytes | None:
-    """Return a body, which may be a value of a pyarrow array, as bytes."""
+    """Return a body as bytes; it may be a value of a pyarrow array."""
     data = body.as_py() if hasattr(body, "as_py") else body
     return None if data is None else bytes(data)

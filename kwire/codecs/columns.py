@@ -39,15 +39,15 @@ def columns(
 
     Args:
         name, version, profile, release, catalog: the message, as for `kwire.codec`.
-        path: an array of it, `topics[].partitions[]`, or a struct inside one; empty for the message itself.
+        path: an array of the message such as `topics[].partitions[]`, or a struct in one; empty for the message itself.
         columns: the columns to read, in this order; fields of structs by dots (`topics.name`). None: see `Columns`.
-        union: include the columns of all versions, null where this version has none.
+        union: include the columns of all versions; null if this version does not have them.
         dictionary: encode strings and uuids of enclosing levels as dictionaries, which Spark does not accept.
         max_rows, max_bytes: limits of a record batch; a single row may be larger.
 
     Raises:
         MissingExtra: pyarrow or numpy is not installed.
-        UnknownMessage, UnsupportedVersion: there is no such message, array, column or version.
+        UnknownMessage, UnsupportedVersion: the message, array, column or version does not exist.
 
     >>> import kwire
     >>> states = kwire.columns("StopReplicaRequest", 0, columns=["controller_id", "body_index"])
@@ -77,13 +77,13 @@ def arrow_schema(
 
     Args:
         name, path, columns, profile, release, catalog: as for `columns`.
-        version: of the message; None for the columns of all versions.
+        version: the version of the message; None for the columns of all versions.
 
     Returns:
         A `pyarrow.Schema`. Every field is nullable; unsigned integers are widened to types that Spark supports.
 
     Raises:
-        As `columns`.
+        See `columns`.
 
     >>> import kwire
     >>> print(kwire.arrow_schema("StopReplicaRequest", 4, "topic_states[].partition_states[]",

@@ -1,7 +1,7 @@
-"""Converts messages to and from the JSON form of Kafka's generated converters, but without loss.
+"""Converts messages to and from the JSON form of Kafka's generated converters, without loss.
 
-One walk over the tree in each direction. In addition to Kafka's form, records are base64 instead of an empty string,
-and unknown tagged fields are listed in `_unknownTags` as [{"tag": 99, "data": base64}].
+One traversal of the tree in each direction. Unlike in Kafka's form, records are base64 instead of an empty string, and
+unknown tagged fields are listed in `_unknownTags` as [{"tag": 99, "data": base64}].
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def to_json(node: wire.Node, value: Any) -> Any:
 
 @singledispatch
 def json_writer(node: wire.Node) -> JsonWriter | None:
-    """Return the function that does `to_json` for a node, for repeated use; None if the value needs no conversion."""
+    """Return the function that applies `to_json` to a node, for repeated use; None if values need no conversion."""
     raise TypeError(f"no JSON form is written for {type(node).__name__}")
 
 
@@ -132,7 +132,7 @@ def _(node: wire.Struct) -> JsonWriter:
 
 
 def unknown_tags_json(raw: bytes | None) -> list[dict[str, Any]]:
-    """Return a struct's unknown tags as [{"tag": number, "data": base64}]."""
+    """Return the unknown tags of a struct as [{"tag": number, "data": base64}]."""
     return [{"tag": tag, "data": base64.b64encode(data).decode()} for tag, data in wire.split_tags(raw)]
 
 
@@ -150,7 +150,7 @@ _SECRETS = {camel_case(name) for name in _SECRETS} | {"value"}  # never shown in
 
 
 class Place:
-    """The position in the JSON, for errors. `defaults`: whether missing fields have their defaults."""
+    """The position in the JSON, for errors. `defaults` is whether missing fields get their defaults."""
 
     def __init__(self, message: str | None = None, version: int | None = None, *, defaults: bool = False) -> None:
         self.message: str | None = message
@@ -163,12 +163,12 @@ class Place:
         raise kind(segments=self.path, message=self.message, version=self.version, **facts)
 
     def wrong(self, need: str, value: Any) -> NoReturn:
-        """Raise the error for a value of the wrong kind."""
+        """Raise the error for a value of a wrong kind."""
         is_secret = next((one for one in reversed(self.path) if isinstance(one, str)), "") in _SECRETS
         self.refuse(WrongType, need=need, found="this value" if is_secret else excerpt(value))
 
     def child(self, segment: str | int, node: wire.Node, value: Any) -> Any:
-        """Convert one member or element, under its name or index."""
+        """Convert one member or element at its name or index."""
         self.path.append(segment)
         if isinstance(value, dict) and HIDDEN in value:
             self.refuse(HiddenValue)
@@ -267,7 +267,7 @@ def _(node: wire.Struct, value: Any, place: Place) -> Any:
 
 
 def _renamed(node: wire.Struct, members: dict[str, Any], place: Place) -> dict[str, Any]:
-    """Rename members with former names. A name that is now another field's means that field."""
+    """Rename members with former names. A name that now belongs to another field means that field."""
     struct = node.message_class.__name__
     owner = struct if struct == place.message else f"{place.message}.{struct}"
     known = {field.json_name for field in node.all_fields}

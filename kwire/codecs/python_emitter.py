@@ -1,7 +1,7 @@
 """Writes functions in Python that read or write bytes; adjacent fields of fixed size share one struct format.
 
 Also contains the helpers that these functions call for long or unusual values, which are not worth inlining. Both raise
-`Refused` or any other exception without details: the reference path then raises the error.
+`Refused` or another exception without details; the reference path then raises the error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..wire.primitives import short_varint as varint
 from ..wire.primitives import unsigned_varint
 from ..wire.structs import HIGHEST_TAG, is_default, pass_unknown
 
-SHORT = 32  # shorter arrays of numbers have a struct each
+SHORT = 32  # shorter arrays of numbers have one struct for each length
 
 
 class Refused(Exception):
@@ -63,7 +63,7 @@ def numbers(b: bytes, p: int, count: int, code: str, size: int, nullable: bool) 
 
 
 def unknown_tags(b: bytes, p: int, foreign: frozenset[int]) -> tuple[bytes, int]:
-    """Read a tagged section of unknown tags only; return their raw bytes, and the position after them."""
+    """Read a tagged section with only unknown tags; return their raw bytes and the position after them."""
     count, p = varint(b, p)
     stop, left, _ = pass_unknown(b, p, count, -1, foreign)
     if left:
@@ -122,7 +122,7 @@ def raw(value: Any) -> bytes:
 
 
 def keep(message: Any, fields: Sequence[tuple[str, Any]]) -> None:
-    """Refuse a message with a field that this version does not have, unless it holds its default."""
+    """Refuse a message with a field that this version does not have, unless the field has its default."""
     for name, default in fields:
         value = getattr(message, name)
         if not is_default(value, default) and not (name == "unknown_tags" and value == b""):
@@ -153,12 +153,12 @@ def long_numbers(count: int, code: str, values: Sequence[Any]) -> bytes:
 
 
 def unknown(value: Any, section: Callable[..., bytes]) -> bytes:
-    """Write a tagged section of unknown tags only."""
+    """Write a tagged section with only unknown tags."""
     return section(value, Writer()) if value else b"\0"
 
 
 def section(fields: list[tuple[int, bytes]], unknown: Any, checked: Callable[..., list[tuple[int, bytes]]]) -> bytes:
-    """Write a tagged section of known fields, by ascending tag, and unknown ones between them."""
+    """Write a tagged section: known fields by ascending tag, with unknown fields between them."""
     entries = [(tag, unsigned_varint(len(value)) + value) for tag, value in fields]
     if unknown:
         entries += checked(unknown, Writer())
@@ -180,7 +180,7 @@ CONSTANTS: dict[str, Any] = {
     **{function.__name__: function for function in _FUNCTIONS},
 }
 
-MOST_OF_ONE_TITLE = 10  # sources with one title (of different catalogs) that are kept for tracebacks
+MOST_OF_ONE_TITLE = 10  # number of sources with the same title, from different catalogs, that are kept for tracebacks
 PLAIN = (bool, int, type(None))
 
 
@@ -205,7 +205,7 @@ class Source:
         return f"{prefix}{count}" if count > 1 or prefix[-1:].isupper() else prefix
 
     def constant(self, prefix: str, value: Any, note: str = "") -> str:
-        """Bind a value to a name; a value that was bound before keeps its name."""
+        """Bind a value to a name; a value that is already bound keeps its name."""
         key = (prefix, id(value))
         if key not in self._names:
             name = self._names[key] = self.fresh(prefix)
@@ -276,7 +276,7 @@ class Function:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Emit a line that ends in a colon, and indent what follows."""
+        """Emit a line that ends with a colon, and indent the following lines."""
         self.line(head)
         self.depth += 1
         yield
@@ -292,7 +292,7 @@ class Function:
 
 
 def attribute(name: str) -> str:
-    """Return an attribute's name, if it is valid; the spec parser accepts no others."""
+    """Return the name of an attribute if it is valid; the spec parser accepts no others."""
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("__"):
         raise NoEmitter(f"{name!r} is no name that source may hold")
     return name
@@ -301,7 +301,7 @@ def attribute(name: str) -> str:
 class Reads(Function):
     """A function that reads.
 
-    Fixed-size fields are collected as a run; any other line emits the run first, so that its variables are set. The
+    Fixed-size fields are collected as a run; any other line first emits the run, so that its variables are set. The
     position `p` is updated lazily: the next byte is `behind` bytes after it.
     """
 
@@ -410,8 +410,9 @@ class Writes(Function):
             self._typed.setdefault(type_name, []).append(value)
 
     def packed(self, *more: tuple[str, str]) -> str:
-        """Return an expression for the bytes of the pending values and of `more`, which stay pending; empty if there
-        are none."""
+        """Return an expression for the bytes of the pending values and of `more`, which stay pending; empty without
+        any.
+        """
         run = [*self._run, *more]
         if not run:
             return ""
@@ -456,9 +457,10 @@ class Writes(Function):
 
 
 def _no_ints(values: list[str]) -> str:
-    """Return a condition that not all values have type int.
+    """Return a condition that some value is not of type int.
 
-    `+x` of an int is the same object; of True it is 1, and of other types a new number. A tenth faster than `type`.
+    `+x` of an int is the same object; of True it is 1, and of other types a new number. This is a tenth faster than
+    `type`.
     """
     return " or ".join(f"+{value} is not {value}" for value in values)
 

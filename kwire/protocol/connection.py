@@ -1,13 +1,13 @@
-"""The state machine of one connection: finds the direction of each frame, and the request that a response answers.
+"""The state machine of one connection: finds the direction of each frame and the request of each response.
 
-Sans-IO, like h11's Connection: complete frames go in, header values come out; `decoder` decodes bodies. This module has
-all rules of a connection: requests in flight, requests without response (acks=0), responses out of order, SASL tokens
+Sans-IO, like h11's Connection: complete frames go in, headers come out; `decoder` decodes bodies. This module has all
+rules of a connection: requests in flight, requests without a response (acks=0), responses out of order, SASL tokens
 without a header, ApiVersions in version 0 (KIP-511), truncated frames. `ConnectionState` is the state between two
 frames.
 
-Most frames need only their first bytes. A body is decoded when the header is ambiguous: the direction is unknown and
-the frame is valid both as a request and as a response; several requests in flight, or a lost one, have the same
-correlation id; a Produce request may have acks=0; SaslHandshake; ApiVersions with error 35.
+Most frames are identified by their first bytes. A body is decoded only if the header is ambiguous: the direction is
+unknown and the frame is valid both as a request and as a response; several requests in flight, or a lost one, have the
+same correlation id; a Produce request may have acks=0; SaslHandshake; ApiVersions with error 35.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .framing import BareToken, CapturedFrame, CutShort, Frame, loses, numbers_o
 from .headers import CLIENT_ID, SASL_HANDSHAKE, Api, Apis, Call, Header, client_in, expects_response, may_be_downgraded
 from .results import Request, Response
 
-MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
-MOST_ASKED = 0xFFFF  # requests of an authenticating client, counted by correlation ids
+MOST_CANDIDATES = 8  # maximum number of requests with the same correlation id that are compared
+MOST_ASKED = 0xFFFF  # maximum number of requests of an authenticating client, counted by correlation ids
 MANY = 1024  # number of requests in flight above which a failed search builds an index of correlation ids
 _NUMBERS = Struct(">ii").unpack_from
 _INT32 = Struct(">i").unpack_from
@@ -39,8 +39,10 @@ def as_request(data: bytes, call: Call) -> Any:
 
 
 def as_response(data: bytes, request: Header) -> Any:
-    """Decode a frame as the response to a request; return the result of `FrameReading`, or None if the api is
-    unknown."""
+    """Decode a frame as the response to a request.
+
+    Return the result of `FrameReading`, or None if the api is unknown.
+    """
     call = request.call
     return None if call is None or call.api.response is None else _reading(data, call).response(call.api.response)
 
@@ -68,17 +70,17 @@ def is_answered(data: bytes, call: Call) -> bool:
 def contradicts(data: bytes, request: Header) -> bool:
     """Whether a frame has faults when its body is decoded as the response to a request.
 
-    False if the api is unknown.
+    The result is False if the api is unknown.
     """
     read = as_response(data, request)
     return read is not None and (not isinstance(read, Response) or bool(read.faults))
 
 
 def best_answered(data: bytes, requests: Sequence[Header]) -> Header:
-    """Return the request that a response answers, of several with the same correlation id.
+    """Return the request that a response answers, from several with the same correlation id.
 
-    There may be several after a lost response. Return the first as whose response the frame decodes without faults;
-    else the first as whose response it decodes at all; else the oldest.
+    There may be several after a lost response. The first request whose response decodes without faults is chosen; else
+    the first whose response decodes at all; else the oldest.
     """
     found = None
     for request in requests:
@@ -95,11 +97,11 @@ def _reading(data: bytes, call: Call) -> FrameReading:
 
 
 class Doubt:
-    """The requests in flight that a response may match accidentally, because bytes were lost.
+    """The requests in flight that a response may match by mistake, because bytes were lost.
 
-    Requests may be among the lost bytes, and old clients reuse correlation ids. Responses come in order, and ids
-    usually increase: the response to a lost request may match a request from before the loss whose own response was
-        lost, or one with the same id as the first request after the loss.
+    Requests may be among the lost bytes, and old clients reuse correlation ids. Responses arrive in order, and ids
+    usually increase. Therefore the response to a lost request may match a request from before the loss whose response
+    was lost too, or one with the same id as the first request after the loss.
 
     Attributes:
         active: whether there are such requests.
@@ -112,12 +114,12 @@ class Doubt:
         self._before: Any = None  # the newest request from before the loss, while it is in flight
 
     def lose(self, in_flight: Sequence[Any]) -> None:
-        """Record that bytes were lost, given the requests in flight at that time."""
+        """Record that bytes were lost while these requests were in flight."""
         self.active = True
         self._before = in_flight[-1] if in_flight else None
 
     def covers(self, request: Any, in_flight: Iterable[Any]) -> bool:
-        """Whether a response that matches a request in flight may answer a lost one instead."""
+        """Whether a response that matches a request in flight may answer a lost request instead."""
         if not self.active:
             return False
         behind = iter(in_flight)
@@ -130,7 +132,7 @@ class Doubt:
         return bool(request.correlation_id == next(behind, request).correlation_id)
 
     def settle(self, request: Any, overtaken: Sequence[Any]) -> None:
-        """Record that a request was answered, and which requests its response overtook."""
+        """Record that a request was answered, and which requests its response has overtaken."""
         if self._before is None or any(one is self._before for one in overtaken):
             self.active = False
         if not self.active or request is self._before:
@@ -138,17 +140,17 @@ class Doubt:
 
 
 class ConnectionState(PairingState):
-    """The state of a connection; see `Connection`, which is its public form."""
+    """The state of a connection; `Connection` is its public form."""
 
     __slots__ = ()
     apis: Apis
-    in_flight: deque[Header]  # or what does the same natively
+    in_flight: deque[Header]  # or its native counterpart
     mechanism: str | None
     group: Hashable
     answers: Call | None
-    _doubt: Doubt | None  # set when bytes are missing, until responses can be matched to requests again
-    _ids: set[int] | None  # correlation ids, including all in flight
-    # calls of this client; `_calls` is empty if each needs further checks
+    _doubt: Doubt | None  # set while bytes are missing and responses cannot yet be matched to requests
+    _ids: set[int] | None  # correlation ids, including those of all requests in flight
+    # calls of this client; `_calls` is empty if every call needs further checks
     _known: dict[int, Call]
     _calls: dict[int, Call]
 
@@ -157,12 +159,12 @@ class ConnectionState(PairingState):
 
     @property
     def remembered(self) -> int:
-        """How many requests and correlation ids are stored."""
+        """The number of requests and correlation ids that are stored."""
         return len(self.in_flight) + len(self._ids or ())
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether a response may seem to answer the wrong request, because bytes are missing."""
+        """Whether a response may match the wrong request, because bytes are missing."""
         return self._doubt is not None
 
     def unexpected(self, correlation_id: int) -> UnexpectedResponse:
@@ -177,7 +179,7 @@ class ConnectionState(PairingState):
         self._use(self._client)
 
     def read_request(self, data: bytes, time: Any = None) -> Header | None:
-        """Parse a frame as a request without changing the connection; None if its header is not valid.
+        """Parse a frame as a request without changing the connection; return None if its header is invalid.
 
         >>> import kwire
         >>> kwire.Connection().read_request(kwire.encode_request(kwire.messages.ListGroupsRequest(), 0)).call.api.name
@@ -210,7 +212,9 @@ class ConnectionState(PairingState):
         return self.lossy and 0 <= _INT32(data, 4)[0] <= MOST_ASKED
 
     def _token(self, from_client: bool | None, time: Any) -> Header:
-        """Process a SASL token without a header; if the sender is unknown, client and broker alternate."""
+        """Process a SASL token without a header; if the sender is unknown, client and broker are assumed to
+        alternate.
+        """
         sender = self.tokens % 2 == 0 if from_client is None else from_client
         self.tokens += 1
         return Header(sender, None, None, time, problem="token")
@@ -239,11 +243,11 @@ class ConnectionState(PairingState):
         self.in_flight.append(header)
         if self._ids is not None and header.correlation_id is not None:
             self._ids.add(header.correlation_id)
-            if len(self._ids) > 2 * len(self.in_flight) + MANY:  # most of them have been answered
+            if len(self._ids) > 2 * len(self.in_flight) + MANY:  # most of them were answered
                 self._index()
 
     def _settle(self, request: Header, data: bytes, time: Any) -> Header:
-        """Process the response to a request in flight; older requests that it overtakes are unanswered."""
+        """Process the response to a request in flight; older requests that it overtakes have no response."""
         overtaken = []
         while (header := self.in_flight.popleft()) is not request:
             overtaken.append(header)
@@ -298,22 +302,21 @@ def is_whole(data: bytes) -> bool:
 
 
 class Connection(ConnectionState):
-    """The state of one connection between a client and a broker, as seen by either of them or by an observer in
-    between.
+    """The state of one connection between a client and a broker, as seen by one of them or by an observer.
 
     Args:
-        catalog: the specs to use; those of Kafka's releases by default.
-        apis: looked-up specs that several connections share; replaces `catalog`.
+        catalog: the specs to use; by default those of Kafka's releases.
+        apis: specs that several connections share; replaces `catalog`.
 
     Attributes:
-        in_flight: the headers of the requests without a response yet, oldest first.
-        authenticating: whether the newest request belongs to SASL authentication; an undecodable request changes
-            nothing.
+        in_flight: the headers of the requests that have no response yet, oldest first.
+        authenticating: whether the newest request belongs to SASL authentication; an undecodable request does not
+            change it.
         expects_tokens: whether SASL tokens without a header may follow (after SaslHandshake v0).
         tokens: the number of tokens since the handshake.
-        mechanism: the SASL mechanism that the client requested last; None if there was none.
+        mechanism: the SASL mechanism that the client last requested; None if there was none.
         answers: the assumed type of a response that answers no request in flight; None if unknown.
-        lossy: whether bytes of the connection are missing, possibly with requests.
+        lossy: whether bytes of the connection are missing, which may include requests.
 
     >>> import kwire
     >>> connection = kwire.Connection()
@@ -335,10 +338,10 @@ class Connection(ConnectionState):
         """Process the next frame of the connection, and return its header.
 
         Args:
-            data: the complete frame, with its size field; or the available bytes of a truncated one.
-            from_client: whether the client sent the frame; None to derive this from its content.
-            time: the frame's time, in any unit; returned in its header, and in the header of its response.
-            fault: why the bytes are not a complete frame, if their container reports it (`Frame.fault`).
+            data: the complete frame with its size field; or the available bytes of a truncated frame.
+            from_client: whether the client sent the frame; None to derive the direction from the content.
+            time: the time of the frame, in any unit; it is returned in the header, and in the header of the response.
+            fault: the reason why the bytes are not a complete frame, if their container reports it (`Frame.fault`).
 
         Returns:
             The header. Invalid bytes never raise an error; see `Header.problem`.
@@ -355,7 +358,7 @@ class Connection(ConnectionState):
         """Process the next captured frame, whose first numbers are already known: a faster `receive`.
 
         Returns:
-            The result of `receive`; but for a response without problems, the header of its request.
+            The result of `receive`; for a regular response, the header of its request.
         """
         _, from_client, _, time, data, fault, first, second = captured
         if fault is None and first is not None:
@@ -410,8 +413,9 @@ class Connection(ConnectionState):
         return header
 
     def _known_call(self, data: bytes, number: int) -> Call | None:
-        """Return the call of a request if another connection has made the same call and it needs no further checks;
-        else None.
+        """Return the call of a request if another connection has made the same call and it needs no further checks.
+
+        Otherwise return None.
         """
         if self._calls is self._known and (client := client_in(data)) is not None:
             self._use(client)
@@ -438,7 +442,7 @@ class Connection(ConnectionState):
     def _request(self, data: bytes, time: Any) -> Header:
         """Process a frame from the client."""
         header = self.read_request(data, time)
-        # The body of a truncated frame proves nothing: its header is accepted, since few tokens look like one.
+        # The body of a truncated frame proves nothing: its header is accepted, because few tokens look like one.
         if header is not None and (not self.expects_tokens or not is_whole(data) or is_request(data, header)):
             return self._accept(data, header)
         header = self._neither(data, True, time, "unknown")
@@ -480,7 +484,7 @@ class Connection(ConnectionState):
         return self._either(data, time, request, awaited)
 
     def _either(self, data: bytes, time: Any, request: Header | None, awaited: Header | None) -> Header:
-        """Process a frame whose header is valid as a request, and as a response or a token: the body decides."""
+        """Process a frame whose header is valid both as a request and as a response or token: the body decides."""
         next_one = awaited if awaited is not None and awaited is self.in_flight[0] else None
         if next_one is not None and is_response(data, next_one):
             return self._settle(next_one, data, time)
@@ -498,8 +502,10 @@ class Connection(ConnectionState):
         return assumed or self._accept(data, request)  # type: ignore[arg-type]
 
     def _plain(self, data: bytes, first: int, time: Any) -> Header | None:
-        """Process a request like an earlier one, or the response to the oldest request; None if it is neither for
-        certain."""
+        """Process a request like an earlier one, or the response to the oldest request.
+
+        Return None if the frame is not certainly one of them.
+        """
         waiting = self.in_flight
         if waiting and (request := waiting[0]).correlation_id == first:
             if self.apis.get(first) is not None or not request.call.is_plain:  # type: ignore[union-attr]

@@ -40,7 +40,7 @@ Wanted = Callable[[Peek], bool]
 
 
 def spans_for(result: Result) -> tuple[Span, ...]:
-    """Return the spans of a result, which cover its frame without gap or overlap.
+    """Return the spans of a result, which cover its frame without gaps or overlaps.
 
     Args:
         result: a result of a `FrameDecoder`, with or without `trace`.
@@ -132,7 +132,7 @@ class FrameDecoder:
     """Decodes the frames of any number of connections, each frame in the order of its connection.
 
     Args:
-        catalog: the specs to use; those of Kafka's releases by default.
+        catalog: the specs to use; by default those of Kafka's releases.
         salvage: report what Kafka tolerates as faults; otherwise such frames are undecodable.
         trace: fill the `spans` of results.
         answers: the codec for a response that answers no earlier request.
@@ -156,8 +156,9 @@ class FrameDecoder:
         self.connections: Connections[DecodedConnection] = Connections(Apis(self.catalog), self._begin)
 
     def decode(self, frame: Frame) -> Result:
-        """Decode one frame. Invalid bytes never raise an error: the result is an `Undecodable`. A SASL token becomes a
-        `Token`.
+        """Decode one frame. Invalid bytes never raise an error.
+
+        Undecodable bytes become an `Undecodable`, a SASL token a `Token`.
         """
         return self.result(frame, *self.connections.receive(frame))
 
@@ -167,7 +168,7 @@ class FrameDecoder:
         Args:
             frame: the frame.
             connection: the connection of the frame.
-            header: the connection's result for the frame, from `receive` or `pair`.
+            header: the header of the frame, from the connection's `receive` or `pair`.
             second: the length of a second in the time unit of headers.
         """
         if header.is_request and frame.source.direction == "response" and frame.message is None:
@@ -183,8 +184,9 @@ class FrameDecoder:
         return replace(result, error=error, client=connection.client, is_private=connection.authenticating)
 
     def decode_wanted(self, frame: Frame, wanted: Wanted) -> Result | None:
-        """Decode one frame if it is selected; otherwise return None, and read its body only if later frames depend on
-        it.
+        """Decode one frame if it is selected; otherwise return None.
+
+        The body of an excluded frame is read only if later frames depend on it.
 
         Args:
             frame: the frame.
@@ -261,7 +263,7 @@ def _response(
 
 
 def unread(reading: FrameReading, connection: Connection, header: Header) -> Result:
-    """Return why a frame is neither a request of a known api nor the response to one."""
+    """Return the reason why a frame is neither a request of a known api nor the response to one."""
     data, direction = reading.frame.data, reading.frame.source.direction
     if (bad := size_fault(data)) is not None:
         return reading.undecodable(bad)
@@ -321,10 +323,10 @@ def decode_frames(
     """Decode frames in order.
 
     Args:
-        frames: for example from `kwire.read_dump`; requests and responses may be mixed.
+        frames: the frames, for example from `kwire.read_dump`; requests and responses may be mixed.
         catalog, salvage, trace: as for `FrameDecoder`.
         wanted: called with each header, returns whether to decode the frame; by default all frames are decoded. Bodies
-            of other frames are not read, except where later frames depend on them: ApiVersions, SASL, Envelope.
+            of other frames are not read, unless later frames depend on them: ApiVersions, SASL, Envelope.
 
     Yields:
         A `Request`, `Response`, `Token` (a SASL token without a header, after SaslHandshake v0) or `Undecodable` for
@@ -353,15 +355,15 @@ def decode_request(
 
     Args:
         data: the whole frame: size, header and body.
-        catalog: the specs to use; those of Kafka's releases by default.
+        catalog: the specs to use; by default those of Kafka's releases.
         salvage: report what Kafka tolerates in the result's `faults`, instead of raising it as `Codec.decode` does.
         trace: fill the result's `spans`.
 
     Returns:
-        The request, with its `message`, `header` and `codec`.
+        The request with its `message`, `header` and `codec`.
 
     Raises:
-        DecodeError: the frame is truncated, longer than its size, of an unknown api or version, or does not decode.
+        DecodeError: the frame is truncated, is longer than its size, has an unknown api or version, or does not decode.
         TypeError: `data` is not bytes.
 
     >>> import kwire
@@ -409,15 +411,15 @@ def decode_response(
 
     Args:
         data: the whole frame: size, header and body.
-        answers: the request that it answers, whose correlation id is checked; or the codec of the request or of the
-            response, because a response does not contain its own type.
+        answers: the request, whose correlation id is checked; or the codec of the request or of the response, because a
+            response does not contain its type.
         catalog, salvage, trace: as for `decode_request`.
 
     Returns:
-        The response; its `request` is the header of the request, if that was given.
+        The response; its `request` is the header of the request, if the request was given.
 
-    Raises: DecodeError: see `decode_request`; `UnexpectedResponse` if the correlation id is not the request's.
-        TypeError: `data` is not bytes, or `answers` is neither a request nor such a codec.
+    Raises: DecodeError: see `decode_request`; `UnexpectedResponse` if the correlation id differs from the request's.
+        TypeError: `data` is not bytes, or `answers` is neither a request nor a suitable codec.
 
     >>> import kwire
     >>> frame = kwire.encode_response(kwire.messages.MetadataResponse(controller_id=3), 4, correlation_id=7)
@@ -439,7 +441,7 @@ def decode_response(
 
 
 def _answer_of(codec: Codec, catalog: Catalog) -> Codec:
-    """Return the codec of the response, for a codec of the request or of the response."""
+    """Return the codec of the response, given the codec of the request or of the response."""
     if codec.spec.type == "response":
         return codec
     spec = catalog.find(-1 if codec.spec.api_key is None else codec.spec.api_key, "response", codec.version)

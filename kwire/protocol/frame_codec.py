@@ -1,7 +1,8 @@
-"""Parses one frame as a given message, or encodes one: size, header, body. Handles the fallback of ApiVersions to
-version 0.
+"""Parses or encodes one frame of a given message: size, header and body.
 
-Invalid bytes never raise an error while parsing. Connections and requests in flight are in `connection`.
+It also handles the fallback of ApiVersions to version 0.
+
+Invalid bytes never raise an error while parsing. Connections and requests in flight are handled in `connection`.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ class FrameReading:
     def response(
         self, codec: Codec, request: Any = None, asked_at: float | None = None, request_frame: int | None = None
     ) -> Response | Undecodable:
-        """Parse a response, in the requested version or the one that the broker used instead.
+        """Parse a response, in the requested version or in the version that the broker used instead.
 
         Args:
             codec: the codec of the requested version.
             request: the header of the request.
             asked_at: the time of that request.
-            request_frame: the number of the request's frame.
+            request_frame: the frame number of the request.
         """
         asked = {"request": request, "asked_at": asked_at, "request_frame": request_frame}
         first = self._response_in(self._answered_in(codec), asked)
@@ -77,7 +78,7 @@ class FrameReading:
         return codec_in(self.catalog, codec.name, 0) if refused else codec
 
     def body(self, codec: Codec) -> Request | Response | Undecodable:
-        """Parse a frame without header."""
+        """Parse a frame without a header."""
         if codec.spec.type == "request":
             return self._read(codec, Request, "", lambda _: None)
         return self._read(codec, Response, "", lambda _: None)
@@ -113,7 +114,7 @@ class FrameReading:
         return reader
 
     def header(self, reader: Reader, name: str, version: int | None) -> Any:
-        """Parse a header; None if the message has none."""
+        """Parse a header; return None if the message has none."""
         if version is None:
             return None
         reader.path.append("header")
@@ -124,7 +125,7 @@ class FrameReading:
     def undecodable(
         self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
     ) -> Undecodable:
-        """Return why the frame could not be decoded, with its decoded part."""
+        """Return the reason why the frame could not be decoded, with its decoded part."""
         if self.trace and reader is None:
             reader = TracingReader(self.frame.data, salvage=True)
         spans: tuple[Span, ...] = ()
@@ -135,7 +136,7 @@ class FrameReading:
 
 
 def _notes(reader: Reader) -> dict[str, Any]:
-    """Return the faults and spans of a frame that was read."""
+    """Return the faults and spans of the frame that was read."""
     spans: tuple[Span, ...] = ()
     if isinstance(reader, TracingReader):
         if reader.pending:
@@ -158,13 +159,14 @@ def encode_request(
     Args:
         message: a request, such as `kwire.messages.MetadataRequest(...)`.
         version: the api version.
-        correlation_id: the number that the response will repeat.
-        client_id: the client's name; None for null.
+        correlation_id: the correlation id, which the response repeats.
+        client_id: the client id; None for null.
         header_tags: unknown tagged fields of the header, as raw bytes.
-        catalog: the specs to use; those of Kafka's releases by default.
+        catalog: the specs to use; by default those of Kafka's releases.
 
     Returns:
-        The bytes of size, header and body. Raises EncodeError as `Codec.encode`, UnsupportedVersion as `kwire.codec`.
+        The bytes of size, header and body. Raises EncodeError like `Codec.encode`, UnsupportedVersion like
+        `kwire.codec`.
 
     >>> import kwire
     >>> request = kwire.messages.MetadataRequest(topics=None)
@@ -207,14 +209,14 @@ def _frame(codec: Codec, message: Any, header: str, fields: dict[str, Any], cata
 
 
 def encode_result(result: Request | Response, catalog: Catalog | None = None) -> bytes:
-    """Encode a decoded frame again. The bytes are the same if the frame's writer used the canonical encoding.
+    """Encode a decoded frame again. The bytes are equal if the writer of the frame used the canonical encoding.
 
     Args:
         result: a result of a `FrameDecoder`.
-        catalog: the specs of the header; those of Kafka's releases by default.
+        catalog: the specs of the header; by default those of Kafka's releases.
 
     Returns:
-        The bytes of size, header and body; for a bare frame, of the body only. Raises EncodeError as `Codec.encode`.
+        The bytes of size, header and body; for a bare frame, only of the body. Raises EncodeError like `Codec.encode`.
 
     >>> from kwire.protocol import Frame, FrameDecoder
     >>> data = bytes.fromhex("00000010 0003 0001 00000007 0002 6d65 ffffffff")

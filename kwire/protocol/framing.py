@@ -1,4 +1,4 @@
-"""Splits a byte stream into frames: an int32 size, then that many bytes. Also defines the tuples for captured frames.
+"""Splits a byte stream into frames: an int32 size, then that many bytes. Defines the tuples for captured frames.
 
 A `CapturedFrame` has the content of a `Frame`, but is cheaper for millions of frames. The subclasses of `NoFrame` are
 the types of a frame's `fault`: the reasons why bytes are not a complete frame.
@@ -17,10 +17,11 @@ from ..native import FrameBatch, FrameBuffer
 
 
 class NoFrame(DecodeError):
-    """Bytes outside frames. `count` is their number; None if unknown. Missing bytes, where nothing complete failed to
-    decode: Gap, BegunBefore, Fragment, LostPackets, CutRecord. Bytes that are not frames: PassedOver, Damaged,
-    BrokenDump. The others: BareToken, NotKafka and its subclass Encrypted. `CutShort`, a truncated frame, and
-    `RequestNotCaptured` are faults of frames.
+    """Bytes outside of frames. `count` is their number; None if unknown.
+
+    Bytes are missing, but no complete frame failed to decode: Gap, BegunBefore, Fragment, LostPackets, CutRecord. Bytes
+    are not frames: PassedOver, Damaged, BrokenDump. The others: BareToken, NotKafka and its subclass Encrypted.
+    `CutShort`, a truncated frame, and `RequestNotCaptured` are faults of frames.
     """
 
     count: int | None = None
@@ -163,8 +164,10 @@ class RequestNotCaptured(UnexpectedResponse):
 
 
 def unexpected_response(found: int, need: int | None, *, lossy: bool) -> UnexpectedResponse:
-    """Return the error for a response that answers no request in flight; `lossy` if bytes of its connection are
-    missing."""
+    """Return the error for a response that answers no request in flight.
+
+    `lossy` means that bytes of its connection are missing.
+    """
     kind = RequestNotCaptured if lossy else UnexpectedResponse
     return kind(offset=4, found=found, need=need)
 
@@ -175,18 +178,18 @@ def loses(fault: DecodeError | None) -> bool:
 
 
 LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
-LEAST = 4  # a correlation id; the smallest response
-LEAST_PART = 1 << 14  # bytes of a buffered part of a frame
-MOST_AHEAD = 32  # times the received bytes of a frame: for so many more there is memory, whatever its size claims
+LEAST = 4  # bytes of a correlation id, which is the smallest response
+LEAST_PART = 1 << 14  # minimum bytes of a separately buffered part of a frame
+MOST_AHEAD = 32  # how many times the received bytes of a frame may be allocated, whatever size it claims
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """The origin of a frame; fields that the container does not have are None.
 
-    `frame` counts from 0. `offset` is in bytes from the start of the file, or with a `connection` from the start of
-    that side's stream. `time` is the time of the packet that completed the frame, in seconds since 1970. `client` and
-    `broker` are `ip:port`; `connection` counts from 0; `direction` is "request" (sent by the client) or "response".
+    `frame` counts from 0. `offset` is in bytes from the start of the file, or with a `connection` from the start of the
+    stream in that direction. `time` is the time of the packet that completed the frame, in seconds since 1970. `client`
+    and `broker` are `ip:port`; `connection` counts from 0; `direction` is "request" (sent by the client) or "response".
     """
 
     file: str | None = None
@@ -208,9 +211,9 @@ class Source:
 class Frame:
     """The bytes of one frame, including the size field.
 
-    `message` and `version` are set if the container or the user declares the type of the frame: that message with its
-    header, or with `bare` its body only. `profile` is the profile of the message's specs. `fault` is set if the
-    container reports that these bytes are not a complete frame. `closed` are the numbers of connections that ended
+    `message` and `version` are set if the container or the user declares the type of the frame: a message with its
+    header, or with `bare` only its body. `profile` is the profile of the message's specs. `fault` is set if the
+    container reports that these bytes are not a complete frame. `closed` has the numbers of connections that ended
     since the previous frame.
     """
 
@@ -232,8 +235,8 @@ class FrameReader(FrameBuffer):
         least: the smallest accepted size, in bytes.
 
     Attributes:
-        missing: how many bytes the current frame still needs; 0 between frames, -1 if unknown.
-        passed: bytes of returned frames that are no longer in the buffer.
+        missing: the number of bytes that the current frame still needs; 0 between frames, -1 if unknown.
+        passed: the bytes of returned frames that are no longer in the buffer.
 
     >>> reader = FrameReader()
     >>> [frame.data.hex() for frame in reader.feed(bytes.fromhex("00000004 0000 0007 0000"))]
@@ -243,7 +246,7 @@ class FrameReader(FrameBuffer):
     """
 
     __slots__ = ()
-    # `_start` is where the next frame starts in `_buffer`, `_count` the number of returned frames.
+    # `_start` is the position of the next frame in `_buffer`, `_count` the number of returned frames.
 
     def feed(self, data: bytes | bytearray) -> FrameReader:
         """Add bytes. Iterate over the reader to get the complete frames."""
@@ -288,7 +291,7 @@ class FrameReader(FrameBuffer):
         self._start = stop
         self._count += 1
         with memoryview(self._buffer) as whole, whole[start:stop] as frame:
-            return bytes(frame)  # one copy; slicing the buffer would make a second one
+            return bytes(frame)  # one copy; slicing the buffer would create a second one
 
     def quick(self, data: bytes) -> bytes | None:
         """Add bytes in which no frame ends, except at their end; faster than `feed`.
@@ -432,7 +435,7 @@ class FrameJoiner:
         Raises:
             BadFrame: a size is negative, too small for a correlation id, or above the limit.
         """
-        if self.held and not self._missing:  # the size itself came in parts
+        if self.held and not self._missing:  # the size field was received in parts
             data = self._joined(data)
         at, count = 0, len(data)
         while count - at >= (self._missing or 4):
@@ -465,7 +468,7 @@ class FrameJoiner:
         return whole
 
     def _keep(self, data: bytes) -> None:
-        """Buffer a part of a frame; small parts are joined, because each part has an overhead of memory."""
+        """Buffer a part of a frame; small parts are joined, because each part has a memory overhead."""
         self.held += len(data)
         self._missing -= len(data) if self._missing else 0
         if self._parts and len(self._parts[-1]) < LEAST_PART:
@@ -474,7 +477,7 @@ class FrameJoiner:
 
 
 def cut_frames(data: bytes) -> Iterator[Frame]:
-    """Split bytes into frames; an incomplete frame at the end is returned as well, and does not match its size field.
+    """Split bytes into frames; an incomplete last frame is returned too, and does not match its size field.
 
     >>> [frame.data.hex() for frame in cut_frames(bytes.fromhex("00000004 00000007 0000"))]
     ['0000000400000007', '0000']
@@ -526,7 +529,7 @@ class Endpoints(Protocol):
     """The endpoints of a connection.
 
     Attributes:
-        connection: the number of the connection, from 0.
+        connection: the number of the connection, counted from 0.
         note: free for use by the reader of frames; initially None.
     """
 
@@ -547,7 +550,7 @@ class Endpoints(Protocol):
 
 
 class NamedEnds:
-    """Endpoints that are known as text."""
+    """Endpoints given as text."""
 
     __slots__ = ("broker", "client", "connection", "note")
 
@@ -563,19 +566,19 @@ class NamedEnds:
         return self.client.rpartition(":")[0]
 
 
-NOBODY = NamedEnds("", "", -1)  # the endpoints of items about the whole file
+NOBODY = NamedEnds("", "", -1)  # the endpoints of items that concern the whole file
 
-# Endpoints, whether the client sent it, the offset in that side's stream, nanoseconds since 1970, the bytes, and the
-# reason if they are not a complete frame. Complete frames also have the two int32 after the size, other frames None and
-# 0: for a request, api key and version as one number, and the correlation id; for a response, the correlation id, and
-# the first bytes of the body.
+# Endpoints, whether the client sent it, the offset in the stream of that direction, nanoseconds since 1970, the bytes,
+# and the reason if they are not a complete frame. Complete frames also have the two int32 after the size, other frames
+# have None and 0. The numbers of a request are api key and version as one number, and the correlation id; those of a
+# response are the correlation id, and the first bytes of the body.
 CapturedFrame = tuple[Endpoints, bool, int, int | None, bytes, DecodeError | None, int | None, int]
-# A number stands for a connection that has ended: no more frames follow.
+# A single number stands for a connection that has ended: it has no more frames.
 CapturedBatch = FrameBatch
 
 
 class OpenConnection(int):
-    """The number of a connection that was open when its capture ended."""
+    """The number of a connection that was still open when its capture ended."""
 
 
 SECOND = 1_000_000_000  # nanoseconds
@@ -603,7 +606,7 @@ def count_frames(batch: CapturedBatch) -> int:
 
 
 def frame_of(captured: CapturedFrame, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
-    """Create a `Frame`; `number` counts from 0, `closed` are the connections that ended since the previous frame."""
+    """Create a `Frame`; `number` counts from 0, `closed` has the connections that ended since the previous frame."""
     ends, asked, offset, nanoseconds, data, fault, _, _ = captured
     if ends is NOBODY:
         return Frame(data, Source(file, number, offset if data else None), fault=fault)

@@ -1,7 +1,7 @@
 """Reads headers of frames and pairs responses with requests, on one or many connections, without decoding bodies.
 
-For consumers of millions of frames that need no `Request` or `Response`. A `Kind` has the common properties of all
-requests, or all responses, of a call. Unusual frames are left to the `FrameDecoder`.
+It is meant for millions of frames for which no `Request` or `Response` is needed. A `Kind` has the common properties of
+all requests, or all responses, of a call. Unusual frames are left to the `FrameDecoder`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-FORWARDED = 4096  # requests inside envelopes that are stored
+FORWARDED = 4096  # number of requests in envelopes that are stored
 
 C = TypeVar("C", bound=Connection)
 CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
@@ -34,7 +34,7 @@ class Connections(Generic[C]):
     """Any number of connections.
 
     Args:
-        apis: the apis to use.
+        apis: the known apis.
         make: creates the state of a connection.
     """
 
@@ -71,7 +71,7 @@ class Connections(Generic[C]):
         self._connections.pop(key, None)
 
     def on_frame(self, frame: Frame) -> C:
-        """Return the connection of a frame; forget those that ended before it."""
+        """Return the connection of a frame; drop connections that ended before it."""
         for number in frame.closed:
             self.forget(number)
         return self.on(frame.source.connection_key, frame.profile)
@@ -96,7 +96,7 @@ class DecodedConnection(Connection):
     """The state of a connection whose bodies are decoded.
 
     Attributes:
-        client: the client, as known from decoded requests.
+        client: the client, according to decoded requests.
         call: the call that identified the client; None if every request must be checked.
         note: free for use by the reader of frames; initially None.
     """
@@ -115,7 +115,7 @@ class DecodedConnection(Connection):
         Args:
             key: the api key of the request.
             client_id: the client id of the request; None keeps the known one.
-            software: the client software that the request names.
+            software: the client software that the request contains.
         """
         self.call = None
         if key == API_VERSIONS:
@@ -131,16 +131,16 @@ class DecodedConnection(Connection):
         self._forwarded[correlation_id] = header
 
     def forwarded(self, correlation_id: int) -> Any:
-        """Return and drop the header of a request inside an envelope; None if unknown."""
+        """Return and remove the header of a request in an envelope; None if unknown."""
         return None if self._forwarded is None else self._forwarded.pop(correlation_id, None)
 
 
 class Peek(NamedTuple):
-    """The header of a frame, as `HeaderReader` and `peek` return it.
+    """The header of a frame, as returned by `HeaderReader` and `peek`.
 
-    `api_key`, `version` and `client_id` of a response are those of the request that it answers, and `asked_at` is the
-    time of that request. `is_request` is None for a frame that is neither request nor response; the other fields are
-    then unknown.
+    For a response, `api_key`, `version` and `client_id` are those of its request, and `asked_at` is the time of the
+    request. `is_request` is None for a frame that is neither a request nor a response; the other fields are then
+    unknown.
     """
 
     is_request: bool | None
@@ -162,9 +162,9 @@ def peek(frame: Frame | Buffer, catalog: Catalog | None = None) -> Peek:
         catalog: the specs to use; those of Kafka's releases by default.
 
     Returns:
-        For a request its api key, version, correlation id and client id. Everything that is not a request, or is
-        declared to come from the broker, is read as a response, whose header has only the correlation id:
-        `HeaderReader` finds the request that it answers.
+        For a request, the api key, version, correlation id and client id. A frame that is not a request, or is declared
+        to come from the broker, is read as a response; its header has only the correlation id. `HeaderReader` finds the
+        request of a response.
 
     >>> import kwire
     >>> request = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 9, correlation_id=7, client_id="me")
@@ -187,7 +187,7 @@ class HeaderReader:
     """Reads the headers of frames of any number of connections; frames of one connection must be in order.
 
     Args:
-        catalog: the specs to use; those of Kafka's releases by default.
+        catalog: the specs to use; by default those of Kafka's releases.
 
     >>> import kwire
     >>> reader = HeaderReader()
@@ -208,12 +208,12 @@ class HeaderReader:
 
 
 def peek_of(frame: Frame, header: Header, apis: Apis) -> Peek:
-    """Return a header as a `Peek`, which for a response has the values of its request.
+    """Return a header as a `Peek`; for a response, it has the values of the request.
 
     Args:
-        frame: the frame; if its container declares a message, that is used.
+        frame: the frame; a message that its container declares takes precedence.
         header: the frame's header.
-        apis: the apis to use.
+        apis: the known apis.
     """
     if frame.message is not None and frame.version is not None:
         return _named(frame, header, apis.named(frame))
@@ -239,7 +239,7 @@ def _peek_of(header: Header) -> Peek:
 
 
 def decode_clean(codec: Codec, body: bytes) -> Any:
-    """Decode a body; None if it has any fault, even one that salvage tolerates."""
+    """Decode a body; return None if it has any fault, even one that salvage tolerates."""
     try:
         message, faults, rest = codec.decode(body, salvage=True)
     except DecodeError:
@@ -248,13 +248,13 @@ def decode_clean(codec: Codec, body: bytes) -> Any:
 
 
 class Kind(KindState):
-    """The requests or the responses of a call.
+    """The requests or the responses of a call, and how to read them.
 
     Attributes:
         call, is_request: the call, and the direction.
-        codec: the codec of their bodies.
-        tagged: whether their headers have tagged fields.
-        table: the native engine's table of bodies; None if they must be decoded in Python.
+        codec: the codec of the bodies.
+        tagged: whether the headers have tagged fields.
+        table: the native engine's table for the bodies; None if they must be decoded in Python.
         facts: finds topics and errors in bodies natively; None if bodies must be decoded.
     """
 
@@ -274,14 +274,14 @@ class Kinds(Generic[K]):
     """Creates and stores the kinds of a capture's frames.
 
     Args:
-        make: creates a `Kind` or subclass; None if such frames must always be decoded in full.
+        make: creates a `Kind` or subclass; returns None if the frames must always be decoded completely.
     """
 
     def __init__(self, make: Callable[[Call, bool, Codec, bool], K | None]) -> None:
         self._make = make
 
     def of(self, call: Call) -> tuple[K | None, K | None]:
-        """Return the kinds of the responses and of the requests of a call, and store them with it."""
+        """Return the kinds of the responses and the requests of a call, and store them with it."""
         kinds = call.note = self._kind(call, False), self._kind(call, True)
         return kinds
 
@@ -296,11 +296,11 @@ class Kinds(Generic[K]):
     def take(
         self, connection: DecodedConnection, captured: CapturedFrame, number: int
     ) -> tuple[Header, K | None, bytes]:
-        """Take the next frame of a connection, given its number in the capture.
+        """Process the next frame of a connection, given its number in the capture.
 
         Returns:
-            The header, as from `Connection.pair`; the kind of the frame and its body: None if it must be decoded in
-            full.
+            The header, as from `Connection.pair`; the kind of the frame; and its body, or None if it must be decoded
+            completely.
         """
         _, asked, _, now, data, _, first, _ = captured
         header = connection.pair(captured)
@@ -318,7 +318,7 @@ class Kinds(Generic[K]):
     def meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
         """Record the client of a request with its connection."""
         call = kind.call
-        if call.api.key == API_VERSIONS:  # each may contain different client software
+        if call.api.key == API_VERSIONS:  # each request may contain different client software
             connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))
         else:
             connection.meet(call.api.key, call.client_id)

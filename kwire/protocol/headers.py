@@ -1,8 +1,8 @@
-"""Headers of frames, and the apis and versions that they name, each of which is looked up once.
+"""Headers of frames, and the apis and versions in them; each api is looked up only once.
 
-Defines which requests get no response (acks=0), and which header version a message has (KIP-482): a flexible body has
-the newer header, request header 2 and response header 1; any other body has request header 1 and response header 0. The
-exceptions are in one table with their reasons.
+The module defines which requests have no response (acks=0), and which header version a message has (KIP-482): a
+flexible body has the newer header, request header 2 and response header 1; any other body has request header 1 and
+response header 0. The exceptions are in one table with their reasons.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ..spec.model import Versions
 from ..wire import Reader
 from .framing import Frame
 
-# message -> (versions, header version); None: no header
+# message -> (versions, header version); None means no header
 EXCEPTIONS: dict[str, tuple[Versions, int | None]] = {
-    # The first brokers sent the controller their shutdown request without a client id.
+    # The first brokers sent their shutdown requests to the controller without a client id.
     "ControlledShutdownRequest": (Versions.parse("0"), 0),
-    # KIP-511: a client must be able to read it before it has the broker's versions.
+    # KIP-511: a client must be able to read it before it knows the broker's versions.
     "ApiVersionsResponse": (Versions.parse("0+"), 0),
     # KIP-36 defines the correlation id as the body's first field, without a header.
     "TopicMetadataResponse": (Versions.parse("1"), None),
@@ -60,11 +60,11 @@ def header_version_for(spec: MessageSpec, version: int) -> int | None:
     return (version in spec.flexible_versions) + (spec.type == "request")
 
 
-# Requests that get no response: message -> (attribute, value).
+# Requests without a response: message -> (attribute, value).
 UNANSWERED: dict[str, tuple[str, Any]] = {
     "ProduceRequest": ("acks", 0),  # the producer requests no acknowledgement
 }
-ALL_REPLICAS, LEADER_ONLY = -1, 1  # acks
+ALL_REPLICAS, LEADER_ONLY = -1, 1  # values of acks
 
 
 def expects_response(message: Any) -> bool:
@@ -79,10 +79,9 @@ def expects_response(message: Any) -> bool:
 
 
 def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
-    """Return the possible first bytes of request bodies that certainly get a response, or certainly do not; an empty
-    tuple if all do.
+    """Return the possible first bytes of request bodies that certainly get a response, or certainly get none.
 
-    To decide about other requests, decode them.
+    The tuple is empty if all requests get a response. Other requests must be decoded.
 
     >>> from kwire import codec
     >>> [[p.hex() for p in prefixes_of(codec("ProduceRequest", 9), answered=answered)] for answered in (True, False)]
@@ -100,20 +99,20 @@ def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
 
 
 API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
-REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # first bytes of ApiVersions responses that may be in version 0
+REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # first bytes of ApiVersions responses that may have version 0
 
 
 def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
     """Whether a response may be in version 0 instead of the requested version.
 
-    KIP-511: a broker that does not know the version of an ApiVersions request responds in version 0, with error 35.
+    KIP-511: a broker that does not support the version of an ApiVersions request responds in version 0, with error 35.
     """
     return api_key == API_VERSIONS and data.startswith(REFUSED, 8)
 
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
-MOST_KNOWN = 4096  # a spec with an open version range can have any number
-MOST_CLIENTS = 1024  # client ids whose calls are shared by all connections
+MOST_KNOWN = 4096  # a spec with an open version range may have any number
+MOST_CLIENTS = 1024  # number of client ids whose calls are shared by all connections
 
 
 class Api:
@@ -123,11 +122,11 @@ class Api:
         key, version: the numbers in the header; None without a header.
         name: the name of the api, or of a message that is neither request nor response; None if unknown.
         catalog: the specs of its messages.
-        message: the name of the message, if a container of frames gives it.
-        bare: whether frames consist of the body only.
+        message: the name of the message, if the container of a frame declares it.
+        bare: whether frames consist only of the body.
 
     Attributes:
-        asks, answers: whether its requests and its responses are to be decoded; both by default.
+        asks, answers: whether requests and responses are to be decoded; both by default.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class Api:
 
     @once_attribute
     def number(self) -> int:
-        """Key and version as one number, as at the start of a request."""
+        """The key and version as one number, as at the start of a request."""
         return (self.key or 0) << 16 | (self.version or 0) & 0xFFFF
 
     @once_attribute
@@ -207,17 +206,17 @@ class Api:
 
 
 class Call(CallState):
-    """The common properties of all requests of a client to an api at one version, and of their responses.
+    """The common properties of all requests by a client to an api at one version, and of their responses.
 
     Attributes:
         api: the api, at the requested version.
         version: the version of request bodies, and of responses unless they are `downgraded`.
-        client: the client id as in the header, with its length; empty if there is none.
+        client: the client id as in the header, including its length; empty if there is none.
         client_id: the client id as text; None for null.
         start: position after the client id.
         is_answered: whether all requests get a response; otherwise, only requests that continue with one of `answered`
             certainly do.
-        is_plain: whether all its responses have the requested version.
+        is_plain: whether all responses have the requested version.
         refused: the first bytes of responses that may have another version; empty if there are none.
         note: free for use by the reader of headers; initially None.
     """
@@ -263,7 +262,7 @@ class Call(CallState):
 
 
 class Apis:
-    """The apis of a catalog, by the first number of a request: api key and version.
+    """The apis of a catalog, by api key and version as one number.
 
     Args:
         catalog: the specs.
@@ -282,7 +281,7 @@ class Apis:
         self._calls: dict[tuple[bytes, Hashable], dict[int, Call]] = {}
 
     def calls(self, client: bytes, group: Hashable = None) -> dict[int, Call]:
-        """Return the known calls of a client, by the number of their api; connections add calls to the result.
+        """Return the known calls of a client, by the number of the api; connections add calls to the result.
 
         Args:
             client: the client id as in headers.
@@ -310,7 +309,7 @@ class Apis:
         return None
 
     def named(self, frame: Frame) -> Api:
-        """Return the message that a container declares a frame to be."""
+        """Return the message that the container of a frame declares."""
         assert frame.message is not None and frame.version is not None
         catalog = catalog_for(frame.profile) if frame.profile else self.catalog
         spec = catalog.spec(frame.message, frame.version)
@@ -342,7 +341,7 @@ class Apis:
         return api
 
 
-CLIENT_ID, SHORTEST = 12, 14  # position of the client id's length; the smallest size of a request with a client id
+CLIENT_ID, SHORTEST = 12, 14  # position of the client id's length; minimum size of a request with a client id
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):
@@ -350,13 +349,13 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         is_request: True from the client, False from the broker, None if unknown.
-        call: its api, version and client id; for a response those of its request. None if unknown.
+        call: the api, version and client id; for a response, those of its request. None if unknown.
         correlation_id: the correlation id; None if there is none.
-        time: as passed to `Connection.receive`.
+        time: the time that was passed to `Connection.receive`.
         request: for a response, the header of the request that it answers.
-        problem: empty for a request, and for a response whose request is known; else `token` (SASL, without a header),
-            `unpaired` (a response to no request in flight), `unknown` (neither a request of a known api nor a response;
-            `call` is set if there is a client id) or `fragment` (not a complete frame).
+        problem: empty for a request, and for a response with a known request; else `token` (SASL, without a header),
+            `unpaired` (a response that answers no request in flight), `unknown` (neither a request of a known api nor a
+            response; `call` is set if there is a client id) or `fragment` (not a complete frame).
         overtaken: for a response, older requests in flight, which will get no response.
         decoded: for a request, its header as a message, if a `FrameDecoder` has decoded it.
         frame: for a request, the number of its frame in the capture, if the reader of frames has set it.
@@ -396,7 +395,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def message(self) -> Any:
-        """The header of a request as a message: the decoded message, else an equal one without tagged fields."""
+        """The header of a request as a message: the decoded one, or else an equal one without tagged fields."""
         if self.decoded is not None or self.call is None:
             return self.decoded
         header: Any = codec_in(catalog_for(), "RequestHeader", 2).message_class
@@ -408,15 +407,15 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         )
 
     def number(self, frame: int | None) -> None:
-        """Set the number of the request's frame, to which the response refers."""
+        """Set the frame number of the request, to which the response refers."""
         force_setattr(self, "frame", frame)
 
     def answer(self, time: Any) -> Header:
-        """Return the header of a response to this request without problems."""
+        """Return the header of a regular response to this request."""
         return Header(False, self.call, self.correlation_id, time, self, self.problem)
 
     def body_start(self, data: bytes) -> int:
-        """Return where the body of the frame starts, in bytes from its size field.
+        """Return the position of the body, in bytes from the start of the size field.
 
         Args:
             data: the frame with this header.
@@ -440,7 +439,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
 
 def client_in(data: bytes) -> bytes | None:
-    """Return the client id of a request as raw bytes with its length; None if it exceeds the frame.
+    """Return the client id of a request as raw bytes, including its length; None if it exceeds the frame.
 
     Any negative length means null, as in Kafka.
     """

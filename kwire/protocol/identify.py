@@ -1,6 +1,6 @@
-"""Identifies a frame: returns every message and version that decodes the frame exactly, the likeliest first.
+"""Identifies a frame: returns every message and version that decodes the frame exactly, the most likely first.
 
-The bytes alone often allow several.
+The bytes alone often allow several messages.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Guess:
     Attributes:
         codec: the message and version.
         result: the decoded frame.
-        doubts: the count of evidence against this type: enum values without a name, control characters in text, odd
+        doubts: the number of indications against this type: enum values without a name, control characters in text, odd
             counts.
         named: whether the frame is a request whose header contains this api and version.
-        evidence: how many bytes are text or known codes, which random bytes rarely are.
+        evidence: the number of bytes that are text or known codes, which are rare in random bytes.
     """
 
     codec: Codec
@@ -49,7 +49,7 @@ def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
         catalog: the specs to use; those of Kafka's releases by default.
 
     Returns:
-        The guesses, sorted: first the type that the header names, then those with fewest doubts, then those with most
+        The guesses, sorted: first the type that the header names, then by fewest doubts, then by most
         evidence.
 
     >>> import kwire
@@ -99,7 +99,7 @@ def _may_be(frame: Frame, codec: Codec) -> bool:
 
 @cache
 def _least(codec: Codec) -> int:
-    """The smallest size of a body, in bytes."""
+    """Return the smallest size of a body, in bytes."""
     return codec.schema.least
 
 
@@ -108,7 +108,7 @@ def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
     result = decoder.decode(replace(frame, message=codec.name, version=codec.version, profile=None))
     if not isinstance(result, Request | Response) or result.rest:
         return None
-    header = result.header if isinstance(result, Request) else None  # a frame without header names no type
+    header = result.header if isinstance(result, Request) else None  # without a header, a frame names no type
     named = header is not None and header.request_api_key == codec.spec.api_key
     if header is not None and not (named and header.request_api_version == codec.version):
         return None

@@ -1,8 +1,7 @@
-"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`; and the summary of a message: its
-topics, error codes and client software, which the names and types of fields determine.
+"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`; and the summary of a message.
 
-`with_response_frames` adds to each request the number of its response's frame; for this it holds results in a bounded
-window.
+The summary has the topics, error codes and client software, which are found by the names and types of fields.
+`with_response_frames` adds to each request the frame number of its response; it holds results in a bounded window.
 """
 
 from __future__ import annotations
@@ -38,15 +37,16 @@ else:
 
 
 class CodecOf(Protocol[M]):
-    """A `Codec`, for type checkers: covariant in the class of messages, as decoding alone is."""
+    """A `Codec`, for type checkers: covariant in the message class, because it only decodes."""
 
     def read(self, reader: Any) -> M:
         """Decode one body at the reader's position."""
 
 
 def seconds_between(then: float, now: float) -> float:
-    """Return the difference of two times in seconds, in whole microseconds: current times, as floats, have no higher
-    precision.
+    """Return the difference of two times in seconds, in whole microseconds.
+
+    Current times as floats have no higher precision.
 
     >>> seconds_between(1700000000.000001, 1700000000.25)
     0.249999
@@ -55,8 +55,10 @@ def seconds_between(then: float, now: float) -> float:
 
 
 class Client(NamedTuple):
-    """The client of a connection, as known from its requests so far: client id, and software name with version
-    (KIP-511), empty if ApiVersions did not contain it."""
+    """The client of a connection, according to its requests so far.
+
+    `software` has name and version (KIP-511); it is empty if ApiVersions did not contain them.
+    """
 
     client_id: str | None = None
     software: str = ""
@@ -79,10 +81,10 @@ class _Drawn:
 class _Decoded(_Drawn, Generic[M]):
     """Base of requests and responses.
 
-    `header` is the message before the body (None for a bare body, or without header); `codec` is the body's codec;
-    `faults` are what salvage tolerated, with offsets in the frame; `rest` are the bytes after the body; `spans` is
-    filled with `trace`. `client` is the client of this connection. `inside` is the nested payload: the forwarded
-    request or response of an Envelope (KIP-590), or the token of SaslAuthenticate.
+    `header` is the message before the body (None for a bare body, or without a header); `codec` is the codec of the
+    body; `faults` are the faults that salvage tolerated, with offsets in the frame; `rest` are the bytes after the
+    body; `spans` is filled with `trace`. `client` is the client of this connection. `inside` is the nested payload: the
+    forwarded request or response of an Envelope (KIP-590), or the token of SaslAuthenticate.
     """
 
     frame: Frame
@@ -103,13 +105,13 @@ class _Decoded(_Drawn, Generic[M]):
 
     @property
     def api_name(self) -> str:
-        """The name of the api: `Metadata`."""
+        """The name of the api, such as `Metadata`."""
         return self.codec.spec.api_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(_Decoded[M]):
-    """A decoded request. `response_frame` is the number of its response's frame, set by `with_response_frames`."""
+    """A decoded request. `response_frame` is the frame number of its response, set by `with_response_frames`."""
 
     response_frame: int | None = None
 
@@ -121,9 +123,10 @@ class Request(_Decoded[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(_Decoded[M]):
-    """A decoded response. `request` is the header of its request, if known; `asked_at` is the time of the request's
-    frame, and `request_frame` its number. `unanswered` are the headers of requests that it overtook, which will get no
-    response.
+    """A decoded response.
+
+    `request` is the header of its request, if known; `asked_at` is the time of the request's frame, and `request_frame`
+    its number. `unanswered` has the headers of requests that it overtook, which will get no response.
     """
 
     request: Any = None
@@ -139,8 +142,9 @@ class Response(_Decoded[M]):
 
     @property
     def api_version(self) -> int:
-        """The version of the request; the version of the body is `codec.version` (KIP-511: a response to ApiVersions
-        may be in v0).
+        """The version of the request.
+
+        The version of the body is `codec.version` (KIP-511: an ApiVersions response may have version 0).
         """
         return self.codec.version if self.request is None else int(self.request.request_api_version)
 
@@ -166,9 +170,11 @@ class Token(_Drawn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undecodable(_Drawn):
-    """A frame that could not be decoded, or only in part. `error` has the offset, path and decoded part; `header` and
-    `codec` are set if they are known. `is_private` is true while the client authenticates; `hidden` is the number of
-    last bytes that must not be shown."""
+    """A frame that could not be decoded, or only partially.
+
+    `error` has the offset, path and decoded part; `header` and `codec` are set if known. `is_private` is true while the
+    client authenticates; `hidden` is the number of trailing bytes that must not be shown.
+    """
 
     frame: Frame
     error: DecodeError
@@ -181,7 +187,7 @@ class Undecodable(_Drawn):
 
     @property
     def is_failure(self) -> bool:
-        """Whether a complete frame did not decode; false if bytes are missing or belong to another protocol."""
+        """Whether a complete frame did not decode; False if bytes are missing or belong to another protocol."""
         return self.error.is_failure
 
 
@@ -189,8 +195,9 @@ Result = Request | Response | Token | Undecodable
 
 
 def client_of(result: Result) -> str | None:
-    """Return the client id of a request, or of the request that a response answers; if that is unknown, the last client
-    id on the connection; None if there is none.
+    """Return the client id of a request, or of the request that a response answers.
+
+    If it is unknown, return the last client id on the connection; None if there is none.
     """
     header = result.request if isinstance(result, Response) else result.header
     if isinstance(result, Request | Response) and header is not None:
@@ -199,12 +206,12 @@ def client_of(result: Result) -> str | None:
     return result.client.client_id if result.frame.source.client else None
 
 
-MOST_HELD, MOST_BYTES = 100_000, 1 << 26  # results that wait, and bytes of their frames
+MOST_HELD, MOST_BYTES = 100_000, 1 << 26  # limits: waiting results, and bytes of their frames
 T = TypeVar("T")
 
 
 class _Held:
-    """A result that is not yielded yet; a request that waits for its response, with its connection."""
+    """A result that is not yet yielded; for a waiting request, also its connection."""
 
     __slots__ = ("connection", "result", "size", "waits")
 
@@ -216,16 +223,16 @@ class _Held:
 
 
 class _Window:
-    """Results in order; the oldest is a request that waits for its response."""
+    """Results in order; the oldest one is a request that waits for its response."""
 
     def __init__(self) -> None:
         self._held = deque[_Held]()
-        self._requests: dict[object, dict[int, _Held]] = {}  # the waiting requests, by connection and frame
+        self._requests: dict[object, dict[int, _Held]] = {}  # the waiting requests, by connection and frame number
         self._file: str | None = None
-        self._size = 0  # bytes
+        self._size = 0  # in bytes
 
     def add(self, result: object) -> None:
-        """Add a result. A response sets the number of its frame in its request; older requests stop waiting."""
+        """Add a result. A response stores its frame number in its request; older requests stop waiting."""
         if isinstance(result, Request | Response | Token | Undecodable):
             self._add(result)
         else:
@@ -266,7 +273,7 @@ class _Window:
             self._end(connection)
 
     def ready(self) -> Iterator[Any]:
-        """Yield the first results that do not wait, and those that exceed the window."""
+        """Yield the first results that do not wait, and the results that exceed the window."""
         while self._held and (not self._held[0].waits or len(self._held) > MOST_HELD or self._size > MOST_BYTES):
             held = self._held.popleft()
             self._size -= held.size
@@ -276,13 +283,13 @@ class _Window:
 
 
 def with_response_frames(results: Iterable[T]) -> Iterator[T]:
-    """Yield results in the same order, each request with the number of the frame of its response.
+    """Yield results in the same order, each request with the frame number of its response.
 
-    A request is held until its response, a response to a later request or the end of its connection has come. At most
-    100,000 results or 64 MiB of frames are held; then the oldest is yielded without the number.
+    A request is held until its response, a response to a later request or the end of its connection has arrived. At
+    most 100,000 results or 64 MiB of frames are held; then the oldest is yielded without the number.
 
     Args:
-        results: results of frames that have numbers; anything else is yielded unchanged.
+        results: results of frames that have numbers; other objects are yielded unchanged.
 
     >>> import kwire
     >>> results = kwire.decode_frames(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin"))
@@ -302,7 +309,7 @@ if TYPE_CHECKING or ENGINE == "native":
 
 TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
 SOFTWARE = ("client_software_name", "client_software_version")
-MOST_TOPICS = 100_000  # ids remembered
+MOST_TOPICS = 100_000  # the number of topic ids that are stored
 
 
 class Facts(NamedTuple):
@@ -313,7 +320,7 @@ class Facts(NamedTuple):
 
 
 class MessageSummary:
-    """Extracts topics and errors from messages; learns topic ids and their names from messages.
+    """Extracts topics and errors from messages; stores the topic names of topic ids.
 
     >>> import kwire
     >>> Reply = kwire.messages.ControlledShutdownResponse
@@ -331,8 +338,7 @@ class MessageSummary:
             codec: the codec of the message.
             message: the decoded message.
 
-        A topic with only an id is named if an earlier message contained its name; otherwise it is `?` and the id's
-        start.
+        A topic with only an id gets the name that an earlier message contained; otherwise `?` and the start of the id.
         """
         found: list[tuple[bytes | None, str]] = []
         for step, structs, held in found_in(plan_of(codec, _topic), message):
@@ -347,7 +353,7 @@ class MessageSummary:
         """Return distinct names of topics in order; a topic with an id is named as in `facts`.
 
         Args:
-            topics: ids and names, of which one may be missing.
+            topics: ids and names; either may be missing.
         """
         return tuple({name or "" if id_ is None else self._named(id_, name): None for id_, name in topics})
 
@@ -396,11 +402,11 @@ def is_topic_field(struct: str, attribute: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def body_facts(codec: Codec, guarded: frozenset[str | bytes] = frozenset()) -> BodyFacts | None:
-    """Return a native function that finds topics and error codes in bodies; None if bodies must be decoded to messages.
+    """Return a native function that finds topics and error codes in bodies; None if bodies must be decoded.
 
     Args:
         codec: the codec of the bodies.
-        guarded: names and ids of topics; bodies that contain one of them are left to other readers.
+        guarded: names and ids of topics; bodies that contain one of them are not handled.
     """
     table = table_of(codec)
     if table is None:
@@ -419,7 +425,7 @@ def _mark(place: Place) -> tuple[Any, str] | None:
 
 
 class _Id(NamedTuple):
-    """A field with a topic id; `name` is the field with the topic's name beside it."""
+    """A field with a topic id; `name` is the field beside it with the name of the topic."""
 
     name: str | None
 
@@ -428,7 +434,7 @@ def _topic(place: Place) -> _Id | bool | None:
     if place.name == "topic_id" and not place.is_array:
         names = [str(field.name) for field in place.struct.all_fields if isinstance(field.subcon, String)]
         return _Id(next((name for name in names if is_topic_field(place.owner, name)), None))
-    # Not indexes of topics.
+    # These fields are not topic indexes.
     return True if isinstance(place.node, String) and is_topic_field(place.owner, place.name) else None
 
 

@@ -14,7 +14,7 @@ from ..caches import lazy_pattern
 _SCRAM = lazy_pattern(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,[a-zA-Z]=|[a-zA-Z]=[^,]*(?:,[a-zA-Z]=[^,]*)*\Z")
 _BEARER = lazy_pattern(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,\x01")
 _GSSAPI = 0x60  # the ASN.1 tag at the start of an RFC 2743 token
-# attribute of SCRAM -> field name
+# SCRAM attribute -> field name
 _PARTS = {
     "n": "user",
     "r": "nonce",
@@ -35,7 +35,7 @@ class SaslMessage:
 
     Attributes:
         mechanism: the SASL mechanism, for example `PLAIN`; None if no SaslHandshake was seen and the token does not
-            reveal the mechanism.
+            identify the mechanism.
         phase: `credentials`, `client first`, `server first`, `client final`, `server final`, `outcome`, or `token` if
             only its direction is known.
         size: the size of the token in bytes.
@@ -49,7 +49,7 @@ class SaslMessage:
 
 
 def read_token(data: bytes, mechanism: str | None = None, from_client: bool = True) -> SaslMessage:
-    """Parse a SASL token. Never raises an exception: unknown content becomes one field, `token`.
+    """Parse a SASL token. Never raise an error: unknown content becomes one field, `token`.
 
     Args:
         data: the token without its size field.
@@ -71,7 +71,7 @@ def read_token(data: bytes, mechanism: str | None = None, from_client: bool = Tr
 
 
 def seems_token(data: bytes) -> bool:
-    """Whether bytes of unknown type look like a token with a secret."""
+    """Whether bytes of unknown type look like a token that contains a secret."""
     return _recognised(data, True) in ("PLAIN", "SCRAM", "OAUTHBEARER")
 
 
@@ -123,7 +123,7 @@ def _phase(fields: dict[str, object], opening: bool) -> str:
 
 
 def _name(raw: bytes) -> str:
-    """Undo the escapes of SCRAM names: =2C is a comma, =3D an equals sign."""
+    """Decode the escapes of SCRAM names: =2C is a comma, =3D an equals sign."""
     return _text(raw).replace("=2C", ",").replace("=3D", "=")
 
 
