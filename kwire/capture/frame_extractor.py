@@ -1,11 +1,11 @@
 """Extracts the frames of all Kafka connections from packets, each as soon as it is complete.
 
-Every byte of every TCP stream is part of a frame, a gap, or a fragment with a reason. Coordinates the other modules of
-this package; parses nothing itself.
+Every byte of every TCP stream is part of a frame, a gap, or a fragment with a reason. This module coordinates the other
+modules of the package and does not parse anything.
 
-Packets that are in order and complete take a fast path, the native engine's: segments of connections without buffered
-bytes, segments that open and close connections, and the frames in them. All others take the general path on the same
-state, so that either can handle the next packet, with the same result (tests/capture/test_native_walk.py).
+Packets that are complete and in order take the fast path of the native engine: segments of connections without buffered
+bytes, segments that open and close connections, and the frames in them. All others take the general path, which uses
+the same state; either path can process the next packet with the same result (tests/capture/test_native_walk.py).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING or ENGINE == "native":
 
 BUFFERED = 32 << 20  # bytes of incomplete frames, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
-MOST_OTHERS = 1 << 12  # small enough for the processor's cache
+MOST_OTHERS = 1 << 12  # small enough for the cache of the processor
 SIDE_COST, AWAITED_COST, OTHER_COST = 1280, 64, 128  # bytes per side, request in flight, skipped connection
 UNREAD_AT_MOST = 100  # packets of unsupported link types before the first supported one
 State = Opening | KafkaConnection | NonKafkaConnection
@@ -58,13 +58,13 @@ class Streams:
 
     Args:
         file: the name of the capture.
-        catalog: the specs that identify requests; those of Kafka's releases by default.
+        catalog: the specs that identify requests; by default those of Kafka's releases.
         limits: how much may be buffered while packets are missing.
-        share: which connections to read; all by default.
-        zookeeper: return each packet of a ZooKeeper connection whole, as a frame with a fault.
+        share: the connections to read; all by default.
+        zookeeper: return each packet of a ZooKeeper connection as a frame with a fault.
 
     Attributes:
-        broken: why the rest of the capture cannot be read; None if it can.
+        broken: the reason why the rest of the capture cannot be read; None if it can.
         batch: receives the frames of the packets that are read.
     """
 
@@ -103,7 +103,7 @@ class Streams:
         return written(self.batches(packets), self.file)
 
     def batches(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
-        """Read all packets, as `frames` does; yield the frames of a batch before more input is needed."""
+        """Read all packets like `frames`; yield the frames of a batch before more input is needed."""
         yield from self.receive(packets)
         yield self.finish()
 
@@ -124,7 +124,7 @@ class Streams:
         yield from self.complete()
 
     def complete(self) -> Iterator[CapturedBatch]:
-        """Yield the frames of the batch, if there are any, and begin another one."""
+        """Yield the frames of the batch, if there are any, and start a new batch."""
         if batch := self.batch:
             self.batch = FrameBatch()
             yield batch
@@ -161,7 +161,7 @@ class Streams:
         return waiting + awaited * AWAITED_COST + len(reassembler.known) * SIDE_COST + len(self.others) * OTHER_COST
 
     def feed(self, segment: Segment, out: CapturedBatch) -> None:
-        """Take a segment; add the frames that it completes to `out`."""
+        """Process a segment; add the frames that it completes to `out`."""
         reassembler = self.reassembler
         if self.is_other(segment.key):
             reassembler.packets += 1
@@ -194,19 +194,19 @@ class Streams:
         return True
 
     def recognise(self, connection: Connection, side: int, data: bytes) -> None:
-        """Check whether the first bytes of a connection identify it as Kafka's; does not consume them."""
+        """Check whether the first bytes of a connection identify it as Kafka's, without consuming them."""
         if connection.number in self.states:
             return
         if begins_at_once(self.recogniser, data):
             self.converse(connection, side, data[4:12], len(data))
 
     def converse(self, connection: Connection, side: int, head: bytes, count: int) -> None:
-        """Treat a connection as Kafka's: its first `count` bytes begin as a request.
+        """Treat a connection as Kafka's: its first `count` bytes start as a request.
 
         Args:
-            connection, side: the side is the client's.
-            head: api key, version and correlation id.
-            count: how many bytes; they are not consumed yet.
+            connection, side: the connection, and the client's side.
+            head: api key, version and correlation id of the request.
+            count: the number of bytes; they are not consumed yet.
         """
         self.recogniser.allow(count)
         state = self.states[connection.number] = KafkaConnection(self.recogniser, connection, side, head)
@@ -239,7 +239,7 @@ class Streams:
         out += opening.replay(state)
 
     def _end(self, connection: Connection, out: CapturedBatch, *, gone: bool) -> None:
-        """Forget a connection. While packets may still arrive for it, do so only if its end truncated a frame."""
+        """Drop a connection. While packets may still arrive for it, drop it only if its end truncated a frame."""
         state = self.states.get(connection.number)
         if state is not None and (gone or (isinstance(state, KafkaConnection) and state.buffered)):
             if not isinstance(state, KafkaConnection) or state.buffered:
@@ -301,7 +301,7 @@ class Streams:
 
 
 def cut_in_order(conversation: KafkaConnection) -> None:
-    """Extract the frames of both sides of a conversation by the fast path."""
+    """Extract the frames of both directions of a connection on the fast path."""
     if ENGINE == "native":
         conversation.cut_in_order()
 
@@ -321,10 +321,11 @@ class InOrderPackets:
         self._described: tuple[Interface, ...] | None = None
 
     def run(self) -> Iterator[CapturedBatch]:
-        """Read packets until one has an unusual layout, or is not available yet; add their frames to the batch.
+        """Read packets until one has an unusual layout or is not yet available; add their frames to the batch.
 
         Yields:
-            The batch, before more of the file is read. So the packet at the end of a portion takes the fast path too.
+            The batch, before more of the file is read, so that the packet at the end of a portion takes the fast path
+            too.
         """
         cursor = self.reader.cursor
         while self._walk(self.streams.batch):

@@ -1,4 +1,4 @@
-"""Decides from the first bytes of both sides whether a connection is Kafka's, and which side is the broker.
+"""Decides from the first bytes of both directions whether a connection is Kafka's, and which side is the broker.
 
 Connections of other protocols are identified by their first bytes and counted, not decoded.
 """
@@ -20,7 +20,7 @@ UNKNOWN = "an unknown protocol"
 
 ZOOKEEPER = "ZooKeeper"
 SIZE_FIELD = 4
-LONGEST_PACKET = 1 << 24  # of ZooKeeper, whose jute.maxbuffer is 1 MB unless set
+LONGEST_PACKET = 1 << 24  # bytes of a ZooKeeper packet; jute.maxbuffer is 1 MB by default
 # ConnectRequest: 44 or 45 bytes with protocol version 0, then an id, a timeout, a session and 16 bytes of password.
 # ConnectResponse: 36 or 37 bytes with version 0, then a timeout, a session and the password.
 _CONNECT = rb"\x00\x00\x00(?:[\x2c\x2d]\x00{4}[\x00-\xff]{20}|[\x24\x25]\x00{4}[\x00-\xff]{12})\x00\x00\x00\x10"
@@ -28,7 +28,7 @@ _PING = rb"\x00\x00\x00\x08\xff\xff\xff\xfe\x00\x00\x00\x0b"
 _PING_ANSWER = rb"\x00\x00\x00\x10\xff\xff\xff\xfe[\x00-\xff]{8}\x00{4}"
 _EVENT = rb"\x00\x00[\x00-\xff]{2}\xff{12}\x00{4}"
 _PATH_REQUEST = (
-    rb"\x00\x00[\x00-\xff]{6}\x00\x00\x00[\x01-\x16]\x00\x00[\x00-\xff]{2}/"  # xid, operation, length of path
+    rb"\x00\x00[\x00-\xff]{6}\x00\x00\x00[\x01-\x16]\x00\x00[\x00-\xff]{2}/"  # xid, operation, length of the path
 )
 
 # name -> the first bytes of either side
@@ -52,7 +52,8 @@ _ZOOKEEPER_ANSWER = lazy_pattern(
 
 
 def protocol_of(data: bytes | bytearray, *, middle: bool = False) -> str | None:
-    """Return the protocol of a stream by its first bytes, or with `middle` by those of a packet; None if unknown.
+    """Return the protocol of a stream by its first bytes, or with `middle` by the first bytes of a packet; None if
+    unknown.
 
     >>> protocol_of(bytes.fromhex("16030100c8010000c40303")), protocol_of(b"GET / HTTP/1.1")
     ('TLS', 'HTTP')
@@ -62,7 +63,7 @@ def protocol_of(data: bytes | bytearray, *, middle: bool = False) -> str | None:
 
 
 def zookeeper_may_answer(data: bytes | bytearray, position: int) -> bool:
-    """Whether the bytes at a position can be a response of ZooKeeper; some of Kafka's can, too."""
+    """Whether the bytes at a position can be a ZooKeeper response; some Kafka responses can, too."""
     return _ZOOKEEPER_ANSWER.match(data, position) is not None
 
 
@@ -89,7 +90,7 @@ class _Counted:
 
 
 class _Packets:
-    """Collects the whole packets of a ZooKeeper connection, as frames with a fault; omits truncated packets."""
+    """Collects the complete packets of a ZooKeeper connection as frames with a fault; omits truncated packets."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -99,7 +100,7 @@ class _Packets:
     def feed(self, event: Portion | Gap) -> list[CapturedFrame]:
         begun = self._begun[event.side]
         if isinstance(event, Gap):
-            begun.clear()  # the next portion is assumed to begin with a packet
+            begun.clear()  # the next portion is assumed to start with a packet
             return []
         begun += event.data
         found: list[CapturedFrame] = []
@@ -123,7 +124,7 @@ class NonKafkaConnection:
 
     Attributes:
         name: the protocol.
-        turned: the Kafka connection, if this turned out to be one; else None.
+        turned: the Kafka connection, if this turned out to be one; otherwise None.
     """
 
     buffered = 0
@@ -195,7 +196,7 @@ class Head:
     Attributes:
         data: the bytes so far.
         whole: whether they are the first bytes of the stream.
-        refuted: whether they are known not to start as a client's stream does.
+        refuted: whether they are known not to be the start of a client's stream.
     """
 
     def __init__(self, recogniser: Recogniser, *, whole: bool = True) -> None:
@@ -259,29 +260,31 @@ class Head:
 
     @property
     def request_head(self) -> bytes:
-        """Api key, version and correlation id of the first request; empty bytes if they have not arrived."""
+        """Api key, version and correlation id of the first request; empty if they have not arrived."""
         head = bytes(self.data[self._request + 4 : self._request + 12])
         return head if len(head) == 8 else b""
 
     @property
     def cut_request(self) -> bytes:
-        """Api key, version and correlation id of a possible request that a gap truncates; else empty bytes."""
+        """Api key, version and correlation id of a possible request that a gap truncates; otherwise empty."""
         head = bytes(self.data[4:12])
         return b"" if len(head) < 8 or self.recogniser.header(self.data) == NO else head
 
     def answers(self, request_head: bytes) -> bool:
-        """Whether these bytes start with a complete response to a request: the correlation id matches, and it
-        decodes."""
+        """Whether these bytes start with a complete response to a request.
+
+        The correlation id must match, and the response must decode.
+        """
         stop = 4 + int.from_bytes(self.data[:4], "big")
         if len(self.data) < stop or self.data[4:8] != request_head[4:]:
             return False
         return self.recogniser.proves_response(bytes(self.data[:stop]), request_head[:4])
 
     def is_chain(self) -> bool:
-        """Whether sizes and similar correlation ids form a chain of frames up to the end of these bytes: from the first
-        byte on, or if they start inside a frame, for three frames from the start of a packet on.
+        """Whether sizes and similar correlation ids form a chain of frames up to the end of these bytes.
 
-        ZooKeeper's responses form chains too, but are recognised by their error code.
+        The chain starts at the first byte. If the bytes start inside a frame, three frames from the start of a packet
+        on suffice. ZooKeeper's responses form chains too, but are recognised by their error code.
         """
         return self._has_chain(len(self.data))
 
@@ -329,13 +332,15 @@ ENOUGH_HINTS = 3  # truncated requests
 
 
 def begins_at_once(recogniser: Recogniser, data: bytes) -> bool:
-    """Whether a connection's first bytes identify it as Kafka's, as in most connections; `Opening` gives the same
-    result."""
+    """Whether the first bytes of a connection identify it as Kafka's, as in most connections.
+
+    `Opening` gives the same result.
+    """
     return recogniser.header(data) == STRONG
 
 
 class Opening:
-    """A connection whose protocol is not known yet."""
+    """A connection whose protocol is not yet known."""
 
     def __init__(self, recogniser: Recogniser, connection: Connection) -> None:
         self.recogniser: Recogniser = recogniser
@@ -351,7 +356,7 @@ class Opening:
         self._log: list[Portion | Gap | Unseen] = []
 
     def feed(self, event: Portion | Gap | Unseen) -> KafkaConnection | NonKafkaConnection | None:
-        """Take the next data of one side; return the protocol's connection once it is known."""
+        """Process the next data of one side; return the connection of the protocol once it is known."""
         self._log.append(event)
         self.buffered += EVENT_COST
         if isinstance(event, Unseen):
@@ -373,7 +378,7 @@ class Opening:
         return self._doubt()
 
     def _gap(self, side: int, head: Head, *, opens: bool) -> KafkaConnection | None:
-        """Decide by the bytes before a gap; those after it are examined separately."""
+        """Decide based on the bytes before a gap; the bytes after it are examined separately."""
         if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
             return self._conversation(side)
         self._hints[side] += head.hints()
@@ -405,7 +410,7 @@ class Opening:
         return None
 
     def decide(self) -> KafkaConnection | NonKafkaConnection:
-        """Decide by the bytes that have arrived."""
+        """Decide based on the bytes that have arrived."""
         opener = self.connection.opener
         sides = (1, 0) if opener == 1 else (0, 1)
         for side in sides:

@@ -1,7 +1,7 @@
-"""Extracts the frames of one Kafka connection of a capture, each request before its response.
+"""Extracts the frames of a captured Kafka connection, each request before its response.
 
-Splits each direction into frames; after a gap, searches for the next frame. Tracks the requests in flight as far as
-frame detection needs them, and SASL tokens without a header. Does not decode messages.
+Each direction is split into frames; after a gap, the next frame is searched for. The module tracks requests in flight
+as far as frame detection needs them, and SASL tokens without a header. It does not decode messages.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from .link_layers import address_text, end_text
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 AT_MOST = 64  # candidate positions that wait for more bytes
-PACKETS = 4096  # packets whose start position is remembered
+PACKETS = 4096  # packets whose start position is stored
 HEADER = 8  # bytes needed to examine a candidate
 PIECE = 1 << 20  # bytes outside frames are returned in fragments of about this size
-SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
+SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: the next frames have no header
 TOKEN = (0, None)
 EMPTY = bytes(4)  # the empty response that only SASL tokens have
-IN_FLIGHT = 1024  # most requests in flight that are remembered
+IN_FLIGHT = 1024  # maximum number of requests in flight that are stored
 NOTHING = Awaited()
 _INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
-LOOKED_AT = 64  # requests in flight that are searched for the one a response belongs to
+LOOKED_AT = 64  # number of requests in flight among which the request of a response is searched
 
 
 class Search:
@@ -68,10 +68,10 @@ class Search:
             self._packets.add(position)
 
     def look(self, data: bytearray) -> int | None:
-        """Return where the first frame starts; None if that is not known yet.
+        """Return the start of the first frame; None if it is not known yet.
 
         Args:
-            data: all bytes since the last frame that was found, without those that were `drop`ped.
+            data: all bytes since the last frame that was found, except `drop`ped bytes.
         """
         found = [position for position in self._due(data) if self._judged(data, position)] + self._held
         self._held = []
@@ -92,12 +92,12 @@ class Search:
 
     @property
     def last_resort(self) -> int | None:
-        """Return where a frame starts, given that no more bytes will arrive; None if no frame does."""
+        """Return the start of a frame, given that no more bytes will arrive; None if no frame starts."""
         return min(self._held, default=None)
 
     @property
     def likely(self) -> int | None:
-        """Return where a frame probably starts, although too few bytes have arrived to be sure; else None."""
+        """Return the probable start of a frame if too few bytes have arrived to be sure; otherwise None."""
         return min((position for _, position, likely in self._waiting if likely == MOST_LIKELY), default=None)
 
     def _due(self, data: bytearray) -> list[int]:
@@ -115,7 +115,7 @@ class Search:
 
     @property
     def passed(self) -> int:
-        """How many of the first bytes can no longer start a frame."""
+        """The number of leading bytes that can no longer start a frame."""
         return min([self._seen, *self._held, *(position for _, position, _ in self._waiting)])
 
     def drop(self, count: int) -> None:
@@ -148,18 +148,18 @@ class Direction:
         self.reader = reader
         self.synced: bool = True
         self._begin_search = search
-        self._boundary: int | None = None  # where the next frame starts, if the one before it was truncated
+        self._boundary: int | None = None  # the start of the next frame, if the frame before it was truncated
         self._is_damaged = False  # while not synchronised: whether an impossible size is the reason
         self._lost = bytearray()  # bytes received while not synchronised
         self._lost_at = 0  # the offset of the first of them
 
     @property
     def buffered(self) -> int:
-        """How many bytes are buffered until more arrive."""
+        """The number of bytes that are buffered until more bytes arrive."""
         return len(self.reader) + len(self._lost)
 
     def feed(self, data: bytes) -> list[Cut]:
-        """Take the next bytes of the stream; return the frames and fragments that they complete."""
+        """Process the next bytes of the stream; return the frames and fragments that they complete."""
         cuts: list[Cut] = []
         if not self.synced:
             self._search.packet(len(self._lost))
@@ -173,7 +173,7 @@ class Direction:
         return cuts
 
     def begin_at(self, offset: int) -> None:
-        """Begin in the middle of the stream."""
+        """Start in the middle of the stream."""
         self._lose(b"", offset)
 
     def gap(self, offset: int, count: int | None) -> list[Cut]:
@@ -188,7 +188,7 @@ class Direction:
         return cuts
 
     def stop(self, cause: str) -> list[Cut]:
-        """Return what is buffered, because the rest will not arrive; `cause` is the reason."""
+        """Return the buffered bytes, because the rest will not arrive; `cause` is the reason."""
         cuts: list[Cut] = []
         while not self.synced and self._boundary is None and (found := self._search.last_resort) is not None:
             self._resume(cuts, found)
@@ -229,7 +229,7 @@ class Direction:
         self.synced, self._boundary = True, None
 
     def _take_frames(self, cuts: list[Cut]) -> bool:
-        """Take complete frames; return False at an impossible size."""
+        """Process complete frames; return False at an impossible size."""
         reader = self.reader
         offset = reader.offset
         try:
@@ -248,7 +248,7 @@ class Direction:
         self._lost_at, self._search = offset, self._begin_search()
 
     def _next_frame(self) -> int | None:
-        """Return where in the skipped bytes the next frame starts; None if it was not found."""
+        """Return the start of the next frame in the skipped bytes; None if it was not found."""
         if self._boundary is None:
             return self._search.look(self._lost)
         left = self._boundary - self._lost_at
@@ -273,7 +273,7 @@ class TcpEnds(EndsState):
 
     Args:
         connection, key: number and key of the connection.
-        side: the client's side.
+        side: the side of the client.
     """
 
     __slots__ = ()
@@ -335,7 +335,7 @@ class _General:
     """State that only the general path needs.
 
     Attributes:
-        awaited: which responses are possible, for a search for the next one.
+        awaited: the possible responses, for a search for the next response.
         is_lossy: whether requests are missing.
         directions: the frame extractors of responses and of requests.
     """
@@ -363,7 +363,7 @@ class KafkaConnection(ConversationState):
     recogniser: Recogniser
     connection: Connection
     ends: TcpEnds
-    readers: tuple[FrameReader, FrameReader]  # of responses, and of requests
+    readers: tuple[FrameReader, FrameReader]  # one for responses, one for requests
     general: _General | None
 
     @property
@@ -373,13 +373,13 @@ class KafkaConnection(ConversationState):
         return self.general
 
     def begin_late(self, requests: int, responses: int) -> None:
-        """Begin in the middle of the connection, at these stream offsets."""
+        """Start in the middle of the connection, at these stream offsets."""
         self._direction(True).begin_at(requests)
         self._direction(False).begin_at(responses)
 
     @property
     def buffered(self) -> int:
-        """How many bytes are buffered until more arrive."""
+        """The number of bytes that are buffered until more bytes arrive."""
         return sum(
             len(reader) if direction is None else direction.buffered
             for reader, direction in zip(self.readers, self._general.directions, strict=True)
@@ -387,17 +387,17 @@ class KafkaConnection(ConversationState):
 
     @property
     def is_at_frames(self) -> bool:
-        """Whether the next bytes of both sides are known to begin frames."""
+        """Whether the next bytes of both directions are known to start frames."""
         return not self.buffered and all(one is None or one.synced for one in self._general.directions)
 
     def continue_with(self, apis: Iterable[int], *, is_lossy: bool) -> None:
-        """Continue a connection that began earlier, with requests of these apis."""
+        """Continue a connection that started earlier and has used these apis."""
         for api in apis:
             self.add_api(api)
         self._general.is_lossy = is_lossy
 
     def _direction(self, asked: bool) -> Direction:
-        """Return the frame extractor of requests, or of responses."""
+        """Return the frame extractor of requests or of responses."""
         direction = self._general.directions[asked]
         if direction is None:
             search = self._search_request if asked else self._search_response
@@ -405,11 +405,11 @@ class KafkaConnection(ConversationState):
         return direction
 
     def feed(self, event: Portion | Gap | Unseen) -> list[CapturedFrame]:
-        """Take the next data of one side, or a gap."""
+        """Process the next data of one side, or a gap."""
         asked = event.side == self.client
         if asked and not isinstance(event, Portion):
             self._general.is_lossy = True
-        if isinstance(event, Unseen):  # lost requests; the next responses may belong to them
+        if isinstance(event, Unseen):  # requests were lost; the next responses may belong to them
             return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
         direction = self._direction(asked)
         if isinstance(event, Portion):
@@ -422,7 +422,7 @@ class KafkaConnection(ConversationState):
         return self._frames(cuts, asked, event.nanoseconds) if cuts else []
 
     def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
-        """Return what is buffered, because the rest will not arrive; `cause` is the reason."""
+        """Return the buffered bytes, because the rest will not arrive; `cause` is the reason."""
         self._prepare(self.buffered)
         asked, answered = self._direction(True).stop(cause), self._direction(False).stop(cause)
         return self._frames(asked, True, now) + self._frames(answered, False, now)
@@ -455,7 +455,7 @@ class KafkaConnection(ConversationState):
         return None
 
     def _note_api(self, data: bytes, api: int) -> None:
-        """Record what frame detection needs from a request besides its correlation id."""
+        """Record the data of a request, besides its correlation id, that frame detection needs."""
         self.tokens = data[4:8] == SASL_HANDSHAKE_0
         if self.tokens:
             self.readers[False].least = 0  # the response to a SASL token may be empty
@@ -476,7 +476,9 @@ class KafkaConnection(ConversationState):
         return None
 
     def _empty_answer(self, fault: NoFrame) -> NoFrame:
-        """Record an empty response outside a frame, after lost bytes: the response to a SASL token that may be lost."""
+        """Record an empty response outside of a frame, after lost bytes: the response to a SASL token, which may be
+        lost.
+        """
         expected = self.expected(IN_FLIGHT)
         if TOKEN in expected:
             self.settle(expected.index(TOKEN) + 1)
@@ -484,8 +486,10 @@ class KafkaConnection(ConversationState):
         return Fragment(len(EMPTY)) if self._general.is_lossy else fault
 
     def _overtakes(self, correlation_id: int | None) -> bool:
-        """Record a response that does not answer the oldest request in flight; return whether it answers a SASL
-        token."""
+        """Record a response that does not answer the oldest request in flight.
+
+        Return whether it answers a SASL token.
+        """
         expected = self.expected(IN_FLIGHT)
         for index, (_, awaited) in enumerate(expected):
             if awaited == correlation_id is not None:

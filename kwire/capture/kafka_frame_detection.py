@@ -1,6 +1,4 @@
-"""Decides whether bytes are a Kafka frame: by inexpensive checks of the header, and by decoding where these are not
-sufficient.
-"""
+"""Decides whether bytes are a Kafka frame: by inexpensive checks of the header, and by decoding if necessary."""
 
 from __future__ import annotations
 
@@ -15,22 +13,22 @@ from ..protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Sou
 from ..protocol.headers import header_version_for
 from ..spec.catalog import Catalog, catalog_for
 
-# How much a header resembles a request's. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the api
-# is Produce, and many responses can be read so: the correlation id as api key 0 and a version, then a count, then a
-# topic name. STRONG: everything else.
+# How much a header resembles that of a request. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the
+# api is Produce, which many responses resemble: the correlation id looks like api key 0 and a version, followed by a
+# count and a topic name. STRONG: all others.
 NO, SHORT, WEAK, FAIR, STRONG = range(5)
 
 _SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 million, without moving on
 REQUESTS = lazy_pattern(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
 NEAR, FAR = 16, 4096  # largest distance between the correlation ids of requests in flight: usual, and possible
-RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, during authentication
+RESERVED_IDS = 0x7FFFFFF8  # higher ids are used by Kafka's clients during authentication
 API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)
 RESERVED = RESERVED_IDS.to_bytes(4, "big")
 LONGEST_UNLIKELY = 1 << 20  # largest frame that is buffered on weak evidence, in bytes
-# Bounds the extra time spent on hostile bytes: the number of positions examined, and of frames decoded.
+# Bounds for the extra time spent on hostile bytes: the numbers of examined positions and of decoded frames.
 PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128
 LOOKS_AT_FIRST, _BYTES_PER_LOOK = 4096, 64
-_KNOWN_AT_MOST = 8192  # (api key, version) pairs remembered
+_KNOWN_AT_MOST = 8192  # number of stored (api key, version) pairs
 
 
 class Verdict(NamedTuple):
@@ -51,9 +49,9 @@ SURE, NEVER, LIKELY, MOST_LIKELY = Verdict(sure=True), Verdict(), 1, 2
 class Awaited(NamedTuple):
     """State of the requests in flight, used to recognise responses.
 
-    `asked` maps correlation ids of requests in flight to api key and version; `apis` are all that the client has used.
-    Requests may have been lost: their responses have ids after `answered`, the id of the last response, and near
-    `newest`, the id of the newest request.
+    `asked` maps the correlation ids of requests in flight to api key and version; `apis` are all apis that the client
+    has used. Requests may have been lost: the ids of their responses are after `answered`, the id of the last response,
+    and near `newest`, the id of the newest request.
     """
 
     asked: dict[bytes, list[bytes]] = {}
@@ -62,7 +60,7 @@ class Awaited(NamedTuple):
     newest: int | None = None
 
     def may_be(self, number: int, distance: int) -> bool:
-        """Whether a correlation id may be that of a request that was not captured."""
+        """Whether a correlation id may belong to a request that was not captured."""
         if self.newest is None or number >= RESERVED_IDS:
             return True
         # Clients increment ids, but may send requests slightly out of order.
@@ -93,8 +91,8 @@ class Recogniser:
     """Recognises frames in bytes.
 
     Args:
-        catalog: the specs to use; those of Kafka's releases by default.
-        gives_zookeeper: whether to return each packet of a ZooKeeper connection whole, as a frame with a fault.
+        catalog: the specs to use; by default those of Kafka's releases.
+        gives_zookeeper: whether to return each packet of a ZooKeeper connection as a frame with a fault.
     """
 
     def __init__(self, catalog: Catalog | None = None, gives_zookeeper: bool = False) -> None:
@@ -140,8 +138,10 @@ class Recogniser:
         return self._headers[pair]
 
     def proves_request(self, data: bytes) -> bool:
-        """Whether a complete frame decodes as a request up to its last byte; an ApiVersions request may end with
-        zeros."""
+        """Whether a complete frame decodes as a request up to its last byte.
+
+        An ApiVersions request may end with zeros.
+        """
         decoder = FrameDecoder(self.catalog, salvage=False)
         if not self._may_prove():
             return False
@@ -228,7 +228,7 @@ class Recogniser:
 
 
 def _in_front(position: int, packets: Set[int]) -> bool:
-    """Whether a packet starts with this header; the size may have been sent in the packet before."""
+    """Whether a packet starts with this header; its size field may be in the packet before."""
     return position in packets and packets.isdisjoint(position + step for step in (1, 2, 3, 5, 6, 7))
 
 

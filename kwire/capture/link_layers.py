@@ -1,7 +1,7 @@
 """Extracts TCP segments from packets: link layers, VLAN tags, IPv4 and IPv6, and tunnels (VXLAN, GRE, IP in IP).
 
-Finds addresses, ports and payload, but does not track connections. If a packet contains no segment, the result is a
-reason, so that packets that may belong to a TCP stream can be reported. IP fragments are reported, not reassembled.
+The module finds addresses, ports and payload, but does not track connections. For a packet without a segment it returns
+the reason, so that packets that may belong to a TCP stream can be reported. IP fragments are reported, not reassembled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
 MPLS, PPPOE = b"\x88\x47", b"\x88\x64"
 VLAN_TAGS = frozenset([b"\x81\x00", b"\x88\xa8", b"\x91\x00"])  # 802.1Q, 802.1ad, and the predecessor of 802.1ad
 
-# Why a packet has no segment. Packets with one of the last reasons may have been part of a TCP stream.
+# The reasons why a packet has no segment. Packets with one of the last reasons may have been part of a TCP stream.
 NOT_TCP = "not TCP"
 FRAGMENT = "a fragment of an IP packet"
 CUT = "cut before the end of its headers"
@@ -35,7 +35,7 @@ LOST = (FRAGMENT, CUT, DAMAGED)
 _IPV4 = Struct(">BxHxxHxB").unpack_from  # header length, total length, fragment, protocol
 _IPV6 = Struct(">HB").unpack_from  # payload length, next header
 _TCP = Struct(">IIH").unpack_from  # sequence, acknowledgement, header length and flags
-_IPV6_EXTENSIONS = frozenset([0, 43, 60, 135, 139, 140])  # all have their length in units of eight bytes
+_IPV6_EXTENSIONS = frozenset([0, 43, 60, 135, 139, 140])  # the length of each is in units of eight bytes
 _FRAGMENT_HEADER, _AUTHENTICATION = 44, 51
 LINK_NAMES = {9: "PPP", 105: "802.11", 127: "radiotap", 189: "USB", 220: "USB", 249: "USB", 252: "exported PDUs"}
 
@@ -140,7 +140,7 @@ def _behind_labels(data: bytes, at: int) -> int:
 
 
 def _loopback(packet: Packet) -> Segment | str:
-    """Parse BSD loopback. Use the IP version: the address family says the same, in the writer's byte order."""
+    """Parse BSD loopback. The IP version is used: the address family is equivalent, but in the writer's byte order."""
     return _bare_ip(packet, 4)
 
 
@@ -158,7 +158,7 @@ def _ipv4(packet: Packet, at: int) -> Segment | str:
     first, total, fragment, protocol = _IPV4(data, at)
     if protocol != TCP:
         return NOT_TCP if fragment & 0x1FFF else _tunnelled(packet, protocol, at + (first & 15) * 4)
-    if fragment & 0x3FFF:  # more fragments, or not the first
+    if fragment & 0x3FFF:  # more fragments follow, or this is not the first
         return FRAGMENT
     start = at + (first & 15) * 4
     # With segmentation offload, a length that does not fit its field is written as zero.
@@ -223,7 +223,7 @@ def _tcp(packet: Packet, key: bytes, at: int, stop: int) -> Segment | str:
     start = at + (flags >> 12) * 4
     if start < at + 20 or stop < start:
         return DAMAGED
-    # Bounded by the packet's length: a larger length in the IP header is damage, and would be counted as missing bytes.
+    # Bounded by the length of the packet: a larger length in the IP header is damage, and would count as missing bytes.
     stop = max(start, min(stop, max(packet.length, len(data))))
     payload = data[start:stop]
     return Segment(
@@ -254,22 +254,23 @@ BARE = {0: 4, 108: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0}
 class Layout(NamedTuple):
     """Positions of fields in a record of the file, for one link type and IP version.
 
-    `unpack` reads captured and original length as one number, the link layer's protocol field, the first byte of the IP
-    header, the IP length, the bytes that identify unfragmented TCP, the connection's key, the sequence number, the
-    acknowledgement number, and TCP's header length and flags.
+    `unpack` reads captured and original length as one number, the protocol field of the link layer, the first byte of
+    the IP header, the IP length, the bytes that identify unfragmented TCP, the key of the connection, the sequence
+    number, the acknowledgement number, and TCP's header length and flags.
     """
 
     unpack: Callable[[bytes, int], tuple[Any, ...]]
     name: bytes
     first: int  # excludes options of IPv4 and traffic classes of IPv6
     mask: int  # of the bytes that identify TCP
-    ip: int  # position in the record from which IP counts its length
+    ip: int  # position in the record from which the IP length counts
     tcp: int  # where the TCP header starts
 
 
 def link_layout(link: int) -> tuple[int, int] | None:
-    """Return how many bytes precede the IP header, and the position of the protocol field in them (-1 if there is
-    none); None if packets of this link type take the general path.
+    """Return the number of bytes before the IP header, and the position of the protocol field in them (-1 for none).
+
+    The result is None if packets of this link type take the general path.
     """
     if link in NAMED:
         return NAMED[link]

@@ -1,7 +1,7 @@
 """Reads packets from pcapng: sections of either byte order, several interfaces, all three kinds of packet blocks.
 
-https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html. Skips other blocks of any length.
-Does not parse packets.
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html. Skips other blocks of any length. Does not parse
+packets.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MICROSECONDS = b"\x06"
 class PcapngReader:
     """Reads the packets of a pcapng file; for arguments, attributes, packets and errors see `PcapReader`.
 
-    `interfaces` are those of the current section. A block repeats its length at its end, so that damage is detected
-    without the next block.
+    `interfaces` are those of the current section. A block repeats its length at its end, so damage is detected without
+    the next block.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class PcapngReader:
         return True
 
     def walk(self) -> Iterator[None]:
-        """Advance block by block, and yield after each; does not read interface descriptions."""
+        """Advance block by block and yield after each block; do not read interface descriptions."""
         with suppress(StopIteration):
             while True:
                 if not isinstance(block := self._block(), Damage):
@@ -105,7 +105,7 @@ class PcapngReader:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether the next block is a packet's and was already read."""
+        """Whether the next block is a packet block that has already been read."""
         cursor = self.cursor
         if cursor.left < LEAST:
             return False
@@ -118,7 +118,7 @@ class PcapngReader:
         return self._skipper.is_skipping
 
     def _block(self) -> tuple[int, int] | Damage:
-        """Return the next block's type and length."""
+        """Return the type and length of the next block."""
         cursor = self.cursor
         if self._skipper.is_skipping:
             return self._skipper.take()
@@ -146,8 +146,10 @@ class PcapngReader:
         return BYTE_ORDERS.get(self.cursor.data[start + 8 : start + 12], "")
 
     def _is_block(self, order: str, kind: int, size: int) -> bool:
-        """Whether the next block is complete and ends with its length. A block longer than any packet only has to be
-        complete: it is skipped, unless another block starts inside it."""
+        """Whether the next block is complete and ends with its length.
+
+        A block longer than any packet only has to be complete; it is skipped, unless another block starts inside it.
+        """
         if size > LONGEST:
             return kind not in (INTERFACE, *BLOCKS) and not self.may_grow and self._search() is None
         cursor = self.cursor
@@ -157,7 +159,7 @@ class PcapngReader:
         block = self.cursor.data[self.cursor.pos + 8 : self.cursor.pos + size - 4]
         interfaces, packet = self.interfaces, None
         if self._has_skipped and not interfaces:
-            interfaces = (Interface(ETHERNET, 10**6),)  # its interface description may have been damaged
+            interfaces = (Interface(ETHERNET, 10**6),)  # the interface description may be damaged
         try:
             if kind == INTERFACE:
                 interfaces += (_interface(block, self.order),)

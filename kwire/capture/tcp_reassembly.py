@@ -1,13 +1,13 @@
-"""Reassembles TCP connections: captured segments become, per direction, a sequence of data and gaps.
+"""Reassembles TCP connections: captured segments become a sequence of data and gaps in each direction.
 
 A hole becomes a gap when the other side has acknowledged it and a waiting period is over (packets may be captured out
 of order), when buffers take too much memory, and at the end. Data that acknowledges unseen bytes of the other side
-waits for them, so that a response never precedes its request. Without a SYN, a stream begins with a gap of unknown
-size. Where segments overlap, the first one wins.
+waits for them, so that a response never precedes its request. Without a SYN, a stream starts with a gap of unknown
+size. If segments overlap, the first one takes precedence.
 
 A `Connection` is one connection; the `Reassembler` assigns segments to connections and bounds their memory. A reused
-port pair is a new connection. Closed connections are dropped after a short time, and the connections that were idle
-for longest when there are too many. A `Share` selects the connections that one of several processes reads.
+port pair is a new connection. Closed connections are dropped after a short time; if there are too many connections,
+those that have been idle longest are dropped. A `Share` selects the connections that one of several processes reads.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _start = attrgetter("start")
 PATIENCE = 1024  # for a hole
 PATIENCE_TO_BEGIN = 32  # for the first bytes, and for a side that may not have been captured
 PATIENCE_TIME = 10_000_000_000
-WITH_TIME = 1 / 16  # this fraction of the packets suffices once the time has passed as well
+WITH_TIME = 1 / 16  # this fraction of the packets suffices once the time has passed too
 
 
 class StreamSegment(msgspec.Struct, gc=False):
@@ -62,16 +62,16 @@ class Half(StreamState):
     """State of one direction of a connection.
 
     Attributes:
-        side: 0 or 1; `peer` is the other one, of the same `connection`.
-        frames: the fast path's state (`in_order`), once the connection is known to be Kafka's.
-        begun: whether the start of the stream is known. Until then, offsets count from the first sequence number seen,
-            and may be negative.
-        first: the sequence number of the first byte, if a SYN was seen; `opened`: whether it was this side's SYN.
+        side: 0 or 1; `peer` is the other direction of the same `connection`.
+        frames: the state of the fast path (`in_order`), once the connection is known to be Kafka's.
+        begun: whether the start of the stream is known. Until then, offsets count from the first captured sequence
+            number, and may be negative.
+        first: the sequence number of the first byte, if a SYN was captured; `opened`: whether it was this side's SYN.
         sequence: the sequence number of the next expected byte; `position` is its offset in the stream.
-        pieces: buffered segments in order, without overlap; `held` is the memory that they take.
+        pieces: buffered segments in order, without overlap; `held` is their memory.
         acked: the sequence number that the peer has acknowledged; `excused`: the one up to which waiting has ended.
-        end: the offset of the FIN; `finished` is set when it is reached; `sent` is the highest offset seen.
-        late: whether a gap of unknown size must still be reported, because no SYN was seen.
+        end: the offset of the FIN; `finished` is set when it is reached; `sent` is the highest captured offset.
+        late: whether a gap of unknown size must still be reported, because no SYN was captured.
     """
 
     __slots__ = ()
@@ -88,7 +88,7 @@ class Half(StreamState):
         self.advance(0)
 
     def begin_late(self) -> None:
-        """Treat the first byte seen as the start of the stream: no SYN will come."""
+        """Treat the first captured byte as the start of the stream: no SYN will come."""
         start = self.pieces[0].start if self.pieces else 0
         if self.sequence is not None:
             self.sequence = (self.sequence + start) & MASK
@@ -97,7 +97,7 @@ class Half(StreamState):
             self.advance(0)
 
     def _shift(self, count: int) -> None:
-        """Count offsets from another byte; drop what lies before it."""
+        """Count offsets from another byte; drop the bytes before it."""
         pieces, self.pieces, self.held, self.begun = self.pieces, [], 0, True
         for piece in pieces:
             self.put(piece, piece.start - count)
@@ -112,7 +112,7 @@ class Half(StreamState):
         return self.position + ahead(sequence, self.sequence)
 
     def acknowledge(self, sequence: int) -> None:
-        """Record what the peer has acknowledged."""
+        """Record a sequence number that the peer has acknowledged."""
         near = self.offset_of(sequence) - self.position <= WINDOW
         if near and (self.acked is None or ahead(sequence, self.acked) > 0):
             self.acked = sequence
@@ -168,7 +168,7 @@ class Half(StreamState):
         return piece
 
     def advance(self, count: int) -> None:
-        """Advance in the stream; a FIN takes a sequence number of its own."""
+        """Advance in the stream; a FIN takes one sequence number."""
         assert self.sequence is not None
         self.position += count
         self.sequence = (self.sequence + count) & MASK
@@ -177,7 +177,7 @@ class Half(StreamState):
             self.sequence = (self.sequence + 1) & MASK
 
     def owed(self) -> int:
-        """How many bytes the peer has acknowledged that were not returned yet."""
+        """The number of bytes that the peer has acknowledged but that were not returned yet."""
         if self.acked is None or self.sequence is None:
             return 0
         return max(0, ahead(self.acked, self.sequence))
@@ -187,20 +187,20 @@ class Half(StreamState):
         return self.pieces[0].start - self.position if self.begun and self.pieces else 0
 
     def given_up(self) -> int:
-        """How much of that hole is no longer waited for."""
+        """The number of bytes in that hole that are no longer waited for."""
         hole = self.hole()
         if not hole or self.sequence is None or self.excused is None:
             return 0
         return max(0, min(hole, ahead(self.excused, self.sequence)))
 
     def given_up_end(self) -> int:
-        """How many bytes after the last captured one are no longer waited for."""
+        """The number of bytes after the last captured one that are no longer waited for."""
         if self.pieces or not self.begun or self.sequence is None or self.excused is None:
             return 0
         return max(0, min(self.missing(), ahead(self.excused, self.sequence)))
 
     def missing(self) -> int:
-        """How many bytes were sent after the last returned one, as far as known."""
+        """The number of bytes that were sent after the last returned one, as far as known."""
         if self.end is not None:
             return self.end - self.position
         count = max(self.owed(), self.sent - self.position)
@@ -228,8 +228,10 @@ class Gap(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unseen(msgspec.Struct, frozen=True, gc=False):
-    """Bytes of one side's stream that may still arrive but are no longer waited for, because the data that follows
-    acknowledges them."""
+    """Bytes of one side's stream that may still arrive but are no longer waited for.
+
+    The data that follows them acknowledges them.
+    """
 
     connection: Connection
     side: int
@@ -238,7 +240,7 @@ class Unseen(msgspec.Struct, frozen=True, gc=False):
 
 
 class Finished(msgspec.Struct, frozen=True, gc=False):
-    """Both sides have sent their FIN, and all data before that was returned."""
+    """Both sides have sent a FIN, and all data before it was returned."""
 
     connection: Connection
 
@@ -256,14 +258,14 @@ class Connection(ConnectionState):
     """A TCP connection.
 
     Attributes:
-        number: from 0, in the order of first packets.
+        number: the number of the connection, from 0, in the order of first packets.
         ends: address and port of side 0 and of side 1, as text.
-        opener: the side that sent the SYN; None if that was not seen.
-        closed: whether both sides have finished, or one has reset it.
-        calm: whether nothing is buffered, both streams have begun, and no gap must be reported.
-        last: nanoseconds of its newest packet, without pure acknowledgements.
-        newest: the number, among all packets, of its newest packet that was not the next in order.
-        packets: how many such packets it had.
+        opener: the side that sent the SYN; None if it was not captured.
+        closed: whether both sides have finished, or one side has reset the connection.
+        calm: whether nothing is buffered, both streams have started, and no gap must be reported.
+        last: the time of the newest packet in nanoseconds, without pure acknowledgements.
+        newest: the number, among all packets, of the newest packet that was not the next in order.
+        packets: the number of such packets.
         unseen: for each side, the offset of the last `Unseen` event.
     """
 
@@ -286,7 +288,7 @@ class Connection(ConnectionState):
         return self.halves[0].held + self.halves[1].held
 
     def feed(self, half: Half, segment: Segment) -> list[Event]:
-        """Take a segment of one side; return the events that are ready."""
+        """Process a segment of one side; return the events that are ready."""
         open_before = not self.is_finished
         events = self._take(half, segment)
         if open_before and self.is_finished:
@@ -320,20 +322,20 @@ class Connection(ConnectionState):
         return self.settle(now)
 
     def _note(self, half: Half, segment: Segment) -> None:
-        """Update the state of both streams by a segment's flags, sequence number and acknowledgement number."""
+        """Update the state of both streams from the flags and the sequence and acknowledgement numbers of a segment."""
         half.opened |= bool(segment.flags & SYN)
         if segment.flags & SYN and not half.begun:
             half.begin((segment.sequence + 1) & MASK)
             self.opener = 1 - half.side if segment.flags & ACK else half.side
         if not segment.flags & ACK or segment.flags & RST:  # the acknowledgement number of a RST proves nothing
             return
-        # A SYN-ACK acknowledges only the SYN, and before its own first byte no side acknowledges data.
+        # A SYN-ACK acknowledges only the SYN, and no side acknowledges data before its own first byte.
         if not half.peer.begun and (segment.flags & SYN or segment.sequence == half.first):
             half.peer.begin(segment.acknowledgement)
         half.peer.acknowledge(segment.acknowledgement)
 
     def settle(self, now: int | None, *, idle: bool = False) -> list[Event]:
-        """Return the events that are ready or overdue; `idle` if no packet has come for a while."""
+        """Return the events that are ready or overdue; `idle` means that no packet has come for a while."""
         one, other = self.halves
         if not one.pieces and not other.pieces and not one.late and not other.late:
             self.calm = one.begun and other.begun
@@ -354,7 +356,7 @@ class Connection(ConnectionState):
         passed = self.packets - first.packet
         patience = PATIENCE if half.hole() or half.peer.hole() else PATIENCE_TO_BEGIN
         if half.begun and half.owed() < half.hole():
-            # Unacknowledged bytes may still arrive; but if nothing is ever acknowledged, that is no indication.
+            # Unacknowledged bytes may still arrive; but if nothing is ever acknowledged, this means nothing.
             return half.acked is None and passed > patience
         late = now is not None and first.nanoseconds is not None and now - first.nanoseconds > PATIENCE_TIME
         return passed > patience or (late and (idle or passed > PATIENCE * WITH_TIME))
@@ -368,7 +370,7 @@ class Connection(ConnectionState):
         half.peer.excuse(half.pieces[0].need)
 
     def force(self, *, is_over: bool = False) -> list[Event]:
-        """Return everything that is buffered; `is_over` if no more packets will come."""
+        """Return all buffered data as events; `is_over` means that no more packets will come."""
         events: list[Event] = []
         while held := self.held:
             for half in self.halves:
@@ -376,13 +378,13 @@ class Connection(ConnectionState):
                     self._excuse(half)
             events += self._released(is_over=is_over)
             for half in self.halves:
-                if self.held == held and half.pieces:  # sequence numbers that are inconsistent
+                if self.held == held and half.pieces:  # sequence numbers are inconsistent
                     self._gap(half, half.hole(), half.pieces[0].nanoseconds, events)
                     half.pieces[0].need = None
         return events
 
     def finish(self) -> list[Event]:
-        """Return everything that is left, and the gaps that are known at the end."""
+        """Return all remaining events, including the gaps that are known at the end."""
         one, other = self.halves
         if self.calm and one.finished and other.finished:
             return []
@@ -394,8 +396,11 @@ class Connection(ConnectionState):
         return events
 
     def _released(self, *, is_over: bool = False) -> list[Event]:
-        """Return the events that are ready. With `is_over`, a gap after all captured bytes of one side is reported
-        before the data of the other side that acknowledges it, so that a lost request precedes its response."""
+        """Return the events that are ready.
+
+        With `is_over`, a gap after all captured bytes of one side is reported before the data of the other side that
+        acknowledges it, so that a lost request precedes its response.
+        """
         events: list[Event] = []
         while True:
             for half in self.halves:
@@ -424,8 +429,10 @@ class Connection(ConnectionState):
                 self._gap(half, count, self.last, events)
 
     def _report_unseen(self, half: Half, events: list[Event]) -> None:
-        """Report once that the next bytes of a side acknowledge data that was not returned; one of them may be a
-        FIN."""
+        """Report once that the next bytes of a side acknowledge data that was not returned.
+
+        One of the acknowledged bytes may be a FIN.
+        """
         piece, peer = half.pieces[0], half.peer
         if piece.need is None or peer.has_passed(piece.need - 1) or self.unseen[peer.side] == peer.position:
             return
@@ -433,7 +440,7 @@ class Connection(ConnectionState):
         events.append(Unseen(self, peer.side, peer.position, piece.nanoseconds))
 
     def _gap(self, half: Half, count: int, now: int | None, events: list[Event]) -> None:
-        """Skip bytes that will not arrive; buffered bytes from before the first byte seen come first, if any."""
+        """Skip bytes that will not arrive; buffered bytes from before the first captured byte come first, if any."""
         if half.late:
             half.late = False
             events.append(Gap(self, half.side, 0, now, None))
@@ -443,8 +450,8 @@ class Connection(ConnectionState):
 
 
 EVERY = 256  # packets between two checks of all buffers
-# Packets may be captured after the one that closes the connection and out of order, even after a pause.
-LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have arrived as well
+# Packets may be captured after the packet that closes the connection, out of order, even after a pause.
+LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have arrived too
 LINGER_PACKETS = 8 * EVERY
 # A jump of sequence numbers beyond this, in both directions or after the end, is a new connection whose SYN was lost.
 STRAY = 1 << 24
@@ -452,8 +459,10 @@ NOTHING: list[Event] = []
 
 
 class Share(NamedTuple):
-    """One of `parts` shares of all connections. `part` counts from 0; the first share also reports what belongs to no
-    connection."""
+    """One of `parts` shares of all connections.
+
+    `part` counts from 0; the first share also reports items that belong to no connection.
+    """
 
     part: int = 0
     parts: int = 1
@@ -465,7 +474,7 @@ class Share(NamedTuple):
 
     @property
     def reports_rest(self) -> bool:
-        """Whether this share reports what belongs to no connection."""
+        """Whether this share reports items that belong to no connection."""
         return self.part == 0
 
     def has(self, key: bytes) -> bool:
@@ -485,7 +494,7 @@ ALL = Share()
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of memory: bytes buffered per connection and in total, and open connections."""
+    """Memory limits: bytes buffered per connection and in total, and open connections."""
 
     waiting: int = 8 << 20
     all_waiting: int = 32 << 20
@@ -496,7 +505,7 @@ class Reassembler(ReassemblerState):
     """Reassembles TCP streams.
 
     Args:
-        limits: how much to hold in memory.
+        limits: the memory limits.
 
     Attributes:
         count, packets, read: connections, segments and stream bytes so far.
@@ -517,10 +526,10 @@ class Reassembler(ReassemblerState):
         self.limits: Limits = limits or Limits()
 
     def feed(self, segment: Segment) -> list[Event]:
-        """Take the next segment of the capture.
+        """Process the next segment of the capture.
 
         Returns:
-            The events that are ready, of any connection: the data of each direction is without overlap, and complete
+            The events that are ready, of any connection: the data of each direction has no overlap, and is complete
             except for reported gaps.
         """
         self.packets += 1
@@ -586,7 +595,7 @@ class Reassembler(ReassemblerState):
         return len(self.open) >= self.limits.connections
 
     def end(self, connection: Connection) -> list[Event]:
-        """Forget a connection."""
+        """Drop a connection."""
         events = [*connection.finish(), Ended(connection)]
         for key in (connection.key, turned(connection.key)):
             self.known.pop(key, None)
@@ -595,7 +604,7 @@ class Reassembler(ReassemblerState):
         return events
 
     def look_around(self, now: int | None) -> list[Event]:
-        """Give up overdue waits, end closed connections, and free memory above the limit. Called periodically.
+        """End overdue waiting periods and closed connections, and free memory above the limit. Called periodically.
 
         Args:
             now: nanoseconds since 1970.

@@ -1,4 +1,4 @@
-"""Writes frames as a pcap file of their connections, which decodes to the same frames."""
+"""Writes frames as a pcap file that contains their connections and decodes to the same frames."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class TcpWriter:
 
     Args:
         pcap: the writer of the file.
-        client, broker: its endpoints.
-        nanoseconds: when the connection begins, since 1970.
-        handshake: whether the capture contains the handshake; without it, the capture begins inside both streams.
-        first: the sequence number before the first byte of both sides.
+        client, broker: the endpoints of the connection.
+        nanoseconds: the start of the connection, since 1970.
+        handshake: whether the capture contains the handshake; without it, the capture starts inside both streams.
+        first: the sequence number before the first byte of both directions.
 
     Attributes:
         handshake: whether the capture contains the handshake.
@@ -79,7 +79,7 @@ class TcpWriter:
         self.pcap: PcapWriter = pcap
         self.handshake: bool = handshake
         self._hosts, self._ports = _hosts(client[0], broker[0]), (client[1], broker[1])
-        self._next = [first, first]  # sequence numbers, of the client and of the broker
+        self._next = [first, first]  # sequence numbers of the client and of the broker
         self._last = nanoseconds
         self._unsettled = not handshake
         if handshake:
@@ -158,8 +158,8 @@ class CaptureWriter:
         stream: the file to write to.
 
     Attributes:
-        connections: how many connections were written.
-        left_out: the kind of item that could not be written (a plural noun) -> how many there were.
+        connections: the number of connections that were written.
+        left_out: the kind of item that could not be written (a plural noun) -> the number of these items.
 
     >>> import io
     >>> stream, source = io.BytesIO(), Source(client="10.0.0.1:5000", broker="10.0.0.2:9092", direction="request")
@@ -184,7 +184,7 @@ class CaptureWriter:
 
         Args:
             frame: the frame; its source has endpoints, direction and, if known, number and time.
-            data: the bytes to write instead of the frame's own.
+            data: the bytes to write instead of the bytes of the frame.
             nanoseconds: the frame's time since 1970, if known more precisely than in the source.
         """
         source, fault = frame.source, frame.fault
@@ -220,9 +220,9 @@ class CaptureWriter:
             self.left_out["streams that begin in the middle of a connection"] += 1
 
     def _time(self, source: Source, nanoseconds: int | None) -> int:
-        """Return the time of a frame; the previous frame's time if it has none that a pcap file can hold."""
+        """Return the time of a frame; if a pcap file cannot hold it, the time of the previous frame."""
         if nanoseconds is None and source.time is not None:
-            # The shortest decimal number that is this float: microseconds remain exact.
+            # The shortest decimal number equal to this float: microseconds stay exact.
             nanoseconds = round(Decimal(repr(source.time)) * SECOND) if isfinite(source.time) else -1
         if nanoseconds is not None and 0 <= nanoseconds < END_OF_TIME:
             self._now = nanoseconds
@@ -236,7 +236,7 @@ class CaptureWriter:
         if key not in self._open:
             self._close(self._keys.get(ends))  # the ports are reused
             self.connections += 1
-            first = self.connections * 0x9E3779B1  # differs, so that a later connection is not read as a retransmission
+            first = self.connections * 0x9E3779B1  # differs, so that no connection looks like a retransmission
             client, broker = end_of(ends[0]), end_of(ends[1])
             self._open[key] = TcpWriter(self._pcap, client, broker, now, handshake=handshake, first=first)
             self._keys[ends] = key

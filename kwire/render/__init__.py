@@ -1,5 +1,4 @@
 """Renders decoded frames as text: trees, annotated hexdumps, fixtures, JSON lines, HTML.
 
-Colours and widths come from `style.Style`. This file imports nothing, so that `kwire --help` does not load unused
-modules.
+Colours and widths are in `style.Style`. This file imports nothing, so that `kwire --help` does not load unused modules.
 """

@@ -24,8 +24,8 @@ def annotate(
 ) -> str:
     """Write the annotated hexdump of a message.
 
-    Args:
-        data: all its bytes.
+    data: all bytes of the message.
+    spans: the spans of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
         spans: the spans of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
         style: colours, and the width in columns.
         codec: the codec of the message, for names of numbers such as error codes.
@@ -84,7 +84,7 @@ def _headings(shown: list[str], segments: list[str], style: Style) -> Iterator[s
         common += 1
     for depth in range(common, len(segments) - 1):
         if segments[depth + 1].startswith("["):
-            continue  # the element's own heading contains the name as well
+            continue  # the heading of the element contains the name too
         name = segments[depth]
         if name.startswith("["):
             name = segments[depth - 1] + name
@@ -135,7 +135,7 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
     Args:
         result: a result of a `FrameDecoder` with `trace`.
         writer: the software that wrote the bytes.
-        profile: the KIP whose drafts they follow.
+        profile: the KIP whose draft they follow.
 
     Raises:
         DumpError: the writer is missing, or is kwire.

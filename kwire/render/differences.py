@@ -16,12 +16,12 @@ from .style import PLAIN, Style, escape
 from .tree import title
 from .value_text import Meaning, count_text, hex_text, hidden_from, value_text, with_name
 
-LISTED_VALUES = 10  # fields that differ
-VALUE_WIDTH = 60  # of a value
+LISTED_VALUES = 10  # maximum number of fields to list
+VALUE_WIDTH = 60  # maximum characters of a value
 FIRST = ("message", "header")  # parts of a decoded frame that are compared; its bytes follow
 _RAW = frozenset(("data", "rest"))  # raw bytes, in which the position of secrets is unknown
 _DERIVED = frozenset(("spans",))
-_NONE: Any = object()  # an array ends before it
+_NONE: Any = object()  # the array has no such element
 
 
 class ValueDifference(NamedTuple):
@@ -70,7 +70,7 @@ def _names_of(value: Any) -> tuple[str, ...]:
 
 
 def _held_value(owner: Any, name: str) -> Any:
-    """Return a field's value, or a placeholder for a secret: two placeholders are equal if the secrets are."""
+    """Return the value of a field, or a placeholder for a secret; placeholders are equal if the secrets are."""
     value = getattr(owner, name)
     if isinstance(value, dict):  # the parts of a SASL token
         return tuple((part, Hidden(held) if part in SECRET_PARTS else held) for part, held in value.items())
@@ -102,9 +102,9 @@ def _value_text(value: Any, start: int) -> str:
     return f"...{excerpt(value[start:], VALUE_WIDTH)} from {start} on" if start else excerpt(value, VALUE_WIDTH)
 
 
-WIDTH = 100  # of a value
-LISTED = 5  # fields that differ
-BYTES = 16  # shown of a field
+WIDTH = 100  # maximum characters of a value
+LISTED = 5  # maximum number of fields to list
+BYTES = 16  # bytes of a field to show
 
 
 class Difference(NamedTuple):
@@ -140,7 +140,7 @@ def difference_lines(left: bytes, right: bytes, codec: Codec | None = None) -> l
     """Return lines about the fields in which two dumps of frames differ; an empty list if they are equal or not frames.
 
     Args:
-        left, right: whole frames, one or many, sizes and headers included.
+        left, right: one or more complete frames, with sizes and headers.
         codec: the codec for a response that answers no earlier request.
 
     >>> import kwire
@@ -171,7 +171,7 @@ def _explained(one: Result, other: Result) -> list[str]:
     found = list(field_differences(spans_for(one), spans_for(other), *datas))
     if not found:
         return []
-    # The size field differs with everything after it; it is reported last.
+    # The size field differs whenever later fields do; it is reported last.
     found.sort(key=lambda difference: difference.path == "size")
     first = found[0]
     span = first.left or first.right

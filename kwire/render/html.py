@@ -1,5 +1,6 @@
-"""Renders HTML: the page of `kwire explain --html` (fields beside bytes), and messages in notebooks. Pages load nothing
-from the network.
+"""Renders HTML: the page of `kwire explain --html` (fields beside bytes), and messages in notebooks.
+
+Pages load nothing from the network.
 """
 
 from __future__ import annotations
@@ -80,14 +81,14 @@ def digest(source: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 
-LONGEST = 400  # most characters of a value, and of the list of an array of numbers
+LONGEST = 400  # maximum characters of a value, and of the list of an array of numbers
 
 
 class Node(NamedTuple):
-    """A field, or a struct with its own fields.
+    """A field, or a struct that contains fields.
 
-    `name` is one segment of a path: `topics`, `[0]`; `start` and `stop` delimit its own bytes, which are empty for a
-    struct without a marker; `faults` are the faults of these bytes.
+    `name` is one segment of a path: `topics`, `[0]`; `start` and `stop` delimit the bytes of the field itself, which
+    are empty for a struct without a marker; `faults` are the faults of these bytes.
     """
 
     depth: int
@@ -154,9 +155,9 @@ def explain_html(data: bytes, spans: Sequence[Span], codec: Codec | None = None)
     """Write a page that shows the bytes of one message and the fields they belong to.
 
     Args:
-        data: all its bytes.
-        spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
-        codec: of the message, for its title and for names of numbers such as error codes.
+        data: all bytes of the message.
+        spans: the spans of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
+        codec: the codec of the message, for the title and for names of numbers such as error codes.
 
     Returns:
         A complete HTML document without external files.
@@ -174,17 +175,17 @@ def explain_html(data: bytes, spans: Sequence[Span], codec: Codec | None = None)
 
 
 def result_html(result: Result) -> str:
-    """Write a page that shows one decoded frame, as `explain_html` does."""
+    """Write a page that shows one decoded frame, like `explain_html`."""
     return "".join(_page(title(result), [_frame(result, is_open=True)]))
 
 
 def explain_page(name: str, results: Iterable[Result]) -> Iterator[str]:
-    """Yield a page of many frames, piece by piece: a list, and the fields and the bytes of one of them.
+    """Yield a page of many frames, piece by piece: a list, and the fields and the bytes of one frame.
 
     Args:
         name: the title of the page, such as the dump's name.
-        results: of a `FrameDecoder`; if it did not trace, the frame is decoded again. Those of a capture are listed as
-            `kwire decode` prints them.
+        results: results of a `FrameDecoder`; if it did not trace, a frame is decoded again. Frames of a capture are
+            listed as `kwire decode` prints them.
     """
     summary = MessageSummary()
     blocks = (_frame(result, is_open=index == 0, summary=summary) for index, result in enumerate(results))
@@ -254,7 +255,7 @@ class Shown:
         return f"<kwire shows {self.words}>"
 
     def _repr_html_(self) -> str:
-        """Return the page for a notebook, in an iframe that can only run the page's own script."""
+        """Return the page for a notebook, in an iframe that can only run the script of the page."""
         height = max(LOWEST, min(self.height, HIGHEST))
         return (
             f'<iframe sandbox="allow-scripts" width="100%" height="{height}" style="border: 0" '
@@ -269,14 +270,14 @@ def show(thing: Any, version: int | None = None, *, secrets: bool = False, catal
         thing: bytes of complete frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
         version: for a message, the version to encode it in.
         secrets: also show passwords, proofs and keys.
-        catalog: the specs of frames given as bytes; a message has its own.
+        catalog: the specs of frames given as bytes; a message has its own specs.
 
     Returns:
         A value that a notebook displays; its `html` is a page that can be written to a file.
 
     Raises:
-        TypeError: the thing has another type, or the version of a message is missing.
-        EncodeError, UnsupportedVersion: the message cannot be encoded in that version.
+        TypeError: the object has another type, or the version of a message is missing.
+        EncodeError, UnsupportedVersion: the message cannot be encoded in this version.
 
     >>> import kwire
     >>> kwire.show(kwire.messages.MetadataRequest(), 4)

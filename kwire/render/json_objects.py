@@ -1,14 +1,15 @@
-"""Builds the JSON objects of frames and of log records, format version 1; `kwire.input.request_log` reads those of
-frames.
+"""Builds the JSON objects of frames and of log records, format version 1.
+
+`kwire.input.request_log` reads the objects of frames.
 
 Each record is self-contained, so that `jq` needs no state:
 
     {"kwire": 1, "type": "record", "source": {...}, "topic": "__consumer_offsets", "batch": {...},
      "offset": 7, "timestamp": 1700000000000, "key": ..., "value": ..., "headers": [...]}
 
-`key` and `value` are null, {"text"}, {"base64"}, or decoded: {"name", "version", "payload"}. The type of a batch
-without records is "batch", of zeros "zeros", of undecodable bytes "undecodable", of an entry of a file beside the
-segments "diskEntry".
+`key` and `value` are null, {"text"}, {"base64"}, or decoded: {"name", "version", "payload"}. The type is "batch" for a
+batch without records, "zeros" for zeros, "undecodable" for undecodable bytes, and "diskEntry" for an entry of a file
+beside the segments.
 """
 
 from __future__ import annotations
@@ -254,7 +255,7 @@ def _record(entry: LogRecord) -> dict[str, Any]:
 
 def _disk(entry: DiskEntry) -> dict[str, Any]:
     source = {"file": entry.file, "offset": entry.position, "entry": entry.index}
-    is_named = isinstance(entry.value, dict)  # as the file names them
+    is_named = isinstance(entry.value, dict)  # named as in the file
     fields = {name if is_named else _camel_case(name): value for name, value in entry.fields.items()}
     members = {"kwire": 1, "type": "diskEntry", "source": source, "kind": entry.kind, "fields": fields}
     return {**members, "faults": [_fault(fault) for fault in entry.faults]} if entry.faults else members

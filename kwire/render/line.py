@@ -24,14 +24,14 @@ from .json_objects import token_text
 from .style import PLAIN, Style, escape
 from .value_text import count_text, duration_text, shorten
 
-ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
+ARROWS = {"request": "->", "response": "<-"}  # to the broker, and back
 
 
 REASON = 160  # minimum columns for the reason why a frame was not decoded
 
 
 class FrameLines:
-    """Writes the lines of one dump after another, with a line for each day: `# 2023-11-14` (UTC).
+    """Writes the lines of several dumps, with a line for each day: `# 2023-11-14` (UTC).
 
     Args:
         summary: extracts topics and errors.
@@ -171,7 +171,7 @@ def _decoded(result: Request | Response, summary: MessageSummary) -> tuple[str, 
 
 
 def _inside(result: Request | Response, summary: MessageSummary) -> str:
-    """Return the words for the messages inside a message."""
+    """Return the words for messages that are nested in a message."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
         return token_text(inside, short=True)
@@ -244,8 +244,7 @@ class _Lines(Protocol):
 def one_by_one(
     writer: _Lines, batch: CapturedBatch, number: int, carefully: Carefully, start: int
 ) -> Iterator[tuple[str, int]]:
-    """Yield the lines of a batch from an item on, each with the number of frames that it is of; arguments as of a
-    `Writer`."""
+    """Yield the lines of a batch from an item on, each with its number of frames; for the arguments see `Writer`."""
     for captured in islice(batch, start, None):
         if type(captured) is not tuple:
             writer.decoder.connections.forget(captured)
@@ -256,10 +255,10 @@ def one_by_one(
 
 
 class _Writer:
-    """The common part of both writers; batches write most frames themselves (`FrameBatch.lines`).
+    """The common base of both writers; batches write most frames themselves (`FrameBatch.lines`).
 
     Args:
-        decoder: decodes frames that the native engine does not; must not be shared.
+        decoder: decodes the frames that the native engine does not decode; must not be shared.
         file: the name of the capture.
         sealed: omit secrets.
     """
@@ -276,8 +275,9 @@ class _Writer:
     def written(
         self, batch: CapturedBatch, number: int, carefully: Carefully, start: int = 0
     ) -> Iterator[tuple[str, int]]:
-        """Yield the lines of a batch from an item on, many together, with the number of their frames; arguments as of a
-        `Writer`."""
+        """Yield the lines of a batch from an item on, many at a time, with their number of frames; for the arguments
+        see `Writer`.
+        """
         if ENGINE != "native":
             yield from one_by_one(self, batch, number, carefully, start)
             return
@@ -292,8 +292,9 @@ class _Writer:
     def rest(
         self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
     ) -> str:
-        """Return the line of a frame that batches do not write; `connection` and `header` are set if they were
-        requested.
+        """Return the line of a frame that batches do not write.
+
+        `connection` and `header` are set if they were requested.
         """
         if connection is None or header is None:
             return self._carefully(self.result(captured, number))
@@ -345,7 +346,7 @@ class CapturedLines(_Writer):
         return ", ".join(self._lines.summary.names(found))
 
     def read(self, kind: _Kind, body: bytes) -> tuple[str, str] | None:
-        """Return the parts of a line about a body: errors and topics; None if the body must be decoded in full."""
+        """Return the parts of a line for a body: errors and topics; None if the body must be decoded completely."""
         codec = kind.codec
         message = decode_clean(codec, body)
         if message is None or (self.sealed and may_hold_secrets(codec, message)):
@@ -362,7 +363,7 @@ class CapturedLines(_Writer):
 
 
 def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
-    """Return the latency of a response in seconds, and the number of the frame of its request.
+    """Return the latency of a response in seconds, and the frame number of its request.
 
     Args:
         header: the header of the response, from `Connection.pair`.
@@ -375,8 +376,10 @@ def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
 
 
 class _Kind(Kind):
-    """The common parts of the lines of requests or responses: the text before the correlation id, the client, and the
-    order of what follows the size: Client, Topics, Link, Errors."""
+    """The common parts of the lines of requests or responses.
+
+    These are the text before the correlation id, the client, and the order of Client, Topics, Link and Errors.
+    """
 
     __slots__ = ()
 
@@ -428,11 +431,11 @@ class JsonLines(_Writer):
     def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _JsonKind | None:
         carries = self.sealed and may_carry(codec)
         if (carries or (self.sealed and not is_request)) and not str(call.client_id).isprintable():
-            return None  # it may be read out of a secret
+            return None  # it may contain bytes of a secret
         return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and codec.name in MESSAGES))
 
     def body_text(self, kind: _JsonKind, body: bytes) -> str | None:
-        """Return a body as JSON text with its secrets masked; None if the codec gives no text for it."""
+        """Return a body as JSON text with its secrets masked; None if the codec cannot write the text."""
         codec = kind.codec
         message = decode_clean(codec, body) if kind.may_hold_secrets else None
         if message is not None and may_hold_secrets(codec, message):
@@ -470,9 +473,7 @@ def _json_link(header: Header, now: int) -> str:
 
 
 def _json_tails(connection: DecodedConnection, ends: Endpoints) -> Tails:
-    """Store with a connection the part of `source` that follows the time in the lines of its frames: as bytes, and as
-    text.
-    """
+    """Store the part of `source` that follows the time with a connection, as bytes and as text."""
     start = f',"client":{_json_text(ends.client)},"broker":{_json_text(ends.broker)},"connection":{ends.connection}'
     response, request = (f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
     tails = connection.note = response.encode(), request.encode(), response, request

@@ -40,7 +40,7 @@ def time_text(timestamp: int) -> str:
 
 
 def bytes_text(value: bytes | None, width: int = 60) -> str:
-    """Format a key or value: quoted text if it is printable, else hex.
+    """Format a key or value: quoted text if it is printable, otherwise hex.
 
     >>> bytes_text(b"k1"), bytes_text(b'{"n":1}'), bytes_text(b"\\0\\1"), bytes_text(None)
     ('"k1"', '\\'{"n":1}\\'', '0001 (2 bytes)', 'null')
@@ -72,7 +72,7 @@ def message_text(message: Message) -> str:
 
 
 def _key_text(key: Embedded) -> str:
-    """Format the values in a key, without their names; text that is one word has no quotes."""
+    """Format the values in a key, without field names; text that is one word has no quotes."""
     codec = codec_of(key)
     if codec is None:
         return embedded_text(key)
@@ -85,12 +85,12 @@ def _key_text(key: Embedded) -> str:
 
 
 def control_name(message: ControlRecord) -> str:
-    """Return Kafka's name of a control record: `COMMIT`."""
+    """Return Kafka's name of a control record, such as `COMMIT`."""
     return kind("ControlRecordType")(message.type).name or f"control record {message.type}"
 
 
 def embedded_text(embedded: Embedded | None) -> str:
-    """Return the fields of a message that are not empty, or the bytes of an unknown message, as text."""
+    """Return the non-empty fields of a message, or the bytes of an unknown message, as text."""
     codec = None if embedded is None else codec_of(embedded)
     if embedded is None:
         return ""
@@ -144,7 +144,7 @@ def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:
 
 
 def parts_of(message: Message) -> tuple[Embedded | None, Embedded | None]:
-    """Return the messages in key and value; None for each that has no message."""
+    """Return the messages in key and value; None for one without a message."""
     if isinstance(message, FramedRecord):
         return None, message.value
     assert isinstance(message, ControlRecord | CoordinatorRecord)
@@ -160,7 +160,7 @@ Entry = LogRecord | LogBytes | LogBatch | DiskEntry
 
 
 def disk_fields(entry: DiskEntry) -> Iterator[tuple[str, str]]:
-    """Yield the fields of an entry of a broker's disk as text, times in UTC."""
+    """Yield the fields of an entry of a file on a broker's disk as text, with times in UTC."""
     for name, value in entry.fields.items():
         if name == "timestamp":
             yield name, time_text(value)

@@ -18,7 +18,7 @@ from .value_text import value_text
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One field: `path` in attributes without indices, `depth` from 0, `type` as traces call it, `tag` if tagged."""
+    """One field: `path` in attributes without indices, `depth` from 0, `type` as in traces, `tag` if it is tagged."""
 
     path: str
     depth: int
@@ -31,12 +31,12 @@ class Row:
 
 
 def rows(codec: Codec) -> list[Row]:
-    """Return the fields of a message in wire order, the fields of a struct after the field that holds it."""
+    """Return the fields of a message in wire order; the fields of a struct follow the field that contains it."""
     return list(_rows(codec.schema, "", 0))
 
 
 def layout_table(codec: Codec, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the layout as a table: name, type, and below them the description of the field."""
+    """Yield the layout as a table: name and type, and below them the description of the field."""
     yield style.paint("title", heading(codec))
     for row in rows(codec):
         indent = "  " * (row.depth + 1)
@@ -159,7 +159,7 @@ def _json_field(field: Field, tag: int | None) -> dict[str, Any]:
 
 
 def template(codec: Codec) -> dict[str, Any]:
-    """Return a JSON template of a message to fill in; for a request or response, of the whole frame.
+    """Return a JSON template of a message to fill in; for a request or response, a template of the whole frame.
 
     >>> import kwire
     >>> template(kwire.codec("ControlledShutdownRequest", 1))["payload"]

@@ -25,7 +25,7 @@ from .style import PLAIN, Style, escape
 from .value_text import count_text, duration_text, error_lines, name_of, value_text
 
 MOST = 1000  # lines of one field
-CONSUMER = "consumer"  # the protocol type of groups whose bytes are known here
+CONSUMER = "consumer"  # the protocol type of groups whose bytes can be decoded
 
 # (message, field) -> how to parse its bytes
 _MEMBERS: dict[tuple[str, str], Callable[[bytes], Embedded]] = {
@@ -51,8 +51,8 @@ def member_data(message: str, field: str, value: Any, protocol: str | None) -> E
 
     Args:
         message: the message that contains the field.
-        field: its attribute.
-        value: its bytes.
+        field: the attribute of the field.
+        value: the bytes of the field.
         protocol: the protocol type of the group; None if the message does not contain it.
 
     >>> from kwire.internal import encode_subscription, subscription_of
@@ -92,7 +92,7 @@ def _lines(log: Log, lines: RecordLines) -> Iterator[str]:
         try:
             for entry in item.entries() if isinstance(item, LogBatch) else [item]:
                 yield from lines.lines(entry)
-        except KwireError as error:  # a compression that is not installed
+        except KwireError as error:  # for example, a compression library is missing
             yield lines.style.paint("warning", f"! {error}")
 
 
@@ -142,7 +142,7 @@ def note(result: Result) -> str:
 
 
 def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines of a frame: a title, one line per field, then faults and remaining bytes."""
+    """Yield the lines of a frame: a title, one line per field, then faults and trailing bytes."""
     if is_note(result):
         yield style.paint("dim", escape(note(result)))
         return
@@ -160,7 +160,7 @@ def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
 
 
 def _inside(result: Request | Response, style: Style) -> Iterator[str]:
-    """Yield the lines of the message inside a message, below it."""
+    """Yield the lines of the message nested in a message, below it."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
         yield f"  {escape(token_text(inside))}"
@@ -194,11 +194,11 @@ def _what(result: Result) -> str:
 
 
 class _Look(NamedTuple):
-    """The message that is rendered, the style, and the types of the bytes in its fields."""
+    """The message to render, the style, and the types of the bytes in its fields."""
 
     message: str
     style: Style
-    protocol: str | None = None  # of a group
+    protocol: str | None = None  # the protocol type of the group
     topic: str | None = None
 
 

@@ -15,7 +15,7 @@ from .style import PLAIN, Style, escape
 
 
 def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
-    """Write one value: strings in quotes, bytes as hex, uuids as Kafka does, null, true, false.
+    """Format one value: strings in quotes, bytes as hex, uuids as in Kafka, null, true, false.
 
     >>> value_text("orders"), value_text(None), value_text(bytes(16), "uuid"), value_text(b"abc", "bytes")
     ('"orders"', 'null', 'AAAAAAAAAAAAAAAAAAAAAA', '616263 (3 bytes)')
@@ -34,12 +34,12 @@ def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
 
 
 def count_text(count: int, noun: str = "item") -> str:
-    """Write a count: `1 item`, `2 items`."""
+    """Format a count: `1 item`, `2 items`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def size_text(count: int) -> str:
-    """Write a number of bytes in the largest binary unit that leaves a number of at least 1.
+    """Format a number of bytes in the largest binary unit in which it is at least 1.
 
     >>> size_text(0), size_text(1023), size_text(1536), size_text(5 << 40)
     ('0 B', '1023 B', '1.5 KiB', '5.0 TiB')
@@ -51,7 +51,7 @@ def size_text(count: int) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Write a duration with two digits or more, in microseconds, milliseconds or seconds.
+    """Format a duration with at least two digits, in microseconds, milliseconds or seconds.
 
     >>> [duration_text(seconds) for seconds in (0, 0.000052, 0.00145, 0.0999, 0.9996, 61.24, 7200, -0.002)]
     ['0us', '52us', '1.4ms', '100ms', '1.0s', '61s', '7200s', '-2.0ms']
@@ -63,7 +63,7 @@ def duration_text(seconds: float) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut text that is too wide, and show that it was cut.
+    """Truncate text that is too wide, and mark it as truncated.
 
     >>> shorten("abcdefgh", 6)
     'abc...'
@@ -72,8 +72,9 @@ def shorten(text: str, width: int) -> str:
 
 
 def with_name(text: str, name: str, width: int) -> str:
-    """Write a number and its name; the number is never shortened, and the name is omitted if too little of it would
-    remain.
+    """Format a number and its name.
+
+    The number is never shortened; the name is omitted if too little of it would remain.
 
     >>> with_name("-1", "UNKNOWN_SERVER_ERROR", 12), with_name("-2147483648", "NOT_ASKED_FOR", 16)
     ('-1 UNKNOW...', '-2147483648')
@@ -83,7 +84,7 @@ def with_name(text: str, name: str, width: int) -> str:
 
 
 def list_text(items: Sequence[str], width: int) -> str:
-    """Write values as a list, as many whole ones as there is space for; at least one.
+    """Format values as a list with as many complete values as fit; at least one.
 
     >>> list_text(["1001", "1002", "1003"], 18), list_text(["1001", "1002", "1003"], 17)
     ('[1001, 1002, 1003]', '[1001, 1002, ...]')
@@ -112,7 +113,7 @@ def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> s
     >>> hex_text(bytes(4), 1, 4, hidden=3)
     '00 00 **'
     """
-    import hexdump  # here: `count_text` and `shorten` are for commands that print no bytes
+    import hexdump  # imported here, because commands that print no bytes use `count_text` and `shorten`
 
     stop = min(stop, len(data))
     last = stop if hidden is None else max(start, min(stop, hidden))
@@ -121,7 +122,7 @@ def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> s
 
 
 def hidden_from(span: Span) -> int | None:
-    """Return the position of a span's hidden bytes, which are its last ones; None if it has none."""
+    """Return the position of a span's hidden bytes, which are its last bytes; None if it has none."""
     return span.stop - span.value.size if isinstance(span.value, Hidden) else None
 
 
