@@ -212,7 +212,7 @@ def _message_classes(catalog: Any) -> Any:
 
 _hooks.register(render=_render, messages=_message_classes)
 
-if not TYPE_CHECKING:  # a type checker that saw this would accept any name
+if not TYPE_CHECKING:  # a type checker that reads this function would accept any name
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

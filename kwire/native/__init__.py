@@ -1,11 +1,11 @@
-"""The native engine: one interpreter over a table of nodes, compiled when kwire is installed; and which engine runs.
+"""The native engine, an interpreter of node tables that is compiled when kwire is installed; and the engine in use.
 
-`table` lists the nodes of a construct tree; `_engine` decodes, encodes, writes JSON text and fills Arrow buffers by
-them. It accepts exactly the bytes that the reference execution (`kwire.wire`) reads without a fault; what it refuses,
-the reference explains. Where it was not built `AVAILABLE` is false, and its classes are missing here.
+`table` lists the nodes of a construct tree; `_engine` uses them to decode, encode, write JSON text and fill Arrow
+buffers. It accepts exactly the bytes that the reference path (`kwire.wire`) reads without a fault; the reference path
+explains the bytes that it refuses. If the engine was not built, `AVAILABLE` is false and its classes are missing here.
 
-Which execution goes first is `ENGINE`: `native`, the compiled interpreter; `python`, source generated for each
-message, where that was not built; `reference`, none. The environment variable `KWIRE_ENGINE` chooses.
+`ENGINE` is the path that is tried first: `native`, the compiled interpreter; `python`, source generated for each
+message, if the interpreter was not built; or `reference`. The environment variable `KWIRE_ENGINE` selects it.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ HERE = Path(__file__).parent
 
 
 def is_stale(compiled_from: int, folder: Path = HERE) -> bool:
-    """Whether an extension was compiled from other sources than those in a folder, which only a checkout has.
+    """Whether an extension was compiled from other sources than those in a folder; only a checkout has sources.
 
     Args:
         compiled_from: the fingerprint of its sources.
-        folder: where they are.
+        folder: the folder of the current sources.
     """
-    if not (folder / "_engine.pyx").exists():  # all that an installed wheel does; a checkout takes 0.7 ms
+    if not (folder / "_engine.pyx").exists():  # an installed wheel needs no more than this; a checkout takes 0.7 ms
         return False
     from .fingerprint import fingerprint
 
@@ -85,7 +85,7 @@ try:
     )
 except ModuleNotFoundError:
     AVAILABLE = False
-except ImportError as error:  # built of other sources, or for another system: slow, which would go unnoticed
+except ImportError as error:  # built from other sources or for another system
     warnings.warn(f"kwire's native engine is not used, {AGAIN}: {error}", RuntimeWarning, stacklevel=2)
     AVAILABLE = False
 else:
@@ -99,7 +99,7 @@ ENGINES = ("native", "python", "reference")
 
 
 class BadEngine(KwireError):
-    """An unknown or unavailable engine was requested: `KWIRE_ENGINE`."""
+    """The requested engine is unknown or unavailable: `KWIRE_ENGINE`."""
 
     def __init__(self, engine: str = "", reason: str = "") -> None:
         super().__init__(engine, reason)
@@ -114,11 +114,11 @@ def chosen_engine(wanted: str, available: bool) -> str:
     """Return the engine to use.
 
     Args:
-        wanted: one of `ENGINES`, or empty for the fastest available.
+        wanted: one of `ENGINES`, or empty for the fastest available engine.
         available: whether the native engine was built.
 
     Raises:
-        BadEngine: there is no such engine, or it was not built.
+        BadEngine: the engine does not exist or was not built.
     """
     if wanted not in ("", *ENGINES):
         raise BadEngine(wanted, f"KWIRE_ENGINE is one of {', '.join(ENGINES)}")
@@ -130,8 +130,8 @@ def chosen_engine(wanted: str, available: bool) -> str:
 ENGINE = chosen_engine(os.environ.get("KWIRE_ENGINE", ""), AVAILABLE)
 engine = ENGINE  # `kwire.engine`
 
-# What the fast path of captures shares with the general path: where TCP streams and Kafka conversations stand. The
-# native engine's classes; plain ones with the same attributes where another engine was chosen.
+# The state of TCP streams and Kafka connections, which the fast path of captures shares with the general path: classes
+# of the native engine, or plain classes with the same attributes if another engine is used.
 if TYPE_CHECKING or ENGINE == "native":
     from ._engine import (
         NO_CALLS,
@@ -152,9 +152,9 @@ if TYPE_CHECKING or ENGINE == "native":
 else:
 
     class _State:
-        """Sets attributes before __init__, as the engine's classes do: those built on them need not call it.
+        """Sets attributes before `__init__`, like the engine's classes, so that subclasses need not call it.
 
-        No class that is built on these may have a method `_make_state`.
+        Subclasses must not have a method `_make_state`.
         """
 
         def __new__(cls, *arguments: Any, **named: Any) -> Any:
@@ -165,7 +165,7 @@ else:
     NO_CALLS: dict[Any, Any] = {}
 
     class InFlight(deque[Any]):
-        """The headers of requests without a response, the oldest first; of many, the newest ones."""
+        """The headers of requests without a response, oldest first; bounded to the newest."""
 
         def __init__(self) -> None:
             super().__init__(maxlen=65536)
@@ -177,7 +177,7 @@ else:
             self.note = self._downgraded = None
 
     class PairingState(_State):
-        """The state of a connection of Kafka's protocol."""
+        """The state of a connection that uses Kafka's protocol."""
 
         def _make_state(self, *_: Any, **__: Any) -> None:
             self.in_flight, self._client, self.tokens = InFlight(), b"", 0
@@ -198,22 +198,22 @@ else:
         """Frames that were captured together, in order."""
 
         def others(self) -> list[Any]:
-            """Return the items that are not whole frames: tuples with a fault, and numbers."""
+            """Return the items that are not complete frames: tuples with a fault, and numbers."""
             return [one for one in self if type(one) is not tuple or one[5] is not None]
 
         def add_rows(self, pairing: Any, connections: dict[Any, Any], rows: Any) -> None:
-            """Add the rows of frames: all are left to the pairing."""
+            """Add no rows: all frames are left to the pairing."""
             for one in self:
                 pairing.take(one)
 
         def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
-            """Count frames: all are left to the counter."""
+            """Count no frames: all frames are left to the counter."""
             for one in self:
                 counter.count(one)
             return 0, 0, []
 
         def tally(self, tally: Any, number: int, width: float) -> Any:
-            """Count frames for a report: all are left to the tally."""
+            """Count no frames for a report: all frames are left to the tally."""
             for one in self:
                 if type(one) is tuple:
                     tally.rest(one, number, None, None)
@@ -299,7 +299,7 @@ else:
         return list(known), index
 
     class FrameBuffer(_State):
-        """The bytes received so far of a frame."""
+        """The received bytes of an incomplete frame."""
 
         def _make_state(self, limit: int = 100 << 20, least: int = 4) -> None:
             self.limit, self.least, self._buffer = limit, least, bytearray()
@@ -328,7 +328,7 @@ else:
                 one.connection = other.connection = self
 
         def release(self) -> None:
-            """Break reference cycles, so that both halves are freed at once rather than by the garbage collector."""
+            """Break reference cycles, so that both halves are freed immediately instead of by the garbage collector."""
             for half in self.halves:
                 half.peer = half.connection = None
 
@@ -340,7 +340,7 @@ else:
             self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
 
         def add(self, key: bytes) -> Any:
-            """Begin a connection; `key` is that of its first segment."""
+            """Add a connection; `key` is the key of its first segment."""
             size = (len(key) - 4) // 2
             connection = self.open[self.count] = self.connection_class(self.count, key, self.half_class)
             self.count += 1
@@ -356,7 +356,7 @@ else:
             self.texts = self.note = None
 
     class ConversationState(_State):
-        """A Kafka connection, with the requests without a response."""
+        """A Kafka connection, with its requests that have no response."""
 
         def _make_state(
             self, recogniser: Any = None, connection: Any = None, client: int = 0, head: bytes = b""
@@ -374,24 +374,24 @@ else:
 
         @property
         def awaited(self) -> int:
-            """How many responses are awaited."""
+            """Return the number of awaited responses."""
             return len(self._expected)
 
         @property
         def apis(self) -> list[bytes]:
-            """Api keys and versions of requests, as in their headers."""
+            """Return the api keys and versions of requests, as in their headers."""
             return [api.to_bytes(4, "big", signed=True) for api in self._apis]
 
         def expected(self, most: int) -> list[tuple[int, int | None]]:
-            """Return api and correlation id of the next responses."""
+            """Return the api and correlation id of the next responses."""
             return list(islice(self._expected, most))
 
         def expect(self, api: int, correlation_id: int | None) -> None:
-            """Note that a response is awaited."""
+            """Add an awaited response."""
             self._expected.append((api, correlation_id))
 
         def settle(self, count: int) -> None:
-            """Stop waiting for so many responses."""
+            """Remove the first `count` awaited responses."""
             for _ in range(min(count, len(self._expected))):
                 self._expected.popleft()
 

@@ -1,8 +1,8 @@
-"""Writes stubs and compiles the native engine while kwire is installed: a build hook of hatchling, not used afterwards.
+"""Writes stubs and compiles the native engine during installation: a build hook of hatchling, unused afterwards.
 
-Where there is no C compiler, or no headers of Python, the installation goes on without the engine and says so once;
-kwire then decodes by generated Python. `KWIRE_BUILD=required` makes that an error, `KWIRE_BUILD=none` leaves it out.
-In a checkout, `python kwire/native/build_hook.py` compiles the engine again after its sources have changed.
+Without a C compiler or the headers of Python, the installation continues without the engine and prints one notice;
+kwire then decodes with generated Python. `KWIRE_BUILD=required` makes this an error, `KWIRE_BUILD=none` skips the
+engine. In a checkout, `python kwire/native/build_hook.py` compiles the engine again after its sources have changed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MODULE = "kwire.native._engine"
 
 
 class NativeEngineHook(BuildHookInterface[Any]):
-    """Adds the extension to a wheel; an editable installation has it beside its source."""
+    """Adds the extension to a wheel; in an editable installation, it is beside its source."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the stubs; compile, if that is wanted and possible."""
+        """Write the stubs; compile the engine if that is requested and possible."""
         if self.target_name == "wheel":
             self.add_stubs(version, build_data)
         wanted = os.environ.get("KWIRE_BUILD", "")
@@ -35,7 +35,7 @@ class NativeEngineHook(BuildHookInterface[Any]):
             return
         try:
             library = compile_extension(Path(self.directory) / "native")
-        except Exception as error:  # distutils raises a dozen kinds of its own, and SystemExit is none of them
+        except Exception as error:  # distutils raises a dozen kinds of errors; SystemExit is not one of them
             if wanted == "required":
                 raise
             print(f"kwire: the native engine is left out, decoding will be slower ({reason(error)})", file=sys.stderr)
@@ -47,9 +47,9 @@ class NativeEngineHook(BuildHookInterface[Any]):
             build_data["force_include"][str(library)] = f"kwire/native/{library.name}"
 
     def add_stubs(self, version: str, build_data: dict[str, Any]) -> None:
-        """Generate what type checkers read: beside the source in an editable installation, else in the wheel."""
+        """Generate stubs for type checkers: beside the source in an editable installation, otherwise in the wheel."""
         sys.path.insert(0, self.root)
-        from kwire.stubs import write  # not `..stubs`: hatchling runs this file alone, as no part of a package
+        from kwire.stubs import write  # not `..stubs`: hatchling runs this file alone, not as part of a package
 
         if version == "editable":
             write(HERE.parent)
@@ -87,12 +87,12 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
         command.run()
         (built,) = (Path(output) for output in command.get_outputs())
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / built.name).unlink(missing_ok=True)  # processes that have it loaded keep the old file
+        (folder / built.name).unlink(missing_ok=True)  # processes that have loaded it keep the old file
         return Path(shutil.copy2(built, folder / built.name))
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of what is wrong."""
+    """Return the first line of an error."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 

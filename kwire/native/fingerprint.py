@@ -1,6 +1,6 @@
-"""Identifies the sources of the native engine: an extension that was compiled from others is stale.
+"""Identifies the sources of the native engine: an extension that was compiled from other sources is stale.
 
-Neither a wheel nor what is installed from one has those sources, nor this module.
+Wheels contain neither these sources nor this module.
 """
 
 from __future__ import annotations

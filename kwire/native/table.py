@@ -1,6 +1,6 @@
 """Lists the nodes of a construct tree as rows, which the native interpreter copies into its table.
 
-Knows the classes of `kwire.wire`; a tree with a node of any other class has no table, and is left to the fallback.
+It supports the classes of `kwire.wire`; a tree with a node of another class has no table, and is left to the fallback.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from .. import wire
 
 
 class NoTable(TypeError):
-    """A tree with a node that the interpreter does not know."""
+    """A tree with a node that the interpreter does not support."""
 
 
 class NodeRow(NamedTuple):
     """A node.
 
     Attributes:
-        kind: as in the interpreter's `KINDS`; of an integer the code that `struct` has for it.
-        width: bytes of a value of fixed size; of a length prefix 2 or 4, 0 if it is compact.
+        kind: the node type, as in the interpreter's `KINDS`; for an integer, its format code in `struct`.
+        width: the size of a fixed-size value in bytes; for a length prefix 2 or 4, or 0 if it is compact.
         nullable: whether the length may be that of null.
-        tagged_marker: a nullable struct in a tagged field, whose marker is a varint.
-        child: the row of an array's element, of a nullable struct's struct.
-        least: the fewest bytes of what the length counts.
-        longest: the most bytes of a string.
+        tagged_marker: whether this is a nullable struct in a tagged field, whose marker is a varint.
+        child: the row of an array's element, or of a nullable struct's struct.
+        least: the minimum size in bytes of what the length counts.
+        longest: the maximum size of a string in bytes.
         first, size: the rows of a struct's fields, in wire order.
-        tags: how many rows of tagged fields follow them; -1 where the version is not flexible.
-        absent: how many rows follow those, of fields of other versions.
-        message_class: of a struct.
+        tags: the number of following rows of tagged fields; -1 if the version is not flexible.
+        absent: the number of rows after those, for fields of other versions.
+        message_class: the class of a struct.
         foreign: tags of other versions of a struct, which are refused.
         source: the construct node.
     """
@@ -52,8 +52,11 @@ class NodeRow(NamedTuple):
 
 
 class FieldRow(NamedTuple):
-    """A field of a struct: its node, its tag or -1, its attribute of the class, its default, its JSON key, and the
-    construct field; None where it is of other versions."""
+    """A field of a struct.
+
+    Its node, its tag or -1, its attribute in the class, its default, its JSON key, and the construct field; the latter
+    is None for a field of other versions.
+    """
 
     node: int
     tag: int
@@ -66,7 +69,7 @@ class FieldRow(NamedTuple):
 
 
 def node_table(schema: wire.Node) -> tuple[list[NodeRow], list[FieldRow]]:
-    """List the nodes and fields of a tree, whose root is the first node. Raises NoTable."""
+    """Return the nodes and fields of a tree; the root is the first node. Raises NoTable."""
     rows = _Rows()
     rows.add(schema)
     return rows.nodes, rows.fields
@@ -80,7 +83,7 @@ class _Rows:
         self.fields: list[FieldRow] = []
 
     def add(self, node: Any) -> int:
-        """Add a node and all below it; return its row."""
+        """Add a node and its descendants; return the row of the node."""
         at = len(self.nodes)
         self.nodes.append(NodeRow("?"))
         self.nodes[at] = self.row(node)._replace(source=node)
@@ -136,7 +139,7 @@ _LENGTHS = {wire.COMPACT_LENGTH: 0, wire.INT16_LENGTH: 2, wire.INT32_LENGTH: 4}
 
 
 def _width(length: wire.Node) -> int:
-    """Return the bytes of a length in front, 0 for a compact one. Raises NoTable."""
+    """Return the number of bytes of a length prefix; 0 for a compact one. Raises NoTable."""
     for known, width in _LENGTHS.items():
         if length is known:
             return width

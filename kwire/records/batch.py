@@ -90,21 +90,21 @@ class Records(Generic[Item]):
 class RecordBatch(BatchHeader, frozen=True, kw_only=True):
     """The header of a batch, and its bytes.
 
-    In magic 0 and 1 every message is a batch, and a compressed message contains others. Fields that these magics do not
-    have are -1, Kafka's value for a missing number. A compressed message's header has only its last offset: its
-    `base_offset` and `record_count` are None, and must be taken from its records.
+    In magic 0 and 1 every message is a batch, and a compressed message contains other messages. Fields that these
+    magics do not have are -1, Kafka's value for a missing number. The header of a compressed message has only its last
+    offset: its `base_offset` and `record_count` are None, and must be determined from its records.
 
     Attributes:
         base_offset, last_offset: the offsets of the first and last record, including records that compaction has
             removed.
         length: the length field: the size of the batch without its first twelve bytes.
-        crc: the checksum field; a wrong one is in `faults`.
+        crc: the checksum field; a wrong checksum is reported in `faults`.
         attributes: compression, timestamp type and so on as bits; see the properties.
         last_offset_delta, base_timestamp: the fields of magic 2; the latter may be the delete horizon.
-        max_timestamp: the field of the header; for magic 1, the message's timestamp.
+        max_timestamp: the field of the header; for magic 1, the timestamp of the message.
         data: all bytes of the batch.
-        position, index: the offset in the parsed bytes, and the number of batches before it.
-        faults: faults of the header and checksum that salvage tolerated.
+        position, index: the offset in the parsed bytes, and the number of preceding batches.
+        faults: the faults of header and checksum that salvage tolerated.
     """
 
     def __repr__(self) -> str:
@@ -126,7 +126,7 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
         """Whether all records can be decoded and have consecutive offsets; faster than decoding them.
 
         Args:
-            limit: the largest decompressed size of the records, in bytes.
+            limit: the maximum decompressed size of the records, in bytes.
 
         Raises:
             DecodeError: a record cannot be read.
@@ -153,7 +153,7 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
 
         Args:
             salvage: yield undecodable records too, and collect what Kafka tolerates as faults.
-            limit: the largest decompressed size of the records, in bytes.
+            limit: the maximum decompressed size of the records, in bytes.
 
         Returns:
             An iterator over the records. In strict mode it raises a DecodeError at the first fault; with salvage it
@@ -248,7 +248,7 @@ class Batches(Generic[Item]):
         return batch
 
     def _stop(self, start: int) -> int | None:
-        """Return the end of the batch that begins here; None if it is missing or incomplete."""
+        """Return the end of the batch that starts here; None if it is missing or incomplete."""
         left = len(self._data) - start
         if left < LOG_OVERHEAD:
             return None
@@ -263,7 +263,7 @@ class Batches(Generic[Item]):
         if magic not in LEAST_LENGTH:
             self._at = start + size if size <= left else len(self._data)
             self._refuse(start, "magic", UnknownMagic, 16, found=magic)
-        if size > HIGHEST:  # Kafka's sum overflows
+        if size > HIGHEST:  # the sum overflows in Kafka
             self._at = len(self._data)
             self._refuse(start, "length", BadLength, 8, found=length, need=size, have=left)
         return start + size if size <= left else None
@@ -305,11 +305,11 @@ def read_whole(
     Args:
         data: the bytes of the batch, as many as its length field and its magic require.
         position, index: see `RecordBatch`.
-        salvage: return a batch with a wrong checksum as well, with the fault.
+        salvage: also return a batch with a wrong checksum, with the fault.
         check_crc: whether to verify the checksum.
 
     Raises:
-        BadChecksum: in strict mode; `partial` is the batch.
+        BadChecksum: the checksum is wrong, in strict mode; `partial` is the batch.
     """
     magic = data[16]
     batch = (read_header if magic == 2 else read_message_header)(data, position, index)
@@ -346,13 +346,13 @@ def parse_records(
     Args:
         data: batches of magic 2, messages of magic 0 and 1, and any mix of them.
         salvage: yield undecodable records too, and collect what Kafka tolerates as faults.
-        may_be_cut: accept a truncated last batch, as in Fetch responses, in strict mode too.
+        may_be_cut: accept a truncated last batch, as in Fetch responses, also in strict mode.
         check_crcs: whether to verify the checksums of the batches.
 
     Returns:
-        An iterator over the batches, of which only the headers are parsed; `RecordBatch.records` decodes the records.
-        Its `rest` and `faults` describe a truncated last batch. In strict mode it raises a DecodeError at the first
-        fault; in salvage it yields `UndecodableRecords` instead, and continues after them if possible.
+        An iterator over the batches; only their headers are parsed, and `RecordBatch.records` decodes the records. Its
+        `rest` and `faults` describe a truncated last batch. In strict mode it raises a DecodeError at the first fault;
+        in salvage mode it yields `UndecodableRecords` instead and continues after them if possible.
 
     >>> from kwire import Record, build_batch
     >>> data = build_batch([Record(7, 1700000000000, b"key", b"value")])

@@ -1,6 +1,6 @@
 """Compresses and decompresses records: gzip, snappy (also in snappy-java's framing), lz4 frames and zstd.
 
-Decompression is bounded while it runs: before a library allocates memory, the sizes that the compressed bytes claim are
+Decompression is bounded while it runs: before a library allocates memory, the sizes claimed by the compressed bytes are
 checked against the limit. gzip needs no library; snappy, lz4 and zstd need cramjam (extra `compression`), which is
 imported on first use. Errors have an offset in the compressed bytes; the caller adds their position and path.
 """
@@ -43,7 +43,7 @@ class OutputBuffer:
 
 
 def library(codec: str) -> Any:
-    """Return cramjam; MissingExtra if it is not installed."""
+    """Return cramjam; raise MissingExtra if it is not installed."""
     try:
         import cramjam
     except ImportError:
@@ -52,7 +52,7 @@ def library(codec: str) -> Any:
 
 
 def run(codec: str, function: Any, *arguments: Any) -> Any:
-    """Call a function of the library; its errors become a BadCompression."""
+    """Call a function of the library; convert its errors to BadCompression."""
     try:
         return function(*arguments)
     except (library(codec).DecompressionError, OSError, ValueError, OverflowError) as error:
@@ -69,17 +69,17 @@ def exceed(codec: str, limit: int, have: int, **facts: Any) -> NoReturn:
     raise LimitExceeded(found=codec, need=limit, have=have, **facts)
 
 
-# Snappy as Kafka writes it is snappy-java's framing; other clients write it without the framing.
+# Kafka uses snappy-java's framing; other clients write snappy without the framing.
 # header: 82 "SNAPPY" 00, version int32, lowest compatible version int32; block: size int32, snappy.
-# Each block begins with its uncompressed size: all sizes are added up before anything is allocated.
+# Each block starts with its uncompressed size: all sizes are added up before memory is allocated.
 
 SNAPPY_HEADER = bytes.fromhex("82534e41505059000000000100000001")
-SNAPPY_BLOCK = 32 * 1024  # what snappy-java puts into a block
+SNAPPY_BLOCK = 32 * 1024  # bytes in a block of snappy-java
 _SNAPPY_MAGIC = SNAPPY_HEADER[:8]
 
 
 def inflate_snappy(data: bytes, limit: int) -> Inflated:
-    """Decompress. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
+    """Decompress snappy. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
     bounds, end = _cut_snappy(data)
     sizes = array("q")
     total = 0
@@ -97,7 +97,7 @@ def inflate_snappy(data: bytes, limit: int) -> Inflated:
 
 
 def deflate_snappy(data: bytes) -> bytes:
-    """Compress, with header and blocks."""
+    """Compress with snappy, with header and blocks."""
     compress = library("snappy").snappy.compress_raw
     out = bytearray(SNAPPY_HEADER)
     for start in range(0, len(data), SNAPPY_BLOCK):
@@ -107,8 +107,10 @@ def deflate_snappy(data: bytes) -> bytes:
 
 
 def _cut_snappy(data: bytes) -> tuple[array[int], int]:
-    """Return the start and end of each block in one array, and the end of the last block. Bytes without the header are
-    one block. After the blocks snappy-java skips up to three bytes, and an invalid header.
+    """Return the start and end of each block in one array, and the end of the last block.
+
+    Bytes without the header are one block. After the blocks, snappy-java skips up to three bytes, and an invalid
+    header.
     """
     if data[:8] != _SNAPPY_MAGIC or len(data) < len(SNAPPY_HEADER):
         return array("q", (0, len(data))), len(data)
@@ -134,7 +136,7 @@ def _snappy_size(data: bytes, at: int) -> int:
 
 
 def _is_snappy_header(data: bytes, at: int) -> bool:
-    """Whether another stream begins here; snappy-java checks the versions of all streams except the first."""
+    """Whether another stream starts here; snappy-java checks the versions of all streams except the first."""
     if at + len(SNAPPY_HEADER) > len(data):
         refuse("snappy", "a header is cut short", at)
     if data[at : at + 8] != _SNAPPY_MAGIC:
@@ -145,7 +147,7 @@ def _is_snappy_header(data: bytes, at: int) -> bool:
 
 
 def _snappy_claim(data: bytes, start: int, stop: int) -> int:
-    """Return the uncompressed size that a snappy block claims, if that is possible."""
+    """Return the uncompressed size that a snappy block claims, if it is possible."""
     size = shift = 0
     for byte in data[start : min(stop, start + 5)]:
         size |= (byte & 0x7F) << shift
@@ -154,7 +156,7 @@ def _snappy_claim(data: bytes, start: int, stop: int) -> int:
             break
     else:
         refuse("snappy", "a size that does not end", start)
-    if 3 * size > 64 * (stop - start):  # three bytes become 64 at most
+    if 3 * size > 64 * (stop - start):  # three bytes expand to at most 64
         refuse("snappy", f"it claims to hold {size} bytes in {stop - start}", start)
     return size
 
@@ -171,7 +173,9 @@ _LZ4_STORED = 0x80000000
 
 
 def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
-    """Decompress one frame. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
+    """Decompress an lz4 frame. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a
+    path.
+    """
     at, longest = _read_lz4_header(data, magic)
     extra = 4 if data[4] & _BLOCK_CHECKSUM else 0
     output = OutputBuffer(min(_most_of_lz4(data, at, longest, extra), limit + longest))
@@ -189,14 +193,14 @@ def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
         if done > limit:
             exceed("lz4", limit, len(data))
         at += 4 + size + extra
-    stop = at + 4 + (4 if data[4] & _CONTENT_CHECKSUM else 0)  # which Kafka does not check either
+    stop = at + 4 + (4 if data[4] & _CONTENT_CHECKSUM else 0)  # Kafka does not check it either
     if stop > len(data):
         refuse("lz4", "the content checksum is cut off", at)
     return Inflated(output.first(done), data[stop:])
 
 
 def deflate_lz4(data: bytes, *, magic: int = 2) -> bytes:
-    """Compress to one frame with blocks of 64 KiB and only a header checksum, as Kafka's producer does."""
+    """Compress to one lz4 frame with blocks of 64 KiB and only a header checksum, as Kafka's producer does."""
     compress = library("lz4").lz4.compress_block
     out = bytearray(LZ4_MAGIC + b"\x60\x40")
     out.append(lz4_header_checksum(out, magic))
@@ -211,8 +215,9 @@ def deflate_lz4(data: bytes, *, magic: int = 2) -> bytes:
 
 
 def lz4_header_checksum(header: bytes | bytearray, magic: int) -> int:
-    """Return the checksum of a frame's header; in magic 0, with the error of Kafka 0.8 and 0.9. `header` excludes the
-    checksum.
+    """Return the checksum of a frame header, which excludes the checksum.
+
+    In magic 0, the result has the error of Kafka 0.8 and 0.9.
     """
     return xxh32(bytes(header if magic == 0 else header[4:])) >> 8 & 255
 
@@ -233,7 +238,7 @@ def _read_lz4_header(data: bytes, magic: int) -> tuple[int, int]:
 
 
 def _most_of_lz4(data: bytes, at: int, longest: int, extra: int) -> int:
-    """Return the largest possible decompressed size of the blocks. Does not check for faults; decompression does."""
+    """Return the largest possible decompressed size of the blocks. Faults are only found by decompression."""
     most = 0
     while size := int.from_bytes(data[at : at + 4], "little") & ~_LZ4_STORED:
         most += longest
@@ -255,12 +260,12 @@ def _check_lz4_block(data: bytes, at: int, size: int, longest: int, extra: int) 
         refuse("lz4", "a block's checksum is wrong", stop)
 
 
-# Zstandard (RFC 8878). The headers of frames and blocks tell how much memory decompression needs. The library keeps a
-# window of its output in addition to the output itself; a window over 8 MiB, which only the highest levels use,
-# therefore counts toward the limit.
+# Zstandard (RFC 8878). The headers of frames and blocks determine how much memory decompression needs. The library
+# keeps a window of its output in addition to the output itself; therefore a window over 8 MiB, which only the highest
+# levels use, counts toward the limit.
 
-ZSTD_LEVEL = 3  # Kafka's
-ZSTD_WINDOW = 8 * 1024 * 1024  # what every decoder should support (RFC 8878, 3.1.1.1.2)
+ZSTD_LEVEL = 3  # Kafka's level
+ZSTD_WINDOW = 8 * 1024 * 1024  # the size that every decoder should support (RFC 8878, 3.1.1.1.2)
 _ZSTD_BLOCK = 128 * 1024  # largest size of a block
 _FRAME, _SKIPPABLE = 0xFD2FB528, range(0x184D2A50, 0x184D2A60)
 _ZSTD_WINDOW_COUNTS = {"hint": "its large window takes the rest of what is allowed; allow more with limit="}
@@ -268,7 +273,7 @@ _ZSTD_FULL = "failed to write whole buffer"
 
 
 def inflate_zstd(data: bytes, limit: int) -> Inflated:
-    """Decompress. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
+    """Decompress zstd. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
     if not data:
         refuse("zstd", "there are no bytes")
     most, window = _zstd_needs(data)
@@ -284,14 +289,14 @@ def inflate_zstd(data: bytes, limit: int) -> Inflated:
 
 
 def deflate_zstd(data: bytes) -> bytes:
-    """Compress to one frame."""
+    """Compress to one zstd frame."""
     return bytes(library("zstd").zstd.compress(data, ZSTD_LEVEL))
 
 
 def _zstd_needs(data: bytes) -> tuple[int, int]:
     """Return the largest possible size of the frames' content, and the largest of their windows.
 
-    Bytes that are not a frame end the search; the library will report them.
+    The search ends at bytes that are not a frame; the library will report them.
     """
     most = window = at = 0
     while at + 8 <= len(data):
@@ -360,10 +365,10 @@ def inflate(name: str, data: bytes, *, magic: int = 2, limit: int = LIMIT) -> In
         name: one of `NAMES` except `none`.
         data: the compressed bytes.
         magic: the magic of the batch; magic 0 has a variant of lz4.
-        limit: the largest decompressed size, in bytes.
+        limit: the maximum decompressed size, in bytes.
 
     Raises:
-        BadCompression, LimitExceeded: without a path; `offset` is relative to `data`.
+        BadCompression, LimitExceeded: the data is invalid or too large; no path, and `offset` is relative to `data`.
         MissingExtra: the codec needs a library that is not installed.
     """
     if name == "lz4":
@@ -372,7 +377,7 @@ def inflate(name: str, data: bytes, *, magic: int = 2, limit: int = LIMIT) -> In
 
 
 def deflate(name: str, data: bytes, *, magic: int = 2) -> bytes:
-    """Compress records the way Kafka's producer does.
+    """Compress records as Kafka's producer does.
 
     Raises:
         WrongType: the magic does not support this compression.
@@ -386,8 +391,9 @@ def deflate(name: str, data: bytes, *, magic: int = 2) -> bytes:
 
 
 def _inflate_gzip(data: bytes, limit: int) -> Inflated:
-    """Decompress gzip members; the result includes the bytes after them. Like Java's reader, reads a further member
-    only from 19 bytes or more.
+    """Decompress gzip members; the result includes the bytes after them.
+
+    Like Java's reader, another member is only read if at least 19 bytes are left.
     """
     gzip = _Gzip(data, limit)
     gzip.inflate_member()
@@ -405,7 +411,7 @@ class _Gzip:
         self.out = io.BytesIO()
 
     def inflate_member(self) -> None:
-        """Decompress one member. Portions are small at first, because there may be many small members."""
+        """Decompress one member. The first portions are small, because there may be many small members."""
         engine = zlib.decompressobj(zlib.MAX_WBITS | 16)
         portion = 256
         while not engine.eof:

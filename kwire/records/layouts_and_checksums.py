@@ -28,8 +28,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """One record, in any magic.
 
     `timestamp` is in milliseconds since 1970; -1 if there is none (magic 0). In a batch with `LogAppendTime` it is the
-    broker's timestamp, and `create_timestamp` is the producer's, if it was stored. `attributes` are the record's own:
-    magic 2 defines none. `headers` exist in magic 2 only.
+    broker's timestamp, and `create_timestamp` is the producer's, if it was stored. `attributes` are those of the
+    record; magic 2 defines none. Only magic 2 has `headers`.
     """
 
     offset: int
@@ -42,7 +42,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class UndecodableRecords(NamedTuple):
-    """Bytes that could not be read as a batch or as a record, in salvage. `error.path` tells which."""
+    """Bytes that could not be read as a batch or as a record, in salvage mode. `error.path` shows which."""
 
     data: bytes
     error: DecodeError
@@ -50,7 +50,7 @@ class UndecodableRecords(NamedTuple):
 
 # The first fields of every magic: the offset (int64), and the number of bytes that follow (int32).
 LOG_OVERHEAD = 12
-# Of any magic: up to and including the magic byte.
+# In any magic: up to and including the magic byte.
 UP_TO_MAGIC = 17
 # offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id and
 # epoch, base sequence, count
@@ -66,7 +66,7 @@ COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x0
 
 
 def magic_at(data: bytes | bytearray, start: int = 0) -> int:
-    """Return the magic of the batch that begins at `start`, an int8.
+    """Return the magic of the batch that starts at `start`, an int8.
 
     >>> magic_at(bytes(16) + b"\\xff")
     -1
@@ -103,7 +103,7 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def compression_id(self) -> int:
-        """The compression's number."""
+        """The number of the compression."""
         return self.attributes & COMPRESSION
 
     @property

@@ -1,8 +1,9 @@
-"""Reads message sets, the format before record batches: the records of messages of magic 0 and 1.
+"""Reads message sets, the format before record batches: messages of magic 0 and 1 and their records.
 
-A message of magic 0 and 1 is a record; a compressed one holds a message set, whose messages are: offset int64, size
-int32, crc uint32, magic int8, attributes int8, [timestamp int64], key, value (int32 length, bytes). In magic 1, offsets
-inside a compressed message are relative to its first record, and the offset of the message itself is its last record's.
+A message of magic 0 or 1 is a record; a compressed message contains a message set, whose messages are: offset int64,
+size int32, crc uint32, magic int8, attributes int8, [timestamp int64], key, value (int32 length, bytes). In magic 1,
+offsets in a compressed message are relative to its first record, and the offset of the message itself is that of its
+last record.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _OFFSET_AND_SIZE = Packed(">qi")
 
 
 def read_message(walk: Walk) -> Iterator[Record | UndecodableRecords]:
-    """Yield the record of a message of magic 0 or 1, or the records inside it."""
+    """Yield the record of a message of magic 0 or 1, or the records in a compressed message."""
     reader = walk.reader(MESSAGE.size)
     if not walk.batch.compression_id:
         yield walk.one(reader, 0, reader.end, 0, lambda inner: _record(walk, inner))
@@ -87,7 +88,7 @@ def _read_set(walk: Walk, reader: PlacedReader) -> Iterator[Record | Undecodable
 
 
 def _stop(reader: PlacedReader, index: int) -> int | None:
-    """Return the end of the message that begins here; None if it is truncated."""
+    """Return the end of the message that starts here; None if it is truncated."""
     start, left = reader.pos, reader.end - reader.pos
     size = int.from_bytes(reader.data[start + 8 : start + 12], "big", signed=True) if left >= LOG_OVERHEAD else LEAST
     depth = len(reader.path)
@@ -138,7 +139,7 @@ def _inner_record(walk: Walk, reader: PlacedReader, base: int) -> Record:
     if crc != right:
         reader.fault_field("crc", BadChecksum, start + 12, found=(hex32(crc), hex32(right)))
     reader.pos = start + MESSAGE.size
-    key, value, timestamp = _message_fields(reader, 1 if magic else 0)  # Kafka takes any but 0 for 1
+    key, value, timestamp = _message_fields(reader, 1 if magic else 0)  # Kafka treats any magic except 0 as 1
     _check_tail(reader)
     if magic == 1 and batch.magic and batch.attributes & LOG_APPEND_TIME:
         return Record(int64(offset + base), batch.max_timestamp, key, value, (), attributes, timestamp)

@@ -1,8 +1,8 @@
-"""Decompresses one batch and reads its records: positions, salvage, records of magic 2.
+"""Decompresses a batch and reads its records: positions, salvage, records of magic 2.
 
 A record of magic 2: size varint, attributes int8, timestamp delta varlong, offset delta varint, key, value, headers;
 key and value: length varint, bytes; headers: count varint, then name and value of each. A fast path reads valid
-records; on any other bytes the layout reads the record again and explains what is wrong.
+records; for other bytes, the record is read again by its layout, which finds the fault.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class PlacedReader(Reader):
 
     Args:
         data: the bytes to read.
-        base: their position in the input; for decompressed bytes, the position of the compressed ones.
+        base: their position in the input; for decompressed bytes, the position of the compressed bytes.
         path: the path of the value.
-        start: where to start in `data`.
-        inflated: whether they were decompressed; errors then have a separate offset in them.
+        start: the start position in `data`.
+        inflated: whether the bytes were decompressed; errors then also have an offset in the decompressed bytes.
         salvage: collect what Kafka tolerates in `faults` instead of raising it.
     """
 
@@ -90,7 +90,7 @@ class Walk:
     Args:
         batch: the header and bytes of the batch.
         salvage: return undecodable records as values.
-        limit: the largest decompressed size of its records, in bytes.
+        limit: the maximum decompressed size of its records, in bytes.
     """
 
     def __init__(self, batch: BatchHeader, *, salvage: bool, limit: int) -> None:
@@ -103,7 +103,7 @@ class Walk:
         self._path = ("batches", batch.index)
 
     def reader(self, start: int) -> PlacedReader:
-        """Return a reader of the batch's own bytes, positioned at `start`."""
+        """Return a reader of the batch's bytes, positioned at `start`."""
         self.stand(self.batch.data, start)
         reader = PlacedReader(self.batch.data, self.batch.position, self._path, start=start, salvage=self.salvage)
         reader.faults = self.faults
@@ -121,7 +121,7 @@ class Walk:
             error.segments = (*self._path, "records")
             error.offset += batch.position + start
             error.rest, error.faults = self.unread, tuple(self.faults)
-            error.__context__ = None  # its frames hold the inflated bytes
+            error.__context__ = None  # its frames reference the decompressed bytes
             raise error.with_traceback(None) from None
         if tail:
             offset = start + len(data) - len(tail)
@@ -134,7 +134,7 @@ class Walk:
     def one(
         self, reader: PlacedReader, start: int, stop: int, index: int, read: Callable[[PlacedReader], Record]
     ) -> Record | UndecodableRecords:
-        """Read the record from `start` to `stop`; the reader is at `stop` afterwards in any case."""
+        """Read the record from `start` to `stop`; afterwards, the reader is always at `stop`."""
         end, depth = reader.end, len(reader.path)
         reader.end = stop
         reader.path += ("records", index)
@@ -202,7 +202,10 @@ def read_batch(walk: Walk) -> Iterator[Record | UndecodableRecords]:
 
 
 def _check_count(reader: PlacedReader, count: int, index: int) -> None:
-    """Require the header's number of records; bytes after an empty batch are a fault, because Kafka ignores them."""
+    """Check that the number of records is that of the header.
+
+    Bytes after an empty batch are a fault, because Kafka ignores them.
+    """
     rest = reader.data[reader.pos :]
     if count == 0 and rest:
         reader.fault_field("records", TrailingBytes, reader.pos, have=len(rest), raw=rest)

@@ -1,4 +1,6 @@
-"""Message specs: the JSON files of `schemas/` in `parser`, their values in `model`, all of them in `catalog`."""
+"""Message specs: `parser` reads the JSON files in `schemas/`, `model` has the classes, `catalog` finds specs by
+name.
+"""
 
 from .model import FieldSpec, MessageSpec, StructSpec
 from .parser import read_spec

@@ -1,10 +1,10 @@
 """Finds specs by name or api key: Kafka's released messages, and drafts of KIPs by the name of their profile.
 
-A catalog is a few folders, searched in order; each is read on first use. A spec hides the specs of later folders with
-the same name or api key, at the versions it has and only there. A profile's folder comes first; for a release, overlays
-follow: layouts that early access changed without a new version, each in a folder named after the last release that had
-it; then the current specs. Two messages of one folder may share an api key only at different versions, or where the api
-was renamed.
+A catalog is a list of folders that are searched in order; each folder is read on first use. A spec hides specs in later
+folders with the same name or api key, but only at the versions that it has. The folder of a profile comes first. For a
+release, overlays follow: layouts that early-access releases changed without a new version, each in a folder named after
+the last release that had it. The current specs come last. Two messages in one folder may have the same api key only at
+different versions, or if the api was renamed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .releases import releases
 _API_KEY = lazy_pattern(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
 _TYPE = lazy_pattern(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
 _SOURCES = ("src/main/resources/common/message", "src/main/resources/common/metadata")
-HEAD = 1024  # bytes of a file that contain the name and api key in our specs
+HEAD = 1024  # bytes of a file that contain the name and api key in kwire's specs
 WIRE_TYPES = ("request", "response")
 
 
@@ -56,10 +56,10 @@ class Layer:
 
     @classmethod
     def of_anything(cls, folder: Path) -> Layer:
-        """Create a layer from a user's folder, or from a Kafka checkout. All of it is read and validated immediately.
+        """Create a layer from a user's folder, or from a Kafka checkout. All specs are read and validated immediately.
 
         Raises:
-            SpecError: a spec is not valid, a message is defined twice, or two messages claim the same api key and
+            SpecError: a spec is invalid, a message is defined twice, or two messages claim the same api key and
                 version.
             OSError: a file cannot be read.
         """
@@ -88,8 +88,9 @@ class Layer:
             return self._specs[name]
 
     def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
-        """Return the message of an api key that has the version; of several, the one with the release's name of the
-        api.
+        """Return the message of an api key that has the version.
+
+        If there are several, return the one with the name that the api has in the release.
         """
         found = [self.spec(name) for name in self.keys.get((api_key, type_name), ())]
         found = [spec for spec in found if version is None or version in spec.versions]
@@ -99,7 +100,7 @@ class Layer:
         return next((spec for spec in found if spec.api_name == now), found[0])
 
     def check_keys(self) -> None:
-        """Raise SpecError if two messages claim the same api key and version, and no renaming explains it."""
+        """Raise SpecError if two messages claim the same api key and version without a renaming."""
         for (api_key, _), names in self.keys.items():
             known = releases().names_of(api_key)
             for one, other in combinations(map(self.spec, names), 2):
@@ -124,7 +125,9 @@ class Layer:
         return keys
 
     def names_with(self, fields: Iterable[str]) -> list[str]:
-        """Return the messages with a field of one of these names, in any spelling, without reading whole specs."""
+        """Return the messages with a field that has one of these names, in any spelling, without reading whole
+        specs.
+        """
         field = re.compile(rf'"name"\s*:\s*"(?:{"|".join(map(folded, fields))})"', re.IGNORECASE)
         return [name for name in self.files if field.search(self._text_of(name))]
 
@@ -132,8 +135,9 @@ class Layer:
         return self._specs[name].text if name in self._specs else _text(self.files[name])
 
     def _head_of(self, name: str) -> tuple[str, int | None]:
-        """Return type and key from the first bytes of one of kwire's files: reading whole specs takes ten times as
-        long.
+        """Return type and key from the first bytes of one of kwire's files.
+
+        Reading whole specs takes ten times as long.
         """
         if name in self._specs:
             return self._specs[name].type, self._specs[name].api_key
@@ -146,7 +150,7 @@ class Layer:
 
 @once
 def spec_of(text: str, file: str, profile: str, release: str) -> MessageSpec:
-    """Parse a spec. The same text of the same file gives the same spec object, and so the same class."""
+    """Parse a spec. Equal text of the same file gives the same spec object, and therefore the same class."""
     spec = read_spec(text, file, profile, release)
     return _over_all_releases(spec) if Path(file).parent == SCHEMAS / "kafka" else spec
 
@@ -199,8 +203,9 @@ copyreg.pickle(MessageSpec, _reduced)
 
 
 def _over_all_releases(spec: MessageSpec) -> MessageSpec:
-    """Return the spec of a coordinator's key with the versions that it had before specs of keys were limited to version
-    0.
+    """Return the spec of a coordinator's key with all versions it has had.
+
+    Later releases limit the specs of keys to version 0.
     """
     versions = releases().key_versions.get(spec.name)
     if versions is None:
@@ -225,19 +230,19 @@ def _spec_files(folder: Path) -> Iterable[Path]:
 
 
 class Catalog:
-    """The message specs of some folders; created from `kwire.codec`'s arguments, or by `from_directory`.
+    """The message specs of several folders; created from the arguments of `kwire.codec`, or by `from_directory`.
 
     Args:
-        layers: the folders' specs; earlier folders hide later ones.
-        profile: the profile's name; empty for released messages.
-        release: limit api versions to those that this Kafka release supports.
+        layers: the specs of the folders; earlier folders hide later ones.
+        profile: the name of the profile; empty for released messages.
+        release: limits api versions to those that this Kafka release supports.
     """
 
     def __init__(self, layers: Sequence[Layer], profile: str = "", release: str | None = None) -> None:
         self.layers: tuple[Layer, ...] = tuple(layers)
         self.profile: str = profile
         self.release: str | None = release
-        self._found: dict[tuple[int, str, int | None], MessageSpec] = {}  # of those that exist, so that they are few
+        self._found: dict[tuple[int, str, int | None], MessageSpec] = {}  # existing messages only, which are few
 
     @classmethod
     def from_directory(cls, folder: str | Path, *, alone: bool = False) -> Catalog:
@@ -245,10 +250,10 @@ class Catalog:
 
         Args:
             folder: a folder of `.json` specs, or a Kafka checkout.
-            alone: only these specs; otherwise the released messages are searched after them.
+            alone: use only these specs; otherwise the released messages are searched after them.
 
         Raises:
-            SpecError: a spec is not valid, or two of them claim the same api key and version.
+            SpecError: a spec is invalid, or two specs claim the same api key and version.
 
         >>> from kwire.resources import SCHEMAS
         >>> Catalog.from_directory(SCHEMAS / "drafts/KIP-879").find(68, "request", 0).name
@@ -265,11 +270,12 @@ class Catalog:
         """Return a catalog of the specs shipped with kwire, for any argument `catalog=`.
 
         Args:
-            profile: `KIP-36`, `KIP-112` or `KIP-879`: the drafts of that KIP hide the released messages they change.
-            release: a Kafka release such as `3.9`: its versions, and its layouts of early access.
+            profile: `KIP-36`, `KIP-112` or `KIP-879`: the drafts of this KIP hide the released messages that they
+                change.
+            release: a Kafka release such as `3.9`: its versions, and its early-access layouts.
 
         Raises:
-            UnknownMessage: there is no such profile or release.
+            UnknownMessage: the profile or release does not exist.
 
         >>> import kwire
         >>> drafts = kwire.Catalog.of(profile="KIP-879")
@@ -292,12 +298,13 @@ class Catalog:
         return bool(self._specs(name))
 
     def spec(self, name: str, version: int | None = None) -> MessageSpec:
-        """Return the spec of a message by its name or a former name; if `version` is given, the spec that has this
-        version.
+        """Return the spec of a message by its name or a former name.
+
+        If `version` is given, return the spec that has this version.
 
         Raises:
-            UnknownMessage: there is no such name; the text suggests the nearest.
-            UnsupportedVersion: the message, or the catalog's release, has no such version.
+            UnknownMessage: the name does not exist; the text suggests the most similar name.
+            UnsupportedVersion: the message, or the catalog's release, does not have this version.
         """
         specs = self._specs(name)
         if not specs:
@@ -316,7 +323,7 @@ class Catalog:
         return {name: head for layer in reversed(self.layers) for name, head in layer.heads.items()}
 
     def names_with(self, fields: Collection[str]) -> list[str]:
-        """Return the messages with a field of one of these names, sorted, without reading whole specs.
+        """Return the messages with a field that has one of these names, sorted, without reading whole specs.
 
         >>> catalog_for().names_with(["stored_key", "metrics"])
         ['PushTelemetryRequest', 'UserScramCredentialRecord']
@@ -327,11 +334,11 @@ class Catalog:
         """Return the messages that a word names: one message, or the request and the response of an api.
 
         Args:
-            word: the name of a message or of an api, in any case (`metadata`, `METADATA`), or an api key (`3`).
-            version: for an api that was renamed, choose the message that had this version.
+            word: the name of a message or an api, in any case (`metadata`, `METADATA`), or an api key (`3`).
+            version: for a renamed api, select the message that had this version.
 
         Raises:
-            UnknownMessage: there is no such message or api; the text suggests similar names.
+            UnknownMessage: the message or api does not exist; the text suggests similar names.
 
         >>> catalog_for().named("API_VERSIONS"), catalog_for().named("3"), catalog_for().named("fetchrequest")
         (['ApiVersionsRequest', 'ApiVersionsResponse'], ['MetadataRequest', 'MetadataResponse'], ['FetchRequest'])
@@ -354,7 +361,7 @@ class Catalog:
         return [name.removesuffix("Request") for name in self.names() if name.endswith("Request")]
 
     def find(self, api_key: int, type_name: str, version: int | None = None) -> MessageSpec | None:
-        """Return the request or response of an api key that has `version`; None if there is no such message.
+        """Return the request or response of an api key that has `version`; None if it does not exist.
 
         Without a version, return the first message that has the key.
         """
@@ -375,7 +382,7 @@ class Catalog:
         if self.release is None or spec.api_key is None or spec.type not in WIRE_TYPES:
             return
         if spec.api_name not in releases().names_of(spec.api_key):
-            return  # a vendor's api, or a draft's
+            return  # an api of a vendor, or of a draft
         spoken = releases().versions(self.release, spec.api_key)
         if version not in spoken:
             raise UnsupportedVersion(spec.name, version, str(spoken), f"Kafka {self.release}")
@@ -413,7 +420,7 @@ def overlays_for(release: str | None) -> list[str]:
 
 @once
 def catalog_of(layers: tuple[Layer, ...], profile: str, release: str | None) -> Catalog:
-    """Return the catalog of the given layers, always the same object, so that its codecs are compiled once."""
+    """Return the catalog of the given layers; always the same object, so that its codecs are compiled once."""
     return Catalog(layers, profile, release)
 
 
@@ -425,7 +432,7 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
         release: a Kafka release such as `3.9`, with its early-access layouts; None for all releases.
 
     Raises:
-        UnknownMessage: there is no such profile or release.
+        UnknownMessage: the profile or release does not exist.
     """
     if profile:
         known = {folded(name): name for name in profiles()}

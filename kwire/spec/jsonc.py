@@ -1,6 +1,6 @@
-"""Parses JSON with comments; every value has its line number.
+"""Parses JSON with comments; every value has a line number.
 
-Kafka's specs have this format. Recursion is limited to `DEPTH` and files to `LONGEST`, because specs are untrusted
+Kafka's specs have this format. The depth is limited to `DEPTH` and the size to `LONGEST`, because specs are untrusted
 input.
 """
 
@@ -36,12 +36,12 @@ class _Token(NamedTuple):
     line: int
 
 
-# the position of a value: the position of its container, and its key or index in it
+# the position of a value: the position of its container, and its key or index there
 Place = tuple["Place", str | int] | None
 
 
 class Value:
-    """One JSON value and its position: `value` (for an object: name -> Value; for an array: a list of Values)."""
+    """A JSON value and its position: `value` (for an object: name -> Value; for an array: a list of Values)."""
 
     __slots__ = ("file", "line", "place", "value")
 
@@ -110,8 +110,9 @@ def parse(text: str, file: str) -> Value:
 
 
 def parse_plain(text: str, file: str) -> Value | None:
-    """Parse a document with comments on separate lines only, in a sixth of the time of `parse`; None for other
-    documents.
+    """Parse a document whose comments are on separate lines, in a sixth of the time of `parse`.
+
+    Return None for other documents.
 
     All line numbers are 0: to report an error, the caller parses the document again.
     """

@@ -32,8 +32,9 @@ class Versions:
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """Parse `0-8`, `4+`, `3`, `none`, or several of these in ascending order, separated by commas (an extension of
-        kwire).
+        """Parse `0-8`, `4+`, `3`, `none`, or several of these in ascending order, separated by commas.
+
+        Several ranges are an extension of kwire.
 
         Adjacent ranges are joined. Raises ValueError with the problem.
         """
@@ -51,7 +52,7 @@ class Versions:
         return bool(self.ranges)
 
     def __iter__(self) -> Iterator[int]:
-        """Iterate over the single versions, from the lowest on."""
+        """Iterate over the single versions in ascending order."""
         for low, high in self.ranges:
             yield from range(low, high + 1)
 
@@ -60,14 +61,14 @@ class Versions:
 
     @property
     def first(self) -> int:
-        """The lowest version; ValueError if there is none."""
+        """The lowest version; raise ValueError if there is none."""
         if not self.ranges:
             raise ValueError("no versions")
         return self.ranges[0][0]
 
     @property
     def last(self) -> int:
-        """The highest version; ValueError if there is none."""
+        """The highest version; raise ValueError if there is none."""
         if not self.ranges:
             raise ValueError("no versions")
         return self.ranges[-1][1]
@@ -129,9 +130,9 @@ NONE = Versions()
 class FieldSpec:
     """One field of a struct.
 
-    `type` is Kafka's: `int32`, `[]string`, `MetadataResponseBroker`, `[]MetadataResponseBroker` ...
-    `default` is a Python value; `...` means a new struct. `struct` is set for struct types and arrays of them.
-    `owner` is the name of the struct that contains the field.
+    `type` is Kafka's type: `int32`, `[]string`, `MetadataResponseBroker`, `[]MetadataResponseBroker` and so on.
+    `default` is a Python value; `...` means a new struct. `struct` is set for struct types and arrays of them. `owner`
+    is the name of the struct that contains the field.
     """
 
     owner: str
@@ -152,7 +153,7 @@ class FieldSpec:
 
     @property
     def is_array(self) -> bool:
-        """Whether the type begins with `[]`."""
+        """Whether the type starts with `[]`."""
         return self.type.startswith("[]")
 
     @property
@@ -162,18 +163,18 @@ class FieldSpec:
 
     @property
     def attribute(self) -> str:
-        """The name in Python: `topic_id`."""
+        """The name in Python, such as `topic_id`."""
         return attribute_for(self.owner, self.name)
 
     @property
     def json_name(self) -> str:
-        """The name in Kafka's JSON form: `topicId`."""
+        """The name in Kafka's JSON form, such as `topicId`."""
         return camel_case(self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructSpec:
-    """A struct: the message itself, one written inside a field, or one of `commonStructs`."""
+    """A struct: the message itself, a struct defined in a field, or one of `commonStructs`."""
 
     name: str
     versions: Versions
@@ -182,10 +183,12 @@ class StructSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageSpec:
-    """A message over all its versions. `type` is request, response, header, data, metadata,
-    coordinator-key or coordinator-value; `api_key` is the api key or the record type, or None; `profile`
-    is empty for what Kafka released; `release` is the last release with this layout, where a later one has
-    another under the same version; `text` is the JSON it was read from."""
+    """A message in all its versions.
+
+    `type` is request, response, header, data, metadata, coordinator-key or coordinator-value; `api_key` is the api key
+    or the record type, or None; `profile` is empty for released messages; `release` is the last release with this
+    layout, if a later release has another layout in the same version; `text` is the JSON of the spec.
+    """
 
     name: str
     type: str
@@ -203,12 +206,12 @@ class MessageSpec:
 
     @property
     def origin(self) -> str:
-        """`KIP-36` or `Kafka 3.6` for a layout that the newest release does not have; else empty."""
+        """`KIP-36` or `Kafka 3.6` for a layout that the newest release does not have; otherwise empty."""
         return self.profile or (f"Kafka {self.release}" if self.release else "")
 
     @property
     def api_name(self) -> str:
-        """The api's name: a request's without `Request`, a response's without `Response`.
+        """The name of the api: that of the request without `Request`, or of the response without `Response`.
 
         >>> MessageSpec("MetadataRequest", "request", 3, NONE, NONE, StructSpec("", NONE, ())).api_name
         'Metadata'
@@ -216,7 +219,7 @@ class MessageSpec:
         return self.name.removesuffix(self.type.capitalize()) if self.type in ("request", "response") else self.name
 
     def structs(self) -> Iterator[StructSpec]:
-        """Iterate over all structs, each once, inner ones first; the message's own comes last."""
+        """Iterate over all structs, each once, inner structs first; the struct of the message is last."""
         seen: dict[str, StructSpec] = {}
         _collect(self.struct, seen)
         yield from seen.values()
@@ -256,8 +259,8 @@ NULLABLE = frozenset({"string", "bytes", "records"})
 def default_for(type_name: str, given: Value | None, versions: Versions, nullable: Versions) -> Any:
     """Return the default as a Python value; `...` means a new struct.
 
-    As in Kafka's generator, an unquoted null means that no default is given; "null" in quotes is null.
-    Raises SpecError at the place of `given` when it does not suit the type.
+    As in Kafka's generator, an unquoted null means that no default is given; "null" in quotes is null. Raises SpecError
+    at the position of `given` if it does not match the type.
     """
     is_array = type_name.startswith("[]")
     zero = () if is_array else _ZERO.get(type_name, ...)
@@ -345,7 +348,7 @@ _KINDS = {
 
 
 def class_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Return the docstring of a message's or struct's class, with one paragraph for each field."""
+    """Return the docstring for the class of a message or struct, with one paragraph per field."""
     names = [f"    {field.attribute}: {field_doc(spec, field)}" for field in struct.fields]
     fields = [fill(name, _WIDTH, subsequent_indent=" " * 8, break_long_words=False) for name in names]
     head = struct_doc(spec, struct)
@@ -380,6 +383,6 @@ def _message(spec: MessageSpec) -> list[str]:
 
 
 def _uses(spec: MessageSpec, struct: StructSpec) -> list[str]:
-    """Return the descriptions of the fields that hold a struct."""
+    """Return the descriptions of the fields that contain a struct."""
     fields = [field for owner in spec.structs() for field in owner.fields if field.struct is struct]
     return [f"In `{field.attribute}`: {field.about}".strip() for field in fields] or [f"A struct of {spec.name}."]

@@ -1,6 +1,6 @@
-"""Reads Kafka's JSON message specs and validates them: a `MessageSpec` that exists is valid.
+"""Reads Kafka's JSON message specs and validates them: an existing `MessageSpec` is always valid.
 
-Reads keys one by one, then checks them against each other, by the rules of Kafka's generator (`generator/` and
+Keys are read one by one, then checked against each other, by the rules of Kafka's generator (`generator/` and
 `common/message/README.md` of Apache Kafka) and additional rules of kwire. Other packages handle bytes and Python
 classes.
 """
@@ -42,15 +42,15 @@ _FIELD_KEYS = frozenset(
 )
 MESSAGE_TYPES = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 LISTENERS = ("zkBroker", "broker", "controller")
-MOST_ERRORS = 30  # of one document
-DEEPEST = 32  # structs within structs; Kafka's deepest message has six
+MOST_ERRORS = 30  # maximum errors per document
+DEEPEST = 32  # maximum nesting of structs; Kafka's deepest message has six levels
 SCALARS = (*RANGES, "bool", "float64", "string", "bytes", "records", "uuid")
 _FIELD_NAME = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,126}")
 _STRUCT_NAME = lazy_pattern(r"[A-Z][A-Za-z0-9]{0,126}")
 
 
 def check_field(field: FieldSpec, place: Value, members: Members) -> None:
-    """Check one field by itself. Raises SpecError."""
+    """Check a field without its context. Raises SpecError."""
     for check in _FIELD_CHECKS:
         check(field, place, members)
 
@@ -115,9 +115,9 @@ def check_tree(spec: MessageSpec, place: Value, places: Places, common: Mapping[
 
     Args:
         spec: the message.
-        place: its place in the file.
-        places: the places of the fields of each of its structs.
-        common: its common structs by name, including unused ones.
+        place: the position of the message in the file.
+        places: the positions of the fields of each struct.
+        common: the common structs by name, including unused ones.
     """
     for field, where in zip(spec.struct.fields, places.get(spec.name, ()), strict=True):
         if field.map_key:
@@ -149,7 +149,7 @@ def _check_flexible(field: FieldSpec, place: Value, flexible: Versions) -> None:
 def _sizes(spec: MessageSpec) -> dict[str, int]:
     """Return for each struct its number of fields, including the fields of its nested structs."""
     sizes: dict[str, int] = {}
-    for struct in spec.structs():  # inner ones first
+    for struct in spec.structs():  # inner structs first
         sizes[struct.name] = sum(1 + (sizes[field.struct.name] if field.struct else 0) for field in struct.fields)
     return sizes
 
@@ -272,12 +272,12 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
 
     Args:
         text: the JSON, which may contain comments.
-        file: its name, for errors.
-        profile: the name of the set of drafts to which it belongs; empty for Kafka's releases.
+        file: the name of the file, for errors.
+        profile: the name of the set of drafts to which the spec belongs; empty for Kafka's releases.
         release: the last release with this layout; empty if no later release changed it.
 
     Raises:
-        SpecError: the spec is invalid: the error has file, line, JSON path and a hint; `others` has further errors of
+        SpecError: the spec is invalid. The error has file, line, JSON path and a hint; `others` has further errors in
             the file.
 
     >>> read_spec('{"type": "data", "name": "Point", "validVersions": "0", "flexibleVersions": "none",'
@@ -303,7 +303,7 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
 
 
 class _Reader:
-    """Reads one document. Errors are collected, so that a check can show all of them."""
+    """Reads one document. Errors are collected, so that all of them can be shown."""
 
     def __init__(self, document: Value, text: str, profile: str, release: str) -> None:
         self.document, self.text, self.profile, self.release = document, text, profile, release
@@ -336,7 +336,7 @@ class _Reader:
             raise members["flexibleVersions"].error(f"{flexible} has an end", f'write "{flexible.first}+"')
         self.structs[name] = StructSpec(name, valid, ())
         self.read_common(members.get("commonStructs"))
-        # Kafka 4 keeps the specs of messages it removed as stubs: no versions, no fields.
+        # Kafka 4 keeps the specs of removed messages as stubs without versions and fields.
         stub = not valid and "fields" not in members
         fields = () if stub else self.fields(_need(members, "fields", self.document), name)
         for common, item in self.common.items():
@@ -439,7 +439,7 @@ class _Reader:
         return self.structs[name] if name in self.structs else self.grow_common(name, self.common[name])
 
     def grow_common(self, name: str, item: Value) -> StructSpec:
-        self.structs[name] = StructSpec(name, NONE, ())  # so that its errors are found once
+        self.structs[name] = StructSpec(name, NONE, ())  # so that its errors are reported once
         members = item.members(_STRUCT_KEYS)
         _versions(members, "deprecatedVersions", NONE, item)
         versions = _versions(members, "versions", None, item)

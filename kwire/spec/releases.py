@@ -1,4 +1,4 @@
-"""Reads which versions of apis each Kafka release supports from `schemas/releases.json`."""
+"""Reads the api versions that each Kafka release supports from `schemas/releases.json`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NONE = Versions()
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One api over all releases.
+    """One api in all releases.
 
     Attributes:
         key: the api key.
-        name: its name in the newest release.
-        names: release -> the api's name from then on.
-        changes: release -> the versions supported from then on; none if it was removed.
+        name: the name in the newest release.
+        names: release -> the name of the api from then on.
+        changes: release -> the versions supported from then on; none if the api was removed.
         stable: release -> the versions without an unstable highest one; only for releases that have one.
     """
 
@@ -42,20 +42,20 @@ class Api:
         return cls(int(key), entry["name"], names, _ranges(entry["versions"]), _ranges(entry.get("stable", {})))
 
     def is_named(self, api: int | str) -> bool:
-        """Whether a key or a name, which may be a former one, identifies this api."""
+        """Whether a key or name, which may be a former name, identifies this api."""
         words = {folded(name) for name in (self.name, *self.names.values())}
         return str(api) == str(self.key) or (isinstance(api, str) and folded(api) in words)
 
 
 @dataclass(frozen=True)
 class Releases:
-    """The releases, oldest first, the apis by their keys, and the versions of record keys.
+    """The releases, oldest first; the apis by their keys; and the versions of record keys.
 
     Attributes:
         names: the releases.
         apis: api key -> api.
-        key_versions: key of a coordinator's log -> its versions over all releases. Since Kafka 4.1 the spec of such a
-            key (type `coordinator-key`) has version 0 alone; before, its version was its record type.
+        key_versions: key of a coordinator's log -> its versions in all releases. Since Kafka 4.1, the spec of such a
+            key (type `coordinator-key`) has only version 0; before, its version was its record type.
     """
 
     names: tuple[str, ...]
@@ -76,9 +76,9 @@ class Releases:
         return cls(tuple(table["releases"]), apis, _ranges(table["keyVersions"]))
 
     def find(self, name: str) -> str:
-        """Return the full name of a release: `3.9` and `3.9.1` are `3.9.2`, the release of that line in the table.
+        """Return the full name of a release: `3.9` and `3.9.1` become `3.9.2`, the release of this line in the table.
 
-        `v3.9`, `kafka-3.9.1` and `3.9-IV0` name it, too. Raises UnknownMessage if there is none.
+        `v3.9`, `kafka-3.9.1` and `3.9-IV0` are accepted too. Raises UnknownMessage if the release does not exist.
         """
         number = re.sub(
             r"^(?:apache[- ]?)?(?:kafka(?:_2\.\d+)?[- ]?)?v?(?=\d)|(?<=\d)(?:-iv\d+|\.x)$", "", name.strip().casefold()
@@ -89,9 +89,9 @@ class Releases:
         raise UnknownMessage("release", name, self.names)
 
     def api(self, api: int | str) -> Api:
-        """Return an api by key, by name or by a former name, in any case.
+        """Return an api by key, name or former name, in any case.
 
-        Raises UnknownMessage if there is none.
+        Raises UnknownMessage if it does not exist.
         """
         for known in self.apis.values():
             if known.is_named(api):
@@ -99,12 +99,12 @@ class Releases:
         raise UnknownMessage("api", str(api), [known.name for known in self.apis.values()])
 
     def names_of(self, api_key: int) -> set[str]:
-        """Return all names of an api, past and present; an empty set if no release has it."""
+        """Return all current and former names of an api; an empty set if no release has it."""
         api = self.apis.get(api_key)
         return {api.name, *api.names.values()} if api else set()
 
     def name_of(self, release: str | None, api_key: int) -> str:
-        """Return the name of an api in a release, the newest by default; an empty string if no release has it."""
+        """Return the name of an api in a release, by default the newest; an empty string if no release has it."""
         api = self.apis.get(api_key)
         if api is None or release is None:
             return api.name if api else ""
@@ -117,14 +117,14 @@ class Releases:
         return self.at(release, api.changes, NONE) if api else NONE
 
     def at(self, release: str, steps: dict[str, Any], before: Any) -> Any:
-        """Return the value of the last step up to a release, or `before` if there is none."""
+        """Return the value of the last step up to a release; `before` if there is none."""
         reached = self.names[: self.names.index(self.find(release)) + 1]
         return next((steps[name] for name in reversed(reached) if name in steps), before)
 
     def speakers(self, api: Api, version: int | None) -> tuple[str, ...]:
         """Return the releases that support a version of an api, or any version, oldest first.
 
-        Raises UnsupportedVersion if there is none.
+        Raises UnsupportedVersion if no release does.
         """
         spoken = {name: self.versions(name, api.key) for name in self.names}
         found = tuple(name for name in self.names if (spoken[name] if version is None else version in spoken[name]))
@@ -135,12 +135,12 @@ class Releases:
 
 @once
 def releases() -> Releases:
-    """Return the table of releases and the api versions that each supports."""
+    """Return the table of releases and of the api versions that they support."""
     return Releases.parse((SCHEMAS / "releases.json").read_bytes())
 
 
 def _line(name: str) -> str:
-    """Return the line of a full name, within which no message changes: 3.9 of 3.9.1, 0.10.2 of 0.10.2.2."""
+    """Return the line of a full name, in which messages do not change: 3.9 for 3.9.1, 0.10.2 for 0.10.2.2."""
     parts = name.split(".")
     return ".".join(parts[:-1]) if len(parts) == (4 if parts[0] == "0" else 3) else ""
 
@@ -165,13 +165,13 @@ class Release:
         """Return the versions of an api that this release supports.
 
         Args:
-            api: its key, its name, or a name it had in an older release.
+            api: the key, the name, or a former name of the api.
 
         Returns:
             The versions, including an unstable highest one; none if the release lacks the api.
 
         Raises:
-            UnknownMessage: no release has such an api.
+            UnknownMessage: no release has this api.
 
         >>> import kwire
         >>> str(kwire.release("3.9").versions("Fetch")), str(kwire.release("4.0").versions("LeaderAndIsr"))
@@ -180,9 +180,9 @@ class Release:
         return self.table.versions(self.name, self.table.api(api).key)
 
     def stable_versions(self, api: int | str) -> Versions:
-        """Return the versions except those that the release enables only by configuration, such as KIP-848's first.
+        """Return the versions without those that must be enabled by configuration, such as the first ones of KIP-848.
 
-        Raises UnknownMessage as `versions` does.
+        Raises UnknownMessage like `versions`.
 
         >>> import kwire
         >>> old = kwire.release("3.6")
@@ -194,7 +194,7 @@ class Release:
     def name_of(self, api: int | str) -> str:
         """Return the name of an api in this release, even if the release does not support it.
 
-        Raises UnknownMessage as `versions` does.
+        Raises UnknownMessage like `versions`.
 
         >>> import kwire
         >>> kwire.release("0.10.0").name_of("FindCoordinator")
@@ -203,7 +203,7 @@ class Release:
         return self.table.name_of(self.name, self.table.api(api).key)
 
     def apis(self) -> tuple[str, ...]:
-        """Return the apis that this release supports, by their current names, in the order of their keys.
+        """Return the current names of the apis that this release supports, in the order of their keys.
 
         >>> import kwire
         >>> kwire.release("0.10.0").apis()[-2:], len(kwire.release("4.4").apis())
@@ -216,10 +216,10 @@ def release(name: str) -> Release:
     """Return a release of Kafka.
 
     Args:
-        name: such as `3.9.2`; `3.9` is the newest of its line in kwire's table.
+        name: a name such as `3.9.2`; `3.9` is the newest release of this line in kwire's table.
 
     Raises:
-        UnknownMessage: the table has no such release.
+        UnknownMessage: the table does not have this release.
 
     >>> release("3.9")
     Release(name='3.9.2')
@@ -231,12 +231,12 @@ def first_release(api: int | str, version: int | None = None) -> str:
     """Return the first release that supports a version of an api, or any version.
 
     Args:
-        api: its key, its name, or a name it had in an older release.
+        api: the key, the name, or a former name of the api.
         version: None for any version.
 
     Raises:
-        UnknownMessage: no release has such an api.
-        UnsupportedVersion: no release supports that version.
+        UnknownMessage: no release has this api.
+        UnsupportedVersion: no release supports this version.
 
     >>> first_release("Fetch", 12), first_release("CreateTopics")
     ('2.7.2', '0.10.1.1')
@@ -248,11 +248,11 @@ def removed_in(api: int | str, version: int | None = None) -> str | None:
     """Return the release that removed a version of an api, or all versions, permanently.
 
     Args:
-        api: its key, its name, or a name it had in an older release.
+        api: the key, the name, or a former name of the api.
         version: None for all versions.
 
     Returns:
-        The first release after the last that supports it; None if the newest still does.
+        The first release after the last one that supports it; None if the newest release still does.
 
     Raises:
         UnknownMessage, UnsupportedVersion: see `first_release`.

@@ -1,6 +1,6 @@
-"""Names for numbers, each kind an `IntEnum`: `kwire.values.ErrorCode(56)` is `ErrorCode.KAFKA_STORAGE_ERROR`.
+"""Names for numbers. Each kind is an `IntEnum`: `kwire.values.ErrorCode(56)` is `ErrorCode.KAFKA_STORAGE_ERROR`.
 
-A kind is made on first use. Type checkers and editors read a stub instead of this, which `kwire.stubs` generates.
+A kind is created on first use. Type checkers and editors read a stub of this module, which `kwire.stubs` generates.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FUNCTIONS = ("Value", "kind", "kind_of", "kinds", "words")
 
 
 def __getattr__(name: str) -> Any:
-    """Find a kind by its name."""
+    """Return a kind by its name."""
     if name == "__all__":
         return __dir__()
     if name[0].isupper() and name in kinds():

@@ -1,7 +1,7 @@
-"""Names for numbers: error codes, ACL operations, sentinels such as LATEST, and which field holds which kind.
+"""Names for numbers: error codes, ACL operations, sentinels such as LATEST; and the kind of each field.
 
-A value is an int that prints its name; a number without a name stays a number. The tables are in `schemas/values.json`,
-which is read on first use: each kind is created then, and is an attribute of `kwire.values`.
+A value is an int that prints as its name; a number without a name stays a number. The tables are in
+`schemas/values.json`, which is read on first use; then each kind is created as an attribute of `kwire.values`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..resources import SCHEMAS
 
 
 class Value(IntEnum):
-    """A number of the protocol. `name` is None where none is known; `str` is the name, or the number.
+    """A number of the protocol. `name` is None if none is known; `str` returns the name, or the number.
 
-    A kind takes a number, a name in any case, or a former name:
+    A kind can be called with a number, a name in any case, or a former name:
 
     >>> from kwire.values import ErrorCode
     >>> ErrorCode(6), ErrorCode("not_leader_for_partition"), ErrorCode(5120)
@@ -59,7 +59,7 @@ class Value(IntEnum):
         return None
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        # by value: Python up to 3.11.3 pickles by name, which not every number has
+        # by value: Python up to 3.11.3 pickles by name, but not every number has one
         return type(self), (self.value,)
 
     def __str__(self) -> str:
@@ -70,21 +70,21 @@ class Value(IntEnum):
 
 
 class ErrorCodeBase(Value):
-    """Error codes, with their meaning and the action to take."""
+    """Error codes, with their meaning and the recommended action."""
 
     @property
     def about(self) -> str:
-        """The meaning of the code and the action to take, in one sentence; empty for an unknown one."""
+        """The meaning of the code and the recommended action, in one sentence; empty for an unknown code."""
         return str(self._row.get("about", ""))
 
     @property
     def retriable(self) -> bool | None:
-        """Whether Kafka's own clients try again; None for an unknown code."""
+        """Whether Kafka's clients retry; None for an unknown code."""
         return self._row.get("retriable")
 
     @property
     def since(self) -> str | None:
-        """The first release that has the code, from 0.8.2.2 on; None for an unknown code."""
+        """The first release that has the code, starting with 0.8.2.2; None for an unknown code."""
         return self._row.get("since")
 
     @property
@@ -94,7 +94,7 @@ class ErrorCodeBase(Value):
 
 
 class AuthorizedOperationsBase(Value):
-    """A set of ACL operations, bit n for the operation of code n (KIP-430)."""
+    """A set of ACL operations; bit n stands for the operation with code n (KIP-430)."""
 
     @classmethod
     def _text(cls, value: int) -> str | None:
@@ -116,13 +116,13 @@ def kinds() -> tuple[str, ...]:
 
 @once
 def kind(name: str) -> type[Value]:
-    """Return a kind of values: a class, which takes a number or a name.
+    """Return a kind of values: a class that can be called with a number or a name.
 
     Args:
         name: one of `kinds()`.
 
     Raises:
-        UnknownMessage: there is no such kind.
+        UnknownMessage: the kind does not exist.
 
     >>> kind("OffsetSpec")(-2)
     <OffsetSpec -2 EARLIEST>
@@ -134,21 +134,21 @@ def kind(name: str) -> type[Value]:
     for number, row in rows.items():
         row = {"name": row} if isinstance(row, str) else row
         members.update(dict.fromkeys([row["name"], *row.get("also", ())], int(number)))
-    make: Any = _BASES.get(name, Value)  # a class of members, which makes one more such class
+    make: Any = _BASES.get(name, Value)  # an enum class, which creates another enum class
     made: type[Value] = make(name, members, module=__package__)
     return made
 
 
 def kind_of(message: str, struct: str, field: str) -> type[Value] | None:
-    """Return what kind of value a field of integers holds (for an array, each of its elements).
+    """Return the kind of the values in an integer field (for an array, of its elements).
 
     Args:
         message: the message, such as `FetchRequest`.
-        struct: the struct inside it that has the field; the message again for its own fields.
-        field: the field's name in JSON.
+        struct: the struct in the message that contains the field; for fields of the message itself, the message.
+        field: the name of the field in JSON.
 
     Returns:
-        A kind, or None where a number is nothing but a number.
+        A kind; None if the field contains plain numbers.
 
     >>> kind_of("FetchResponse", "PartitionData", "errorCode")(3)
     <ErrorCode 3 UNKNOWN_TOPIC_OR_PARTITION>
@@ -166,9 +166,9 @@ def kind_of(message: str, struct: str, field: str) -> type[Value] | None:
 
 
 def words(name: str) -> tuple[str, ...]:
-    """Return the words that text fields hold: `GroupState`, `GroupType`, `TransactionState`.
+    """Return the words that text fields contain: `GroupState`, `GroupType`, `TransactionState`.
 
-    Raises UnknownMessage if there is no such list.
+    Raises UnknownMessage if the list does not exist.
 
     >>> words("GroupType")
     ('Unknown', 'Consumer', 'Classic', 'Share', 'Streams')

@@ -1,6 +1,6 @@
 """Kafka's wire types as construct classes, which parse and build values.
 
-A node has no versions: whether a field is compact, nullable or tagged is decided when the tree is built
+A node has no versions: the tree determines whether a field is compact, nullable or tagged, when it is built
 (`kwire.codecs.schema_tree`). Source: "Protocol Primitive Types" and KIP-482.
 """
 

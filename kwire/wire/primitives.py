@@ -1,7 +1,7 @@
-"""`Reader` and `Writer`, with their position in the bytes and in the message; `Node`, the base class of the tree; and
-its leaves: integers, float, boolean and UUID, variable-length integers, and lengths where -1 means null.
+"""`Reader` and `Writer`, which track positions and paths; `Node`, the base class of the tree; and its leaves.
 
-Reader and Writer keep the path, so that an error names its field although the nodes pass no names.
+The leaves are integers, floats, booleans and UUIDs, variable-length integers, and lengths where -1 means null. Reader
+and Writer track the path, so that an error names its field although the nodes pass no names.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
         docs: str
 
         def parse(self, data: bytes, **contextkw: Any) -> Any:
-            """Parse bytes; return the value."""
+            """Parse bytes and return the value."""
 
         def build(self, obj: Any, **contextkw: Any) -> bytes:
-            """Encode a value; return the bytes."""
+            """Encode a value and return the bytes."""
             ...
 
         def _parse(self, stream: Any, context: Any, path: str) -> Any: ...
@@ -63,12 +63,12 @@ __all__ = ["Construct", "Subconstruct"]
 
 
 MOST_FAULTS = 10_000
-# Arguments: bytes, a position and a count. Result: that many elements of an array, and the position after them.
+# Arguments: bytes, a position and a count. Result: as many elements of an array, and the position after them.
 Elements = Callable[[bytes, int, int], tuple[Sequence[Any], int]]
 
 
 def bytes_of(data: Any) -> bytes:
-    """Return a bytes-like object as bytes; raises TypeError for text, numbers and other objects."""
+    """Return a bytes-like object as bytes; raise TypeError for text, numbers and other objects."""
     if type(data) is bytes:
         return data
     try:
@@ -79,16 +79,16 @@ def bytes_of(data: Any) -> bytes:
 
 
 class Reader:
-    """A position in the bytes and in the message. Acts as construct's stream.
+    """A position in the bytes and in the message; used as construct's stream.
 
     Args:
         data: all the bytes.
-        start: where to begin.
+        start: the start position.
         salvage: collect what Kafka tolerates in `faults` instead of raising it.
 
-    `ahead` returns the fast path of an array's elements, if the codec has one: the reference path uses it to skip the
-    valid elements of long arrays in bytes that the fast path refused, because reading them one by one takes many times
-    as long.
+    `ahead` returns the fast path for the elements of an array, if the codec has one. The reference path uses it to skip
+    the valid elements of long arrays in bytes that the fast path has refused, because reading them one by one takes
+    many times as long.
     """
 
     __slots__ = ("ahead", "data", "end", "faults", "message", "path", "pos", "salvage", "version")
@@ -105,7 +105,7 @@ class Reader:
         self.ahead: Callable[[Any], Elements] | None = None
 
     def take(self, count: int) -> bytes:
-        """Return the next `count` bytes and advance; raises Truncated if there are fewer."""
+        """Return the next `count` bytes and advance; raise Truncated if there are fewer."""
         start, stop = self.pos, self.pos + count
         if stop > self.end:
             self.refuse(Truncated, start, need=count, have=self.end - start)
@@ -113,16 +113,16 @@ class Reader:
         return self.data[start:stop]
 
     def child(self, segment: str | int, node: Construct) -> Any:
-        """Read one part of the message, under its name or index."""
+        """Read one part of the message with its name or index."""
         self.path.append(segment)
         value = node._parse(self, None, "")
         self.path.pop()
         return value
 
     def elements(self, array: Construct, count: int) -> Sequence[Any] | None:
-        """Read `count` elements of an array by the fast path; None, without advancing, if it refuses one or is missing.
+        """Read `count` elements of an array on the fast path; return None, without advancing, if that is impossible.
 
-        The fast path accepts only bytes that the reference path reads without fault or note, so either may read the
+        The fast path accepts only bytes that the reference path reads without faults or notes, so either may read the
         next element.
         """
         if self.ahead is None or type(self.data) is not bytes:
@@ -141,10 +141,10 @@ class Reader:
         return node._parse(self, None, "")
 
     def mark(self, start: int, type_name: str, value: Any) -> None:
-        """Report the bytes from `start` to here as one field; does nothing unless tracing."""
+        """Record the bytes from `start` to the current position as one field; does nothing unless tracing."""
 
     def refuse(self, kind: type[DecodeError], offset: int, **facts: Any) -> NoReturn:
-        """Raise an error with all that is known here."""
+        """Raise an error with the position, path and context."""
         error = self._error(kind, offset, facts)
         error.rest = self.data[offset : self.end]
         error.faults = tuple(self.faults)
@@ -159,12 +159,12 @@ class Reader:
         self.note(kind, offset, **facts)
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Record a note about valid but unusual bytes, even in strict mode; at most `MOST_FAULTS` notes are stored."""
+        """Record a note about valid but unusual bytes, also in strict mode; at most `MOST_FAULTS` notes are stored."""
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(self._error(kind, offset, facts))
 
     def finish(self) -> bytes:
-        """Require that no bytes are left over; in salvage, return them."""
+        """Require that no bytes are left over; in salvage mode, return them."""
         left = self.data[self.pos : self.end]
         if left:
             self.fault(TrailingBytes, self.pos, have=len(left), raw=left)
@@ -185,7 +185,7 @@ class Reader:
 
 
 class Writer:
-    """The bytes written so far, and the path of the value being written. Acts as construct's stream."""
+    """The bytes written so far, and the path of the current value; used as construct's stream."""
 
     __slots__ = ("message", "out", "path", "version")
 
@@ -196,13 +196,13 @@ class Writer:
         self.version: int | None = version
 
     def child(self, segment: str | int, node: Construct, value: Any) -> None:
-        """Write one part of the message, under its name or index."""
+        """Write one part of the message with its name or index."""
         self.path.append(segment)
         node._build(value, self, None, "")
         self.path.pop()
 
     def refuse(self, kind: type[EncodeError], **facts: Any) -> NoReturn:
-        """Raise an error with all that is known here."""
+        """Raise an error with the path and context."""
         raise kind(segments=self.path, message=self.message, version=self.version, **facts)
 
     def write(self, data: bytes) -> int:
@@ -214,7 +214,7 @@ class Writer:
 class Node(Construct):
     """A wire type.
 
-    `type_name` is its name in traces, `least` the smallest size of a value in bytes, `nullable` whether it may be None.
+    `type_name` is the name in traces, `least` the minimum size of a value in bytes, `nullable` whether it may be None.
     """
 
     type_name: str = "?"
@@ -222,11 +222,11 @@ class Node(Construct):
     nullable: bool = False
 
     def parse_stream(self, stream: Any, **contextkw: Any) -> Any:
-        """Parse from any stream, as construct's users do: `node.parse(data)`."""
+        """Parse from any stream, for users of construct: `node.parse(data)`."""
         return self._parse(stream if isinstance(stream, Reader) else Reader(stream.read()), None, "")
 
     def build_stream(self, obj: Any, stream: Any, **contextkw: Any) -> Any:
-        """Build into any stream, as construct's users do: `node.build(value)`."""
+        """Build into any stream, for users of construct: `node.build(value)`."""
         writer = Writer()
         self._build(obj, writer, None, "")
         stream.write(bytes(writer.out))
@@ -295,7 +295,7 @@ class Boolean(Node):
 
 
 class Uuid(Node):
-    """Sixteen raw bytes, most significant first. There is no null: all zeros mean that there is no UUID."""
+    """Sixteen raw bytes, most significant first. There is no null: all zeros mean no UUID."""
 
     type_name: str = "uuid"
     least: int = 16
@@ -318,7 +318,7 @@ _BYTES = tuple(bytes([value]) for value in range(128))
 
 
 class UnsignedVarint(Node):
-    """An unsigned varint of up to `bits` bits. Kafka drops bits that do not fit, and so does salvage."""
+    """An unsigned varint of up to `bits` bits. Kafka drops bits that do not fit, as does salvage."""
 
     least = 1
 
@@ -355,7 +355,7 @@ class UnsignedVarint(Node):
 
 
 class Varint(Node):
-    """A signed varint: zig-zag (0, -1, 1, -2 ... are 0, 1, 2, 3 ...) over an unsigned one."""
+    """A signed varint: the zig-zag encoding (0, -1, 1, -2 ... become 0, 1, 2, 3 ...) as an unsigned varint."""
 
     least = 1
 
@@ -424,7 +424,7 @@ VARLONG = Varint("varlong", 64)
 
 
 class CompactLength(Node):
-    """N + 1 as an unsigned varint; 0 is null (KIP-482). Wraps at 32 bits as Java's int does."""
+    """N + 1 as an unsigned varint; 0 is null (KIP-482). Wraps at 32 bits like Java's int."""
 
     type_name: str = "compact length"
     least: int = 1
@@ -443,7 +443,7 @@ COMPACT_LENGTH = CompactLength()
 
 
 def int32(value: int) -> int:
-    """Wrap a number to 32 bits, as Java's int does.
+    """Wrap a number to 32 bits like Java's int.
 
     >>> int32(2**31), int32(-(2**31) - 1)
     (-2147483648, 2147483647)
@@ -483,8 +483,8 @@ def write_length(stream: Writer, length: Any, count: int | None, *, nullable: bo
     length._build(count, stream, None, "")
 
 
-LONGEST_TEXT = 32767  # Kafka's writers and readers check this limit for compact strings as well
-# Java's decoder replaces an encoded surrogate by one U+FFFD, Python's by two or three.
+LONGEST_TEXT = 32767  # Kafka's writers and readers check this limit for compact strings too
+# Java's decoder replaces an encoded surrogate by one U+FFFD, Python's decoder by two or three.
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
@@ -503,7 +503,7 @@ class _Counted(Node):
 
 
 class String(_Counted):
-    """UTF-8 text of at most `longest` bytes: a length (int16, or compact), then the bytes."""
+    """UTF-8 text of at most `longest` bytes: a length (int16, or compact), followed by the bytes."""
 
     word = "string"
 
@@ -542,7 +542,7 @@ class String(_Counted):
 
 
 class Bytes(_Counted):
-    """Raw bytes: a length (int32, or compact), then the bytes."""
+    """Raw bytes: a length (int32, or compact), followed by the bytes."""
 
     word = "bytes"
 
@@ -563,7 +563,7 @@ class Bytes(_Counted):
 
 
 class Records(Bytes):
-    """Record batches, which are not parsed: the same as bytes on the wire, with another JSON form."""
+    """Record batches, which are not parsed: the same as bytes on the wire, but with another JSON form."""
 
     word = "records"
 

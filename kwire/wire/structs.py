@@ -1,7 +1,7 @@
 """Containers: arrays, structs with their fields, nullable structs, and tagged fields (KIP-482).
 
-A tagged section is a count, then tag, size and value of each field, in ascending order of the tags. Known tags become
-fields; the unknown tags of a struct are kept as one raw slice of bytes.
+A tagged section is a count, followed by tag, size and value of each field, in ascending order of the tags. Known tags
+become fields; the unknown tags of a struct are kept as one raw slice of bytes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class TaggedFields(Node):
         _Section(self, values, stream).read()
 
     def write_from(self, obj: Any, stream: Writer) -> None:
-        """Write the known fields that differ from their defaults, and the unknown ones between them."""
+        """Write the known fields that differ from their defaults, with the unknown fields between them."""
         entries = [(tag, unsigned_varint(len(raw)) + raw) for tag, raw in self._known(obj, stream)]
         unknown = has_tags(obj.unknown_tags)
         if unknown and not entries:
@@ -97,7 +97,7 @@ class TaggedFields(Node):
         stream.out = outer
 
     def unknown_section(self, raw: Any, stream: Writer) -> bytes:
-        """Write a section of unknown tags only. A slice in canonical form is copied."""
+        """Write a section with only unknown tags. A slice in canonical form is copied."""
         if isinstance(raw, bytes):
             stop, left, _ = pass_unknown(raw, 0, len(raw), -1, self.foreign | self.fields.keys())
             if stop == len(raw):
@@ -106,7 +106,9 @@ class TaggedFields(Node):
         return unsigned_varint(len(entries)) + b"".join(unsigned_varint(tag) + sized for tag, sized in entries)
 
     def unknown_entries(self, raw: Any, stream: Writer) -> list[tuple[int, bytes]]:
-        """Check a slice of unknown tags, and split it: the tag of each, and its size and data as raw bytes."""
+        """Check a slice of unknown tags and split it: return the tag of each field, with its size and data as raw
+        bytes.
+        """
         if not isinstance(raw, bytes | bytearray):
             stream.refuse(BadUnknownTags, found=f"{type(raw).__name__} is not bytes")
         try:
@@ -146,7 +148,7 @@ class _Section:
                 self.values["unknown_tags"] = bytes(self.unknown)
 
     def pass_unknown(self, count: int) -> int:
-        """Read unknown tags as long as they are in canonical form; return how many tags of any kind are left."""
+        """Read unknown tags while they are in canonical form; return how many tags of any kind are left."""
         stream, start = self.stream, self.stream.pos
         taken = self.node.foreign | self.node.fields.keys()
         stop, left, last = pass_unknown(stream.data, start, count, self.last, taken, stream.end)
@@ -244,7 +246,7 @@ def pass_unknown(
         end: the end of the bytes; by default the end of `data`.
 
     Returns:
-        The position after the skipped tags, how many of `count` are left, and the number of the last tag.
+        The position after the skipped tags, the remainder of `count`, and the number of the last tag.
 
     >>> pass_unknown(bytes.fromhex("05 02 abcd 09 00 07 00"), 0, 3, -1, ())
     (6, 1, 9)
@@ -264,7 +266,7 @@ def pass_unknown(
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Whether a tagged field need not be written. Any empty sequence except text is the default of an array."""
+    """Whether a tagged field need not be written. Any empty sequence except text equals the default of an array."""
     if default != () or isinstance(value, str | bytes | bytearray):
         try:
             return bool(value == default)
@@ -274,7 +276,7 @@ def is_default(value: Any, default: Any) -> bool:
 
 
 def has_tags(unknown: Any) -> bool:
-    """Whether a struct's `unknown_tags` contain anything, even a value that cannot be written."""
+    """Whether the `unknown_tags` of a struct contain anything, even a value that cannot be written."""
     try:
         return bool(unknown)
     except Exception:
@@ -321,13 +323,13 @@ def join_tags(tags: Iterable[tuple[int, bytes]]) -> bytes | None:
     return raw or None
 
 
-# Elements per block of the fast path, after it refused bytes; the reference path reads the block with the invalid
+# Elements per block of the fast path, after it has refused bytes; the reference path reads the block with the invalid
 # element.
 BLOCK = 64
 
 
 class Array(Node):
-    """A count (int32, or compact), then the elements. Decodes to a tuple; any sequence is encoded."""
+    """A count (int32, or compact), followed by the elements. Decodes to a tuple; encodes any sequence."""
 
     def __init__(self, element: Node, length: Node = INT32_LENGTH, *, nullable: bool = False) -> None:
         super().__init__()
@@ -359,7 +361,7 @@ class Array(Node):
         return tuple(items)
 
     def _read_ahead(self, stream: Reader, items: list[Any], count: int) -> int:
-        """Read elements by the fast path, up to the block that it refuses; return where this block ends."""
+        """Read elements on the fast path, up to the block that it refuses; return where this block ends."""
         if count - len(items) < BLOCK:
             return count
         while len(items) < count:
@@ -397,8 +399,8 @@ class _Count(Node):
 class Field(Subconstruct):
     """A named part of a struct.
 
-    `name` is the attribute, `json_name` the name in Kafka's JSON, `default` the value that is not written
-    when the field is tagged, `docs` the spec's `about`, `subcon` the wire type.
+    `name` is the attribute, `json_name` the name in Kafka's JSON, `default` the value that is not written if the field
+    is tagged, `docs` the `about` text of the spec, `subcon` the wire type.
     """
 
     def __init__(self, name: str, subcon: Node, *, json_name: str, default: Any, about: str = "") -> None:
@@ -421,7 +423,7 @@ class Absent(NamedTuple):
 
 
 class Struct(Node):
-    """Fields in sequence; in flexible versions tagged fields follow (KIP-482)."""
+    """A sequence of fields; in flexible versions, tagged fields follow (KIP-482)."""
 
     type_name = "struct"
 
@@ -446,7 +448,7 @@ class Struct(Node):
 
     @property
     def all_fields(self) -> tuple[Field, ...]:
-        """The fields in wire order, then the tagged ones by tag."""
+        """The fields in wire order, followed by the tagged fields ordered by tag."""
         return self.fields + (tuple(self.tagged.fields.values()) if self.tagged else ())
 
     def _parse(self, stream: Reader, context: Any, path: str) -> Any:
@@ -480,8 +482,9 @@ class Struct(Node):
             stream.refuse(BadUnknownTags, found="this version has no tagged fields")
 
     def _mismatch(self, obj: Any) -> dict[str, str]:
-        """Return the facts for an error about a value of another class, which may have the same name but come from
-        other specs.
+        """Return the details for an error about a value of another class.
+
+        The class may have the same name but come from other specs.
         """
         cls = type(obj)
         facts = {"need": f"a {self.message_class.__qualname__}", "found": f"{cls.__name__} {excerpt(obj, 60)}"}
@@ -492,7 +495,7 @@ class Struct(Node):
 
 
 class NullableStruct(Node):
-    """A marker, then the struct if there is one: int8 -1 or 1; in a tagged field an unsigned varint 0 or 1.
+    """A marker, followed by the struct if there is one: int8 -1 or 1; in a tagged field an unsigned varint 0 or 1.
 
     Source: KIP-893. Kafka reads any negative int8 as null, and any other marker as present.
     """
@@ -521,11 +524,11 @@ class NullableStruct(Node):
 
 
 class UnknownNode(TypeError):
-    """A node whose type is not handled by a walk of the tree."""
+    """A node whose type a traversal of the tree does not support."""
 
 
 class Content(NamedTuple):
-    """The node of the content, or of each element if it `is_array`; also as `struct` if it is a struct."""
+    """The node of the content, or of each element if `is_array`; `struct` is the same node if it is a struct."""
 
     node: Any
     struct: Struct | None = None
