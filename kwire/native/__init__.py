@@ -202,18 +202,18 @@ else:
             return [one for one in self if type(one) is not tuple or one[5] is not None]
 
         def add_rows(self, pairing: Any, connections: dict[Any, Any], rows: Any) -> None:
-            """Add no rows: all frames are left to the pairing."""
+            """Pass all frames to the pairing, which adds the rows."""
             for one in self:
                 pairing.take(one)
 
         def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
-            """Count no frames: all frames are left to the counter."""
+            """Pass all frames to the counter."""
             for one in self:
                 counter.count(one)
             return 0, 0, []
 
         def tally(self, tally: Any, number: int, width: float) -> Any:
-            """Count no frames for a report: all frames are left to the tally."""
+            """Pass all frames to the tally of a report."""
             for one in self:
                 if type(one) is tuple:
                     tally.rest(one, number, None, None)
@@ -233,7 +233,7 @@ else:
 
         @property
         def size(self) -> int:
-            """Bytes of all frames."""
+            """The number of bytes of all frames."""
             self._bytes += sum(len(row[1]) for row in self[self._measured :])
             self._measured = len(self)
             return self._bytes
@@ -243,7 +243,7 @@ else:
             self.take()
 
         def take(self, start: int = 0) -> FrameRows:
-            """Remove the rows from one on, and return them."""
+            """Remove and return the rows from an index on."""
             taken = FrameRows(self.keeps_bytes)
             taken += self[start:]
             del self[start:]
@@ -251,7 +251,7 @@ else:
             return taken
 
         def parts(self, most_rows: int, most_bytes: int) -> list[tuple[int, FrameRows]]:
-            """Divide the rows into runs that end when they have a number of rows or bytes."""
+            """Divide the rows into runs of at most so many rows or bytes, each with the index of its first row."""
             found, size = list[tuple[int, FrameRows]](), most_bytes
             for index, row in enumerate(self):
                 if size >= most_bytes or len(found[-1][1]) >= most_rows:
