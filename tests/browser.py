@@ -74,7 +74,7 @@ def loaded(page: str, folder: Path) -> str:
 
 def _dom(chromium: str, url: str) -> str:
     flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900", "--virtual-time-budget=2000"]
-    done = subprocess.run([chromium, *flags, "--dump-dom", url], capture_output=True, timeout=60, check=True)
+    done = subprocess.run([chromium, *flags, "--dump-dom", url], capture_output=True, timeout=180, check=True)
     return done.stdout.decode()
 
 

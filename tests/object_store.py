@@ -22,7 +22,7 @@ class ObjectStore:
     def put(self, name: str, data: bytes | None = None) -> None:
         """Write an object, `bucket/key`; without data, make a bucket."""
         headers = {"Content-Type": "application/octet-stream"}
-        urlopen(Request(f"{self.endpoint}/{name}", data or b"", headers, method="PUT"), timeout=60).close()
+        urlopen(Request(f"{self.endpoint}/{name}", data or b"", headers, method="PUT"), timeout=180).close()
 
     def environment(self) -> dict[str, str]:
         """Return what lets a process find this server as platforms do."""

@@ -32,7 +32,7 @@ def session(folder: Path, test: str, *arguments: str, code: int = 0) -> str:
         "COLUMNS": "80",
     }
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout

@@ -33,7 +33,7 @@ def examples(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
 
 
 def ask(place: Address, name: str, version: int, message: Any) -> Any:
-    with BrokerConnection(place, timeout=30) as broker:
+    with BrokerConnection(place, timeout=180) as broker:
         answer = broker.ask(kwire.codec(name, version), message)
     assert answer is not None
     return answer.message

@@ -98,7 +98,7 @@ def test_ctrl_c_prints_the_summary() -> None:
         process.stdin.flush()
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=180) == 130
         assert process.stderr.read() == b"kwire: -: read as raw frames\nkwire: 1 frame, 0 undecodable\n"
 
 

@@ -117,7 +117,7 @@ def test_without_a_file_on_a_terminal_it_says_what_it_needs() -> None:
     leader, follower = pty.openpty()
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "kwire", "encode"], stdin=follower, capture_output=True, timeout=60, cwd=ROOT
+            [sys.executable, "-m", "kwire", "encode"], stdin=follower, capture_output=True, timeout=180, cwd=ROOT
         )
     finally:
         os.close(leader)

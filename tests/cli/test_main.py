@@ -23,7 +23,7 @@ KWIRE = [sys.executable, "-m", "kwire"]
 
 def ran(*arguments: str, data: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run([*KWIRE, *arguments], input=data, capture_output=True, env=env, timeout=60, check=False)
+    return subprocess.run([*KWIRE, *arguments], input=data, capture_output=True, env=env, timeout=180, check=False)
 
 
 def test_help_begins_with_examples_and_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +107,7 @@ def test_an_endless_input_is_read_in_pieces_and_little_memory() -> None:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(50)]
         process.stdout.close()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=180) == 0
     assert (
         sum(b"a frame of 0 bytes" in line for line in lines) > 3 or sum(b"!undecodable" in line for line in lines) > 3
     )

@@ -29,7 +29,7 @@ def on_terminal(*arguments: str, **environment: str) -> tuple[int, str]:
                 seen += portion
         except OSError:  # Linux says so when the other end is closed
             pass
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=180)
     os.close(main)
     return code, seen.decode().replace("\r\n", "\n")
 

@@ -41,7 +41,7 @@ def test_the_client_through_the_proxy(tmp_path: Path) -> None:
         command = [sys.executable, str(tmp_path / "proxy.py"), "0", address]
         with running(command, r"listening on (\d+)") as (port, proxy):
             client = [sys.executable, str(tmp_path / "client.py"), f"127.0.0.1:{port}"]
-            done = subprocess.run(client, cwd=ROOT, text=True, capture_output=True, timeout=60)
+            done = subprocess.run(client, cwd=ROOT, text=True, capture_output=True, timeout=180)
             assert done.stdout.splitlines() == ["1 ApiVersionsResponse 3 0", "2 MetadataResponse 9 1"], done.stderr
             assert proxy.stdout is not None
             lines = [proxy.stdout.readline() for _ in range(4)]

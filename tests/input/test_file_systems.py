@@ -63,7 +63,7 @@ def test_a_store_that_fails_once_is_asked_again(store: ObjectStore) -> None:
 def test_a_store_that_fails_for_good_is_one_line(store: ObjectStore) -> None:
     store.failures = 1000
     command = [sys.executable, "-m", "kwire", "decode", "s3://lake/a.pcap"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=180)
     store.failures = 0
     assert done.returncode == 2
     assert "503" in done.stderr
@@ -105,8 +105,10 @@ def test_a_uri_may_contain_the_endpoint_of_its_store(store: ObjectStore, monkeyp
 
 def test_the_command_reads_folders_of_a_store(store: ObjectStore) -> None:
     command = [sys.executable, "-m", "kwire", "stats", "--recursive", "s3://lake/dt=1"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
-    local = subprocess.run([*command[:-2], str(PCAP)], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=180)
+    local = subprocess.run(
+        [*command[:-2], str(PCAP)], cwd=ROOT, capture_output=True, text=True, check=True, timeout=180
+    )
     assert done.stdout.splitlines()[1:] == local.stdout.splitlines()[1:]
 
 

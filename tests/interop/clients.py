@@ -23,7 +23,7 @@ from tests.conftest import ROOT, lacking
 
 # -P: beside the program lies a module of the package's name
 KAFKA_PYTHON = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("kafka_python_client.py"))]
-PATIENCE = 60.0  # seconds
+PATIENCE = 120.0  # seconds
 
 
 def need_client(name: str) -> None:

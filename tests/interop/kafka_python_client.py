@@ -42,15 +42,21 @@ def consume(place: str, topic: str, group: str) -> None:
     consumer.close()
 
 
-def pass_on(options: str, topic: str, value: str) -> None:
-    """Produce one record and write the value of the topic's first one, or the name of the error that was raised."""
+def pass_on(options: str, topic: str, value: str, seconds: str) -> None:
+    """Produce one record and write the value of the topic's first one, or the name of the error that was raised.
+
+    Args:
+        options: of the client, as JSON.
+        topic, value: of the record.
+        seconds: how long the client tries to log in.
+    """
     from kafka import KafkaConsumer, KafkaProducer
     from kafka.errors import KafkaError
 
     login = json.loads(options)
     try:
-        KafkaProducer(**login, max_block_ms=20_000).send(topic, value.encode()).get(30)
-        consumer = KafkaConsumer(topic, auto_offset_reset="earliest", consumer_timeout_ms=30_000, **login)
+        KafkaProducer(**login, max_block_ms=int(seconds) * 1000).send(topic, value.encode()).get(60)
+        consumer = KafkaConsumer(topic, auto_offset_reset="earliest", consumer_timeout_ms=60_000, **login)
         sys.stdout.write(next(consumer).value.decode())
     except KafkaError as error:
         sys.stdout.write(type(error).__name__)

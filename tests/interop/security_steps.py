@@ -60,7 +60,7 @@ class Secured(Admin):
     user = "admin"
 
     def dial(self) -> BrokerConnection:
-        return BrokerConnection(address(self.place), timeout=30, client_id="steps")
+        return BrokerConnection(address(self.place), timeout=180, client_id="steps")
 
     def ask(self, name: str, version: int, place: str = "", **fields: Any) -> Any:
         key = f"{self.user}, {time.monotonic() // 2}"  # sessions end after 4 seconds

@@ -42,7 +42,7 @@ class Real:
         self.is_kraft = facts["mode"] == "kraft"
 
     def ask(self, name: str, version: int, message: Any) -> Any:
-        with BrokerConnection(address(self.places[0]), timeout=30) as broker:
+        with BrokerConnection(address(self.places[0]), timeout=180) as broker:
             answer = broker.ask(kwire.codec(name, version), message)
         assert answer is not None
         return answer.message
@@ -82,7 +82,7 @@ def test_a_cluster_is_shown_with_its_racks(real: Real, capsys: pytest.CaptureFix
 
 
 def test_calls_in_every_version_of_reading_apis(real: Real, capsys: pytest.CaptureFixture[str]) -> None:
-    with BrokerConnection(address(real.places[0]), timeout=30) as broker:
+    with BrokerConnection(address(real.places[0]), timeout=180) as broker:
         spoken = broker.versions()
     for api, members in {
         "ApiVersions": [],

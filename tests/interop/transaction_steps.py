@@ -37,7 +37,7 @@ class Steps:
     def ask(self, name: str, version: int, place: str = "", **fields: Any) -> Any:
         place = place or self.place
         if place not in self.connections:
-            self.connections[place] = BrokerConnection(address(place), timeout=30, client_id="steps")
+            self.connections[place] = BrokerConnection(address(place), timeout=180, client_id="steps")
         request = getattr(M, f"{name}Request")(**fields)
         answer = self.connections[place].ask(kwire.codec(f"{name}Request", version), request)
         assert answer is not None

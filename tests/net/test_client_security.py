@@ -118,11 +118,11 @@ def test_clients_without_tls_and_sasl_use_the_proxys(both: str, folder: Path) ->
         try:
             assert process.stderr is not None
             place = process.stderr.readline().split("listening on ")[1].split()[0]
-            with BrokerConnection(address(place), timeout=60) as client:
+            with BrokerConnection(address(place), timeout=180) as client:
                 assert set(client.versions()) >= {0, 1, 3, 36}
         finally:
             process.terminate()
-            printed = process.communicate(timeout=60)
+            printed = process.communicate(timeout=180)
     assert json.loads(printed[0].splitlines()[0])["header"]["apiName"] == "ApiVersions"
     assert "Sasl" not in printed[0]
 
@@ -232,7 +232,7 @@ def test_a_session_is_renewed_before_it_ends() -> None:
     """KIP-368: the broker closes connections whose session has ended."""
     with Kafka(users={"alice": PASSWORD}, max_reauth=4.0) as kafka:
         security = Security("SASL_PLAINTEXT", "SCRAM-SHA-256", "alice", PASSWORD)
-        with BrokerConnection(address(kafka.bootstrap_servers), timeout=60, security=security) as broker:
+        with BrokerConnection(address(kafka.bootstrap_servers), timeout=180, security=security) as broker:
             kafka.advance(100)  # behind the end of the session
             broker._session_ends = 0.0
             assert set(broker.versions()) >= {0, 1, 3}
@@ -307,7 +307,7 @@ def test_the_proxy_renews_sessions_between_requests_of_its_clients(tmp_path: Pat
     with Kafka(users={"alice": PASSWORD}, max_reauth=60.0) as kafka, dump.open("wb") as file:
 
         def use(place: Address) -> None:
-            with BrokerConnection(place, timeout=60) as client:
+            with BrokerConnection(place, timeout=180) as client:
                 for seconds in (0, 40, 20, 100):  # 48 is the time of a renewal
                     clock.now += seconds
                     kafka.advance(seconds)
@@ -343,7 +343,7 @@ def test_a_session_that_is_not_renewed_ends_the_connection_with_a_note() -> None
     with Kafka(users={"alice": PASSWORD}, max_reauth=60.0) as kafka:
 
         def use(place: Address) -> None:
-            with BrokerConnection(place, timeout=60) as client:
+            with BrokerConnection(place, timeout=180) as client:
                 client.versions()
                 clock.now += 50
                 kafka.on("SaslHandshake").drop()

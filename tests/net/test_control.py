@@ -36,7 +36,7 @@ def used(use: Callable[[str], Any]) -> Any:
 
 
 def asked(url: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-    connection = HTTPConnection(url.removeprefix("http://"), timeout=60)
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=180)
     data = body if isinstance(body, str) else json.dumps(body or {})
     connection.request("POST", path, data, headers)
     answer = connection.getresponse()
@@ -100,7 +100,7 @@ def test_a_web_page_controls_nothing() -> None:
 
 def test_all_operations_are_listed_with_their_arguments() -> None:
     def use(url: str) -> str:
-        connection = HTTPConnection(url.removeprefix("http://"), timeout=60)
+        connection = HTTPConnection(url.removeprefix("http://"), timeout=180)
         connection.request("GET", "/")
         return connection.getresponse().read().decode()
 

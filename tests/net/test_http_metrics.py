@@ -29,7 +29,7 @@ def scraped(made: ServedCluster) -> dict[str, float]:
     async def scrape() -> str:
         server = MetricsServer(made, 0)
         try:
-            return await asyncio.to_thread(lambda: urlopen(server.url, timeout=20).read().decode())
+            return await asyncio.to_thread(lambda: urlopen(server.url, timeout=180).read().decode())
         finally:
             server.close()
 

@@ -197,7 +197,7 @@ def test_a_posix_lock_as_kafkas_is_respected(tmp_path: Path) -> None:
         process.stdout.readline()
         with pytest.raises(CallError, match="another process uses"), FileDisk(str(tmp_path)).locked():
             pass
-        process.communicate("\n", timeout=60)
+        process.communicate("\n", timeout=180)
     with FileDisk(str(tmp_path)).locked():
         pass
 

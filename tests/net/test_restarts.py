@@ -119,7 +119,7 @@ def test_what_was_acknowledged_is_there_after_many_kills_and_damages(brokers: Br
 
 def test_a_second_process_on_the_same_directories_is_refused(brokers: Brokers) -> None:
     command = [sys.executable, "-m", "kwire", "serve", ":0", "--cluster", str(brokers.root / "cluster.json")]
-    second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180)
     assert second.returncode == 2
     path = brokers.path(1, "a")
     assert f"kwire: error: {path}: process {brokers.process.pid} uses this log directory" in second.stderr

@@ -31,7 +31,7 @@ def certified(folder: Path, name: str, subject: str, *more: str) -> tuple[str, s
     files = str(folder / f"{name}.crt"), str(folder / f"{name}.key")
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-days", "2", "-subj", subject, "-out", files[0], "-keyout", files[1], *more]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=180)
     return files
 
 
@@ -47,7 +47,7 @@ def dialled(place: str, folder: Path, client: str | None = None) -> BrokerConnec
     """Connect with TLS."""
     pair = [str(folder / f"{client}.{kind}") for kind in ("crt", "key")] if client else [None, None]
     security = Security("SSL", ca=str(folder / "server.crt"), cert=pair[0], key=pair[1])
-    return BrokerConnection(address(place), timeout=30, security=security)
+    return BrokerConnection(address(place), timeout=180, security=security)
 
 
 def ask(connection: BrokerConnection, name: str, version: int, **fields: object) -> object:
@@ -188,14 +188,14 @@ def test_options_that_cannot_be_are_refused(
 def test_a_key_with_a_password_is_refused_without_asking(folder: Path) -> None:
     locked = folder / "locked.key"
     command = ["openssl", "ec", "-in", str(folder / "server.key"), "-aes256", "-passout", "pass:x", "-out", str(locked)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=180)
     with pytest.raises(DumpError, match="PEM files"):
         tls_context(str(folder / "server.crt"), str(locked))
 
 
 def test_passwords_of_a_process_are_in_a_file_of_its_own() -> None:
     with Kafka(users={"alice": PASSWORD}, process=True) as kafka:
-        with BrokerConnection(address(kafka.bootstrap_servers), timeout=30) as connection:
+        with BrokerConnection(address(kafka.bootstrap_servers), timeout=180) as connection:
             ask(connection, "SaslHandshake", 1, mechanism="PLAIN")
             found = ask(connection, "SaslAuthenticate", 2, auth_bytes=f"\0alice\0{PASSWORD}".encode())
             assert found.error_code == 0  # type: ignore[attr-defined]

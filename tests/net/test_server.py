@@ -153,7 +153,7 @@ def test_a_client_that_pipelines_lets_others_have_their_turn(monkeypatch: pytest
         with socket.create_connection(place(made)) as busy, socket.create_connection(place(made)) as other:
             others.append(other)
             busy.sendall(request * 2000)
-            other.settimeout(60)
+            other.settimeout(180)
             assert other.recv(4)
 
     used(use)
@@ -181,9 +181,9 @@ def test_kcat_writes_and_reads(tmp_path: Path, options: list[str]) -> None:
 
     def use(made: Serving) -> list[str]:
         kcat = ["kcat", "-b", str(place(made)), "-t", "t"]
-        subprocess.run([*kcat, "-P", *options, "-l", str(tmp_path / "lines")], check=True, timeout=60)
+        subprocess.run([*kcat, "-P", *options, "-l", str(tmp_path / "lines")], check=True, timeout=180)
         read = [*kcat, "-C", "-o", "beginning", "-e", "-q"]
-        return subprocess.run(read, check=True, timeout=60, capture_output=True, text=True).stdout.splitlines()
+        return subprocess.run(read, check=True, timeout=180, capture_output=True, text=True).stdout.splitlines()
 
     found, notes = used(use, 2, Settings(num_partitions=3))
     assert (sorted(found), notes) == (sorted(lines), [])

@@ -62,7 +62,7 @@ def test_offsets_and_transactions_of_a_real_broker(tmp_path: Path) -> None:
     jars = spark_connector()
     with real_cluster(RELEASE, tmp_path / "kafka", 1, "a") as facts:
         place = f"127.0.0.1:{facts['brokers'][0]['port']}"
-        with BrokerConnection(address(place), timeout=30) as broker:
+        with BrokerConnection(address(place), timeout=180) as broker:
             _commit(broker)
             _begin_transaction(broker)
         command = [sys.executable, "-c", PROGRAM, place, ",".join(jars), str(tmp_path / "checkpoint")]

@@ -24,7 +24,10 @@ from tests.arrow.pieces import cut_at_packets
 from tests.conftest import ROOT
 from tests.spark.test_capture_stream import check as check_frames
 
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # its processes live for seconds
 SETTINGS = {
+    "spark.driver.extraJavaOptions": JVM,
+    "spark.executor.extraJavaOptions": JVM,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.executor.memory": "512m",
@@ -54,7 +57,7 @@ class Cluster:
         log = self.folder / f"log-{len(self._processes)}"
         command = [str(self._home / "bin/spark-class"), f"org.apache.spark.deploy.{name}", *words]
         command += ["--host", "127.0.0.1", "--webui-port", "0"]
-        env = {"SPARK_HOME": str(self._home), "SPARK_LOCAL_IP": "127.0.0.1"}
+        env = {"SPARK_HOME": str(self._home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_JAVA_OPTS": JVM}
         env |= {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
         with log.open("wb") as out:
             process = subprocess.Popen(

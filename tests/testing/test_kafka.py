@@ -29,7 +29,7 @@ def cluster() -> Iterator[Kafka]:
 
 
 def asked(kafka: Kafka | AsyncKafka, name: str, version: int, message: Any, broker: int = 1) -> Any:
-    with BrokerConnection(address(kafka.address(broker)), timeout=20, client_id="by-hand") as connection:
+    with BrokerConnection(address(kafka.address(broker)), timeout=180, client_id="by-hand") as connection:
         answer = connection.ask(kwire.codec(f"{name}Request", version), message)
         assert answer is not None
         return answer.message
@@ -123,7 +123,7 @@ def test_delays_and_lost_connections(cluster: Kafka) -> None:
             one.sendall(kwire.encode_request(producing(), 9, correlation_id=1, client_id="c"))
             cluster.wait_hits(rule)
             assert cluster.kill_connections(client="c") == 1
-            one.settimeout(20)
+            one.settimeout(180)
             with suppress(ConnectionError):
                 assert one.recv(1) == b""
 
@@ -155,7 +155,7 @@ def test_an_isolated_broker_answers_when_it_is_back(cluster: Kafka) -> None:
             one.recv(1)
         assert cluster.partition("t")["leader"] != leader
         cluster.rejoin_broker(leader)
-        one.settimeout(20)
+        one.settimeout(180)
         assert one.recv(4)
     assert sorted(cluster.partition("t")["isr"]) == [1, 2, 3]
 
@@ -223,7 +223,7 @@ def joined(kafka: Kafka, connection: BrokerConnection, member_id: str = "") -> A
 def test_the_clock_moves_sessions_on() -> None:
     with Kafka() as kafka:
         assert kafka.group_state("g") == "Dead"
-        with BrokerConnection(address(kafka.address(1)), timeout=20) as connection:
+        with BrokerConnection(address(kafka.address(1)), timeout=180) as connection:
             found = joined(kafka, connection)
             sync = M.SyncGroupRequest(group_id="g", generation_id=1, member_id=found.member_id)
             assert connection.ask(kwire.codec("SyncGroupRequest", 3), sync) is not None

@@ -109,7 +109,7 @@ def test_what_failed_is_listed() -> None:
 @pytest.mark.ci
 @pytest.mark.skipif(sanitize.missing() is not None, reason=f"no build with sanitizers: {sanitize.missing()}")
 def test_sanitizers_find_nothing_in_the_native_engine(capfd: pytest.CaptureFixture[str]) -> None:
-    assert sanitize.main(["--minutes", "1.5"]) == 0
+    assert sanitize.main(["--minutes", "0.75"]) == 0
     assert "no disagreement" in capfd.readouterr().out
 
 
