@@ -17,7 +17,7 @@ from ...errors.refused import BadStep
 from ...messages import ControlledShutdownRequest, MetadataRequest
 from ...protocol import Frame, Source, encode_request, encode_response
 from ...zookeeper import BrokerRegistration
-from . import JbodCluster, Link, LinkKey
+from .jbod_cluster import JbodCluster, Link, LinkKey
 from .kafka_zk_client import ZnodeWrite
 from .replica_states import NO_LEADER, Name, TopicPartition, release_number
 

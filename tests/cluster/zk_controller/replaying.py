@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from kwire.cluster.events import partition_states
-from kwire.cluster.zk_controller import Disk, Exchange, JbodCluster, ReplicaAssignment, Step, TopicPartition
+from kwire.cluster.zk_controller import Disk, Exchange, JbodCluster, ReplicaAssignment, TopicPartition
+from kwire.cluster.zk_controller.jbod_cluster import Step
 from kwire.cluster.zk_controller.kafka_zk_client import partition_of
 from kwire.zookeeper import read_znode
 from tests.cluster.zk_controller.runs import Run, Said
