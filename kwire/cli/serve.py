@@ -416,6 +416,7 @@ def serve(options: argparse.Namespace) -> int:
         cluster = _recovered(nodes, settings, Random(options.seed))
         control = Control.of(cluster, notes, options.control is not None, tls)
         made = control.serving
+        _keep_freed_memory()
         try:
             asyncio.run(_serve(control, failures, options.control, options.metrics))
         finally:
@@ -430,6 +431,17 @@ def _recovered(nodes: Sequence[Node], settings: Settings, rng: Random) -> Served
         remark(note)
     cluster.notes.clear()
     return cluster
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep freed blocks of some MB for the next requests and responses.
+
+    glibc returns large free blocks to the system, whose pages are then cleared and mapped again: most of the time of
+    encoding a Fetch response of 1 MB (0.8 ms, then 0.07 ms; a fifth of the processor time of `kwire serve` for
+    consumers). A block that is returned raises the limit to its size, and what is kept to twice that (mallopt(3):
+    M_MMAP_THRESHOLD). No page of this block is touched.
+    """
+    bytes(31 << 20)  # below DEFAULT_MMAP_THRESHOLD_MAX, 32 MB
 
 
 def _quiet(text: str) -> None:
