@@ -54,8 +54,9 @@ def pass_on(options: str, topic: str, value: str, seconds: str) -> None:
     from kafka.errors import KafkaError
 
     login = json.loads(options)
+    patience = {"bootstrap_timeout_ms": int(seconds) * 1000, "max_block_ms": int(seconds) * 1000}
     try:
-        KafkaProducer(**login, max_block_ms=int(seconds) * 1000).send(topic, value.encode()).get(60)
+        KafkaProducer(**login, **patience).send(topic, value.encode()).get(60)
         consumer = KafkaConsumer(topic, auto_offset_reset="earliest", consumer_timeout_ms=60_000, **login)
         sys.stdout.write(next(consumer).value.decode())
     except KafkaError as error:
