@@ -109,7 +109,7 @@ class FrameIndex:
         self._pair(header, number, source.time)
 
     def begin(self) -> None:
-        """Begin another dump, whose connections are numbered separately."""
+        """Start another dump, whose connections are numbered separately."""
         self._decoder = FrameDecoder(self.catalog)
         self._waiting.clear()
         self._ends_of.clear()
@@ -163,7 +163,7 @@ class FrameIndex:
         return number
 
     def _pair(self, header: Header, number: int, time: float | None) -> None:
-        """Record which request and response belong together."""
+        """Record the partner of a request or response."""
         key = None if header.problem or header.call is None else header.call.api.key
         request = None if header.request is None else self._waiting.pop(id(header.request), None)
         partner = NOTHING if request is None else request[1]
@@ -230,7 +230,7 @@ class FrameIndex:
         return None if isnan(self._latencies[number]) else self._latencies[number]
 
     def may_hold(self, number: int, wanted: Callable[[int, bool], bool]) -> bool:
-        """Return whether a filter over api key and direction lets a frame pass; unrecognised frames always pass."""
+        """Return whether a filter on api key and direction accepts a frame; unrecognised frames are always accepted."""
         key, direction = self._apis[number], self._directions[number]
         return key == OTHER or direction < 0 or wanted(key, bool(direction))
 
@@ -360,7 +360,7 @@ class FieldList(Lines):
         self._notes: list[str] = []
 
     def show(self, result: Result) -> None:
-        """Show the fields of a result; if it has none, its error."""
+        """Show the fields of a result; if it has no fields, show its error."""
         self.spans = list(joined(result.spans)) if hasattr(result, "spans") else []
         self._meaning = Meaning(result.codec)
         error = getattr(result, "error", None)

@@ -1,9 +1,8 @@
-"""Parses and applies display filters, the syntax of `kwire decode --where`, and paths to fields, the syntax of
-`--fields`.
+"""Parses and applies display filters (`kwire decode --where`) and paths to fields (`--fields`).
 
 A path names a field at any depth of a message: `error_code` is any error code, `topics[].name` the name of any topic. A
 word that is a property of the frame itself, such as `latency`, means that property. A comparison is true if it is true
-for any of the values. Nothing here reads files.
+for any of the values. This module does not read files.
 """
 
 from __future__ import annotations
@@ -202,7 +201,7 @@ _ESCAPED = lazy_pattern(r"\\(.)")
 
 
 class Token(NamedTuple):
-    """A word of a filter, and the column where it begins."""
+    """A word of a filter, and the column where it starts."""
 
     kind: str  # text, number, path, word, sign, end
     value: Any
@@ -313,7 +312,7 @@ class DisplayFilter:
 
 
 def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
-    """Read a display filter.
+    """Parse a display filter.
 
     Args:
         text: the expression: tests such as `topics[].name == "orders"`, joined by `and`, `or`, `not`, parentheses.

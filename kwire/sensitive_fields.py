@@ -13,9 +13,9 @@ SECRET_FIELDS: dict[str, str] = {
     "server_key": "scram",
     "hmac": "token",
 }
-# What a SASL token holds: attribute of `kwire.protocol.sasl_tokens.SaslMessage.fields`.
+# The parts of a SASL token: attributes of `kwire.protocol.sasl_tokens.SaslMessage.fields`.
 SECRET_PARTS = frozenset(("password", "salt", "proof", "signature", "token", "extra"))
-# What a forwarded message is carried in: it may hold any of these.
+# Fields that contain a forwarded message, which may contain any of these.
 ENVELOPED = frozenset(("request_data", "response_data"))
 # Configurations that Kafka declares as PASSWORD, with the prefixes of listeners and the names that vendors give theirs;
 # `{start}` and `{end}` are those of a part of the name.
@@ -55,7 +55,7 @@ class Hidden:
 
 
 def is_sensitive(config: str) -> bool:
-    """Whether the value of a configuration is a secret, judged by its name.
+    """Whether the value of a configuration is a secret, judging by its name.
 
     >>> is_sensitive("ssl.keystore.password"), is_sensitive("retention.ms"), is_sensitive("cleanup.key.policy")
     (True, False, False)

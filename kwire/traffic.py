@@ -401,7 +401,7 @@ class Traffic:
             if error is None or isinstance(error, UnexpectedResponse):
                 error = unexpected_response(0, None, lossy=lossy)
         elif not isinstance(error, BareToken):
-            self.frames -= 1  # it is no whole frame
+            self.frames -= 1  # it is not a complete frame
         self.unread[error.code] += 1
 
     def broker_of(self, end: str | None) -> str:
@@ -409,11 +409,11 @@ class Traffic:
         return (end or NOTHING) if self._by_broker else NOTHING
 
     def begin(self, file: str) -> None:
-        """Begin another capture: its frames are numbered from 0."""
+        """Start another capture, whose frames are numbered from 0."""
         self._connections.file, self._connections.number = file, 0
 
     def add_batch(self, batch: CapturedBatch) -> None:
-        """Count the frames of a batch of captured frames; equal to `add` for each frame, but much faster.
+        """Count the frames of a batch of captured frames; like `add` for each frame, but much faster.
 
         Do not use it for a `deep` count, which needs decoded frames.
         """
@@ -611,8 +611,8 @@ class UnansweredRequests:
 
     Attributes:
         frames, requests: the numbers of frames and of requests.
-        expect_none: how many requests expect no response.
-        count: how many requests lack an expected response.
+        expect_none: the number of requests that expect no response.
+        count: the number of requests that lack an expected response.
 
     >>> import kwire
     >>> requests = UnansweredRequests()

@@ -152,7 +152,7 @@ class Timeline:
         return None
 
     def is_of(self, topic_id: bytes) -> bool:
-        """Whether the newest state belongs to the topic with this id and is no deletion."""
+        """Whether the newest state belongs to the topic with this id and is not a deletion."""
         return bool(self.entries) and self.entries[-1].state.topic_id == topic_id
 
     def _is_ahead(self, state: State) -> bool:

@@ -117,7 +117,7 @@ class Releases:
         return self.at(release, api.changes, NONE) if api else NONE
 
     def at(self, release: str, steps: dict[str, Any], before: Any) -> Any:
-        """Return the value of the last step up to a release; `before` if there is none."""
+        """Return the value of the last change up to a release; `before` if there is none."""
         reached = self.names[: self.names.index(self.find(release)) + 1]
         return next((steps[name] for name in reversed(reached) if name in steps), before)
 

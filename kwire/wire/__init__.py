@@ -1,7 +1,7 @@
 """Kafka's wire types as construct classes, which parse and build values.
 
-A node has no versions: the tree determines whether a field is compact, nullable or tagged, when it is built
-(`kwire.codecs.schema_tree`). Source: "Protocol Primitive Types" and KIP-482.
+A node has no versions: `kwire.codecs.schema_tree` decides whether a field is compact, nullable or tagged when it builds
+the tree. Source: "Protocol Primitive Types" and KIP-482.
 """
 
 from .primitives import (
