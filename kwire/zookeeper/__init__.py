@@ -1,4 +1,4 @@
-"""Kafka's data in ZooKeeper: `znodes` has the values of znodes, `client_protocol` decodes ZooKeeper's client protocol."""
+"""Kafka's data in ZooKeeper: `znodes` has the values of znodes, `client_protocol` ZooKeeper's client protocol."""
 
 from .client_protocol import Znode, ZooKeeperConnection, ZooKeeperSessions
 from .znodes import (
