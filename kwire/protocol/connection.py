@@ -64,7 +64,12 @@ def is_answered(data: bytes, call: Call) -> bool:
     if data.startswith(call.api.unanswered, call.start):
         return False
     read = as_request(data, call)
-    return not isinstance(read, Request) or expects_response(read.message)
+    if not isinstance(read, Request):
+        return True
+    is_expected = expects_response(read.message)
+    if is_expected:
+        call.add_answered(read.message)
+    return is_expected
 
 
 def contradicts(data: bytes, request: Header) -> bool:

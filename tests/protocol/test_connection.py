@@ -269,3 +269,24 @@ def test_indexed_ids_are_bounded() -> None:
 def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, answered: bool) -> None:
     assert expects_response(kwire.messages.ProduceRequest(acks=acks)) is answered
     assert expects_response(kwire.messages.MetadataRequest())
+
+
+def test_requests_of_a_transaction_are_decoded_once_to_know_that_they_are_answered() -> None:
+    connection = kwire.Connection()
+
+    def sent(transactional_id: str, acks: int) -> Any:
+        message = kwire.messages.ProduceRequest(transactional_id=transactional_id, acks=acks, timeout_ms=1)
+        data = kwire.encode_request(message, 9, correlation_id=1, client_id="me")
+        return connection.receive(data, from_client=True)
+
+    call = sent("mine", -1).call
+    # after the tags of the header: a compact string, of which the length is one more, and acks
+    assert call.answered[-2:] == (b"\0\x05mine\xff\xff", b"\0\x05mine\0\1")
+    count = len(call.answered)
+    assert sent("mine", 1).call is call and len(call.answered) == count
+    assert len(connection.in_flight) == 2
+    sent("mine", 0)
+    assert len(connection.in_flight) == 2 and len(call.answered) == count
+    for number in range(100):
+        sent(f"other-{number}", -1)
+    assert len(connection.in_flight) == 102 and len(call.answered) <= 18
