@@ -256,7 +256,8 @@ def cluster_record(cluster_id: str) -> bytes:
 
 def broker_record(node: Node) -> bytes:
     """Return the registration record of a broker, which readers of metadata logs expect."""
-    endpoint = messages.RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host=node.host, port=node.port)
+    host, port = node.address
+    endpoint = messages.RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host=host, port=port)
     return _written(
         messages.RegisterBrokerRecord(broker_id=node.node_id, rack=node.rack, end_points=(endpoint,), fenced=False)
     )

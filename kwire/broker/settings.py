@@ -111,7 +111,8 @@ class LogDir:
 
 @dataclass(slots=True)
 class Node:
-    """A broker. Clients connect to `host` and `port`; a broker without a working directory is not alive.
+    """A broker. Clients connect to `host` and `port`, or to the `advertised` address where another program forwards
+    connections; a broker without a working directory is not alive.
 
     >>> node = Node(1, rack="/DC1/R1")
     >>> node.is_alive, node.broker().rack
@@ -123,11 +124,17 @@ class Node:
     port: int = 9092
     rack: str | None = None
     disks: Sequence[Disk] = field(default_factory=lambda: [MemoryDisk()])
+    advertised: tuple[str, int] | None = None  # Kafka's advertised.listeners
     log_dirs: list[LogDir] = field(init=False)
     configs: dict[str, str] = field(init=False, default_factory=dict)  # of DYNAMIC_CONFIGS; not persisted
 
     def __post_init__(self) -> None:
         self.log_dirs = [LogDir(disk) for disk in self.disks]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and port that clients are given."""
+        return self.advertised or (self.host, self.port)
 
     @property
     def is_alive(self) -> bool:
@@ -145,7 +152,7 @@ class Node:
 
     def broker(self) -> Broker:
         """Return the node as a `Broker` for replica placement."""
-        return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)
+        return Broker(self.node_id, *self.address, self.rack, fenced=not self.is_alive)
 
 
 class Config(NamedTuple):
@@ -208,7 +215,8 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
 }
 
 
-# Dynamic configs of brokers. The throttles have no effect, because these brokers copy no records over a network.
+# Dynamic configs of brokers. They have no effect: these brokers copy no records over a network, which could be throttled,
+# and no client authenticates with Kerberos.
 DYNAMIC_CONFIGS: Mapping[str, Config] = {
     name: Config(_LONG, str(_HIGHEST))
     for name in (
@@ -216,7 +224,7 @@ DYNAMIC_CONFIGS: Mapping[str, Config] = {
         "leader.replication.throttled.rate",
         "replica.alter.log.dirs.io.max.bytes.per.second",
     )
-}
+} | {"sasl.kerberos.min.time.before.relogin": Config(_LONG, "60000")}
 
 
 _DURATION = r"by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?"
@@ -249,7 +257,7 @@ def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Confi
         if name not in configs and configs is GROUP_CONFIGS:
             raise InvalidConfig("unknown_group_config", config=name, known=", ".join(GROUP_CONFIGS))
         if name not in configs:
-            raise InvalidConfig("unknown_broker_config", config=name)
+            raise InvalidConfig("unknown_broker_config", config=name, known=", ".join(DYNAMIC_CONFIGS))
         config = configs[name]
         if value is None or not _is_right(config, value):
             raise InvalidConfig("bad_config_value", config=name, value=value, takes=config.about)
@@ -275,12 +283,12 @@ def topic_defaults(settings: Settings) -> dict[str, str]:
     return defaults | {name: str(value) for name, value in here.items()}
 
 
-def _listener(node: Node, settings: Settings) -> str:
-    return f"{settings.protocol}://{node.host}:{node.port}"
+def _listener(settings: Settings, host: str, port: int) -> str:
+    return f"{settings.protocol}://{host}:{port}"
 
 
 BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]] = {
-    "advertised.listeners": (_TEXT, _listener),
+    "advertised.listeners": (_TEXT, lambda node, settings: _listener(settings, *node.address)),
     "auto.create.topics.enable": (_YES, lambda node, settings: str(settings.auto_create_topics).lower()),
     "broker.id": (_INT, lambda node, settings: str(node.node_id)),
     "broker.rack": (_TEXT, lambda node, settings: node.rack),
@@ -288,7 +296,7 @@ BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]]
     "delete.topic.enable": (_YES, lambda node, settings: "true"),
     "fetch.max.bytes": (_INT, lambda node, settings: str(settings.fetch_max_bytes)),
     "group.consumer.migration.policy": (_TEXT, lambda node, settings: settings.migration_policy),
-    "listeners": (_TEXT, _listener),
+    "listeners": (_TEXT, lambda node, settings: _listener(settings, node.host, node.port)),
     "log.dirs": (_TEXT, lambda node, settings: ",".join(log_dir.path for log_dir in node.log_dirs)),
     "log.retention.bytes": (_LONG, lambda node, settings: str(settings.retention_bytes)),
     "log.retention.ms": (_LONG, lambda node, settings: "-1"),

@@ -87,8 +87,8 @@ def _properties(file: str) -> dict[str, str]:
 
 
 def read_properties(file: str) -> dict[str, Any]:
-    """Read the configuration of a broker from Kafka's server.properties: broker.id (or node.id), listeners, log.dirs,
-    broker.rack.
+    """Read the configuration of a broker from Kafka's server.properties: broker.id (or node.id), listeners,
+    advertised.listeners, log.dirs, broker.rack.
 
     Raises:
         DumpError: the id is missing, or an address is invalid.
@@ -101,6 +101,8 @@ def read_properties(file: str) -> dict[str, Any]:
     paths = found.get("log.dirs", found.get("log.dir", ""))
     row: dict[str, Any] = {"id": int(node_id), "rack": found.get("broker.rack") or None}
     row["logDirs"] = [path.strip() for path in paths.split(",") if path.strip()]
+    if advertised := _listener(found.get("advertised.listeners", ""), file):
+        row["advertised"] = advertised["host"], advertised["port"]
     return row | _listener(found.get("listeners", ""), file)
 
 
@@ -160,9 +162,8 @@ def _node(row: dict[str, Any], listen: Address, place: int, is_read_only: bool) 
     host = row.get("host") or listen.host
     port = row.get("port", listen.port + place if listen.port else 0)
     paths = row.get("logDirs", row.get("log_dirs")) or []
-    return Node(
-        row["id"], "127.0.0.1" if host == "localhost" else host, port, row.get("rack"), _disks(paths, is_read_only)
-    )
+    host = "127.0.0.1" if host == "localhost" else host
+    return Node(row["id"], host, port, row.get("rack"), _disks(paths, is_read_only), row.get("advertised"))
 
 
 def _disks(paths: Sequence[str], is_read_only: bool) -> list[Disk]:

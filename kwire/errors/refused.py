@@ -99,7 +99,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "unknown_config": ("topics have no config {config!r}", "see kafka-configs --describe --all for those that are"),
     "unknown_broker_config": (
         "config {config!r} of brokers is none that can be altered here",
-        "alter the rates of replication that --throttle sets",
+        "known: {known}",
     ),
     "unknown_group_config": ("groups have no config {config!r} here", "known: {known}"),
     "too_many_group_configs": ("configs of {most} groups are set already", "delete those of groups that are gone"),

@@ -426,7 +426,6 @@ class Serving:
         self._network_changed = asyncio.Event()
         cluster.time_ms = self.wall_ms
         self._skew = 0.0  # seconds that the clock is ahead of the machine's
-        self._hosts: dict[int, str] = {}
         self._clients: set[ServedConnection] = set()
         self.connections: int = 0
         self.requests = 0
@@ -441,14 +440,9 @@ class Serving:
         self._tasks: set[asyncio.Task[None]] = set()  # of connections with requests
         self._noted: set[tuple[int, int]] = set()  # the directories that the operator knows to have failed
 
-    async def start(self, hosts: dict[int, str] | None = None) -> list[Address]:
-        """Start listening; returns the addresses. Raises CallError if a port is in use.
-
-        Args:
-            hosts: the address to bind for each broker, if it differs from the address for clients.
-        """
+    async def start(self) -> list[Address]:
+        """Start listening; returns the addresses. Raises CallError if a port is in use."""
         for node in self.cluster.controller.nodes.values():
-            self._hosts[node.node_id] = (hosts or {}).get(node.node_id, node.host)
             await self._listen(node)
         return [Address(node.host, node.port) for node in self.cluster.controller.nodes.values()]
 
@@ -460,19 +454,17 @@ class Serving:
         self.settle()
 
     async def _listen(self, node: Node) -> None:
-        host = self._hosts[node.node_id]
-
         try:
             server = await asyncio.get_running_loop().create_server(
                 lambda: ServedConnection(self, node),
-                host,
+                node.host,
                 node.port,
                 backlog=1024,
                 ssl=self.tls,
                 ssl_handshake_timeout=HANDSHAKE if self.tls else None,
             )
         except OSError as error:
-            where = Address(host, node.port)
+            where = Address(node.host, node.port)
             raise CallError(str(where), f"cannot listen: {why(error)}", "is the port taken?") from None
         self._servers[node.node_id] = server
         node.port = server.sockets[0].getsockname()[1]

@@ -163,6 +163,8 @@ def test_records_of_a_compacted_topic_have_keys() -> None:
     cluster.controller.create("t", {0: [1]}, {"cleanup.policy": "compact,delete"})
     assert produce(cluster, batch(b"v")).error_code == ErrorCode.INVALID_RECORD
     assert produce(cluster, build_batch([Record(0, 1, b"k", None)])).error_code == 0
+    mixed = [Record(offset, 1, key, b"v") for offset, key in enumerate([None, b"k", None])]
+    assert [row.batch_index for row in produce(cluster, build_batch(mixed)).record_errors] == [0, 2]  # KIP-467
 
 
 def test_the_log_of_commits_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,10 @@ def test_kafkas_own_file_is_read(tmp_path: Path) -> None:
     (node,) = nodes_for(parser_for().parse_args(["serve", "--config", str(file)]), Address("localhost", 9092))
     assert (node.node_id, node.host, node.port, node.rack) == (7, "127.0.0.1", 19092, "r")
     assert [one.path for one in node.log_dirs] == [f"{tmp_path}/a", f"{tmp_path}/b"]
+    assert node.address == ("127.0.0.1", 19092)
+    file.write_text(file.read_text() + "advertised.listeners=SSL://a:1,PLAINTEXT://kafka.example:9092\n")
+    (node,) = nodes_for(parser_for().parse_args(["serve", "--config", str(file)]), Address("localhost", 9092))
+    assert (node.host, node.port, node.address) == ("127.0.0.1", 19092, ("kafka.example", 9092))
 
 
 def test_the_replica_selector_of_kafkas_own_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,8 +127,8 @@ def _coordinator(request: RequestContext, key: str) -> dict[str, Any]:
         "error_code": ErrorCode.NONE,
         "error_message": None,
         "node_id": node_id,
-        "host": node.host,
-        "port": node.port,
+        "host": node.address[0],
+        "port": node.address[1],
     }
 
 

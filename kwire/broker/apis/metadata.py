@@ -299,11 +299,10 @@ def describe_cluster(request: RequestContext) -> Any:
             error_message="this endpoint belongs to a broker; controller endpoints are not served",
             endpoint_type=asked.endpoint_type,
         )
-    nodes = [node for node in controller.nodes.values() if node.is_alive or asked.include_fenced_brokers]
+    nodes = [node.broker() for node in controller.nodes.values() if node.is_alive or asked.include_fenced_brokers]
     row = response.DescribeClusterBroker
     brokers = (
-        row(broker_id=one.node_id, host=one.host, port=one.port, rack=one.rack, is_fenced=not one.is_alive)
-        for one in nodes
+        row(broker_id=one.node_id, host=one.host, port=one.port, rack=one.rack, is_fenced=one.fenced) for one in nodes
     )
     return response(
         cluster_id=request.cluster.cluster_id,

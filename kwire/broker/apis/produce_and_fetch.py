@@ -5,7 +5,7 @@ consumers to the nearest replica (KIP-392).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -60,16 +60,18 @@ FIRST_OF_PROTOCOL_2 = 12  # the first version of Produce that adds partitions to
 FIRST_OF_MAGIC_2 = 3  # older versions of Produce contain message sets, which are not supported
 
 NO_TIME = -1
+NO_KEY = "a record of a compacted topic must have a key"
 
 
 class Outcome(NamedTuple):
-    """The outcome for a partition: error code, offset of the first record, error message, and the append time (-1
-    unless the log uses it)."""
+    """The outcome for a partition: error code, offset of the first record, error message, the append time (-1 unless
+    the log uses it), and the refused records, by their index in the batch (KIP-467)."""
 
     code: int
     offset: int = -1
     message: str | None = None
     time: int = NO_TIME
+    refused: Sequence[int] = ()
 
 
 def produce(request: RequestContext) -> Any:
@@ -98,12 +100,17 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: st
         outcome = Outcome(ErrorCode.INVALID_TOPIC_EXCEPTION, -1, "only brokers can write to internal topics")
     else:
         outcome = _write(request, topic, sent.index, sent.records or b"")
-    return messages.ProduceResponse.PartitionProduceResponse(
+    response = messages.ProduceResponse
+    return response.PartitionProduceResponse(
         index=sent.index,
         error_code=outcome.code,
         base_offset=outcome.offset,
         log_append_time_ms=outcome.time,
         error_message=outcome.message,
+        record_errors=tuple(
+            response.BatchIndexAndErrorMessage(batch_index=place, batch_index_error_message=NO_KEY)
+            for place in outcome.refused
+        ),
     )
 
 
@@ -117,8 +124,9 @@ def _write(request: RequestContext, topic: Topic, index: int, records: bytes) ->
     batch = checked(records, request.version, topic.number("max.message.bytes", settings.max_message_bytes))
     if not isinstance(batch, RecordBatch):
         return batch
-    if topic.has_policy("compact") and _lacks_keys(batch):
-        return Outcome(ErrorCode.INVALID_RECORD, -1, "a record of a compacted topic must have a key")
+    if topic.has_policy("compact") and (refused := _without_keys(batch)):
+        problem = f"{len(refused)} of {batch.record_count} records have no key, and all are refused: {NO_KEY}"
+        return Outcome(ErrorCode.INVALID_RECORD, -1, problem, NO_TIME, refused)
     if batch.is_transactional and (code := _join(request, partition, log, batch)):
         return Outcome(code, -1, "the producer has no open transaction with this partition")
     code, before = log.producers.check(batch)
@@ -141,11 +149,11 @@ def _append(request: RequestContext, topic: Topic, partition: Partition, batch: 
     return Outcome(ErrorCode.NONE, offset, None, time)
 
 
-def _lacks_keys(batch: RecordBatch) -> bool:
+def _without_keys(batch: RecordBatch) -> list[int]:
     try:
-        return any(record.key is None for record in batch.records())
+        return [place for place, record in enumerate(batch.records()) if record.key is None]
     except MissingExtra:
-        return False  # a batch that cannot be decompressed here is not validated further
+        return []  # a batch that cannot be decompressed here is not validated further
 
 
 def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -> int:

@@ -665,6 +665,7 @@ def _endpoints(request: RequestContext, codes: Any, response: Any) -> tuple[Any,
     if ErrorCode.NOT_LEADER_OR_FOLLOWER not in codes:
         return ()
     nodes = request.cluster.controller.nodes.values()
+    brokers = (node.broker() for node in nodes)
     return tuple(
-        response.NodeEndpoint(node_id=one.node_id, host=one.host, port=one.port, rack=one.rack) for one in nodes
+        response.NodeEndpoint(node_id=one.node_id, host=one.host, port=one.port, rack=one.rack) for one in brokers
     )

@@ -102,6 +102,9 @@ def test_rates_of_replication_are_configs_of_brokers() -> None:
     assert alter(cluster, (rate, SET, "1"), type_=BROKER, name="7") == "INVALID_REQUEST"
     assert alter(cluster, (rate, DELETE, None), **of_one) == "NONE"
     assert cluster.controller.nodes[1].configs == {}
+    kerberos = "sasl.kerberos.min.time.before.relogin"
+    assert alter(cluster, (kerberos, SET, "58000"), **of_one) == "NONE"
+    assert shown(describe(cluster, BROKER, "1"))[kerberos] == ("58000", "DYNAMIC_BROKER_CONFIG")
 
 
 @pytest.mark.parametrize("version", range(2))
