@@ -553,7 +553,10 @@ class Groups:
     def _session_timeout(self, group: Group, member: ConsumerMember) -> float:
         if isinstance(group.consumer, ShareGroup):
             return int(self._controller.group_configs_of(group.group_id)["share.session.timeout.ms"]) / 1000
-        return self.settings.consumer_session_timeout if member.classic is None else member.classic.session_timeout
+        if member.classic is not None:
+            return member.classic.session_timeout
+        own = self._controller.group_configs.get(group.group_id, {}).get("consumer.session.timeout.ms")
+        return self.settings.consumer_session_timeout if own is None else int(own) / 1000
 
     def _wake_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
         """Set the timer to the earliest deadline of the members."""

@@ -215,8 +215,7 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
 }
 
 
-# Dynamic configs of brokers. They have no effect: these brokers copy no records over a network, which could be throttled,
-# and no client authenticates with Kerberos.
+# Dynamic configs of brokers. They have no effect: these brokers copy no records over a network, and lack Kerberos.
 DYNAMIC_CONFIGS: Mapping[str, Config] = {
     name: Config(_LONG, str(_HIGHEST))
     for name in (
@@ -228,8 +227,10 @@ DYNAMIC_CONFIGS: Mapping[str, Config] = {
 
 
 _DURATION = r"by_duration:P(?!$)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?"
-# Configs of share groups (KIP-932). The heartbeat interval is shorter than Kafka's 5 s, which is too long for tests.
+# Configs of groups (KIP-848, KIP-932). Heartbeat intervals are shorter than Kafka's 5 s, which is too long for tests.
 GROUP_CONFIGS: Mapping[str, Config] = {
+    "consumer.heartbeat.interval.ms": Config(_INT, "500", (500, 15_000)),
+    "consumer.session.timeout.ms": Config(_INT, "45000", (45_000, 60_000)),
     "share.auto.offset.reset": Config(_TEXT, "latest", rf"latest|earliest|{_DURATION}"),
     "share.delivery.count.limit": Config(_INT, "5", (2, 10)),
     "share.heartbeat.interval.ms": Config(_INT, "500", (500, 15_000)),

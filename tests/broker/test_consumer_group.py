@@ -63,6 +63,19 @@ def test_who_sends_nothing_is_removed_and_the_others_get_what_it_had() -> None:
     assert state(world) is GroupState.EMPTY
 
 
+def test_a_group_has_its_own_times() -> None:
+    world = World()
+    times = {"consumer.session.timeout.ms": "60000", "consumer.heartbeat.interval.ms": "2000"}
+    world.cluster.controller.configure_group("g", times)
+    one = Consumer(world, "a")
+    answer = world.ask("ConsumerGroupHeartbeat", 1, group_id="g", member_id="a", member_epoch=one.epoch)
+    assert answer.heartbeat_interval_ms == 2000
+    world.wait(50.0)
+    assert one.beat() == 0
+    world.wait(61.0)
+    assert one.beat() == ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_who_does_not_give_up_what_it_must_is_removed() -> None:
     world = World()
     one, other = Consumer(world, "a"), Consumer(world, "b")

@@ -151,10 +151,12 @@ def _answer(request: RequestContext, member: ConsumerMember) -> Any:
     member.sent = state
     rows = by_topic(request, member.assigned)
     parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
+    own = request.cluster.controller.group_configs.get(request.message.group_id, {})
+    usual = request.cluster.settings.consumer_heartbeat_interval * 1000
     return response(
         member_id=member.member_id,
         member_epoch=member.epoch,
-        heartbeat_interval_ms=int(request.cluster.settings.consumer_heartbeat_interval * 1000),
+        heartbeat_interval_ms=int(own.get("consumer.heartbeat.interval.ms", usual)),
         assignment=response.Assignment(topic_partitions=parts) if is_new else None,
     )
 
