@@ -102,8 +102,7 @@ def folded(word: str) -> str:
 
 
 def snake_case(name: str) -> str:
-    """Convert a spec's name to snake case as in Kafka's schemas: an underscore before a capital that follows no
-    capital.
+    """Convert a spec's name to snake case, with an underscore before a capital letter that follows no other capital.
 
     >>> [snake_case(name) for name in ("TopicId", "isKRaftController", "V0Host", "BrokerID")]
     ['topic_id', 'is_kraft_controller', 'v0_host', 'broker_id']

@@ -70,7 +70,7 @@ class EvenSets:
         self._shares: dict[tuple[int, int], tuple[int, int]] = {}
 
     def mask(self, ids: Sequence[int]) -> int:
-        """Return the set of those given brokers that are in the tree."""
+        """Return the set of the given brokers; brokers outside of the tree are ignored."""
         return sum(1 << self.index[node_id] for node_id in ids if node_id in self.index)
 
     def brokers(self, mask: int) -> list[int]:
