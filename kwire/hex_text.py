@@ -6,8 +6,8 @@ One form is the golden fixture, an annotated hexdump whose first lines name the 
     # writer: Apache Kafka 4.4.0
     00000000  00 00 00 05  throttle_time_ms = 5
 
-With `frame` instead of `body`, the bytes include size and header; `# profile: KIP-36` marks a draft. Other lines with `#`
-are comments.
+With `frame` instead of `body`, the bytes include size and header; `# profile: KIP-36` marks a draft. Other lines with
+`#` are comments.
 """
 
 from __future__ import annotations
