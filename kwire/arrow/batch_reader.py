@@ -2,35 +2,27 @@
 
 The content of files never raises an error, except in the mode FAILFAST. Options or a user's schema select the columns,
 the fields of `message` and the apis.
-
-A growing capture is read range by range; the state of connections is kept, so that each range continues the previous
-one. Without this state, the capture is read again from the start, and only the rows of the range are returned; the
-result is the same. A hash of its bytes identifies the file.
 """
 
 from __future__ import annotations
 
-import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
-from ..capture.frame_extractor import Streams
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..capture.pcap import portions_of
 from ..capture.tcp_reassembly import Share
 from ..errors import DumpError, UnknownMessage, ZnodeError
-from ..input import CAPTURES, Dump, open_dump, znode_text
+from ..input import Dump, open_dump, znode_text
 from ..input.files import open_file, unpacked
 from ..logs import LogBytes
 from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
-from .frame_rows import PADDING, Fault, Pairing, Row, Sink, Walker, fault_of
-from .growing_files import ENDLESS, SAMPLE, broken_cuts
+from .frame_rows import PADDING, Fault, Pairing, Walker, fault_of
 from .read_options_and_splits import (
     AUTO,
     FRAMES,
@@ -208,129 +200,6 @@ def are_equal_types(one: Any, other: Any) -> bool:
     return same and all(are_equal_types(inner[field.name], field.type) for field in other)
 
 
-class Replay:
-    """Reads a capture, or a share of its connections, from the start, one range after the other.
-
-    Args:
-        unit: a range of the capture.
-        catalog: the specs that identify requests.
-        apis: the known apis.
-
-    Attributes:
-        place: the position that was reached.
-        is_new: whether the current rows belong to the requested range.
-        waits: whether the range was read to its end, so that the next one may follow.
-    """
-
-    def __init__(self, unit: Unit, catalog: Catalog, apis: Apis) -> None:
-        self.whose: Whose = _whose(unit)
-        self.place: int = 0
-        self.is_new: bool = False
-        self.waits: bool = False
-        self._streams = Streams(unit.path, catalog, share=Share(unit.part, unit.parts))
-        self._packets = CAPTURES[unit.kind][1](iter(()), unit.path)
-        self._pairing = Pairing(apis, _discard)
-        self._number = 0, 0
-        self._head = self._tail = b""  # of the data read so far
-
-    def read(self, stream: BinaryIO, unit: Unit, sink: Sink) -> Iterator[None]:
-        """Read to the end of a range; incomplete connections end only at the end of the file.
-
-        Args:
-            stream: the file.
-            unit: the range; it starts at or after the end of the last one.
-            sink: receives the rows of the range.
-
-        Yields:
-            None, periodically, so that the caller can emit batches.
-
-        Raises:
-            DumpError: the capture cannot be read at all.
-        """
-        assert unit.stop is not None
-        streams, pairing = self._streams, self._pairing
-        self.is_new, self.waits = False, False
-        self._number, pairing.sink = _number_of(stream), _discard
-        stream.seek(self.place)
-        yield from self._receive(portions_of(stream, unit.start - self.place), may_grow=True)
-        self.is_new, pairing.sink = True, sink
-        yield from self._receive(portions_of(stream, unit.stop - unit.start), may_grow=not unit.is_end)
-        is_broken = streams.broken is not None
-        self.waits = not unit.is_end and (is_broken or self.place == unit.stop)
-        if unit.is_end or is_broken:
-            pairing.add_batch(streams.finish())
-            yield
-        pairing.sink = _discard
-
-    def _receive(self, portions: Iterator[bytes], *, may_grow: bool) -> Iterator[None]:
-        """Process packets up to the end of the portions; incomplete data is kept if the file may grow."""
-        self._packets.cursor.portions, self._packets.may_grow = self._noted(portions), may_grow
-        for batch in self._streams.receive(self._packets):
-            self._pairing.add_batch(batch)
-            yield
-
-    def _noted(self, portions: Iterator[bytes]) -> Iterator[bytes]:
-        """Update the hash that identifies the file."""
-        for portion in portions:
-            self.place += len(portion)
-            self._head += portion[: SAMPLE - len(self._head)]
-            self._tail = (self._tail + portion[-SAMPLE:])[-SAMPLE:]
-            yield portion
-
-    def goes_on(self, stream: BinaryIO, unit: Unit) -> bool:
-        """Whether a range continues here: it belongs to the same unchanged file."""
-        if self.whose != _whose(unit) or self.place > unit.start or self._number != _number_of(stream):
-            return False
-        stream.seek(0)
-        if stream.read(len(self._head)) != self._head:
-            return False
-        stream.seek(self.place - len(self._tail))
-        return stream.read(len(self._tail)) == self._tail
-
-    @property
-    def weight(self) -> int:
-        """Estimate the memory in bytes."""
-        return self._streams.weight + self._pairing.weight
-
-
-class Replays:
-    """Stores replays until their files grow: the newest ones, within a memory limit."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[Whose, int], tuple[Replay, int]] = OrderedDict()
-
-    def take(self, stream: BinaryIO, unit: Unit) -> Replay | None:
-        """Remove and return the replay that can continue with a range; of several, the one that has read furthest.
-
-        A replay is not stored while it reads, so that none remains after an error.
-        """
-        fit = [key for key, (replay, _) in self._kept.items() if replay.goes_on(stream, unit)]
-        return self._kept.pop(max(fit, key=lambda key: key[1]))[0] if fit else None
-
-    def keep(self, replay: Replay) -> None:
-        """Store a replay that expects more data and is not too large."""
-        weight = replay.weight
-        if not replay.waits or weight > MOST_BYTES:
-            return
-        self._kept.pop((replay.whose, replay.place), None)
-        self._kept[replay.whose, replay.place] = replay, weight
-        while len(self._kept) > MOST_KEPT or sum(weight for _, weight in self._kept.values()) > MOST_BYTES:
-            self._kept.popitem(last=False)
-
-
-def _whose(unit: Unit) -> Whose:
-    return unit.path, unit.kind, unit.part, unit.parts
-
-
-def _number_of(stream: BinaryIO) -> tuple[int, int]:
-    status = os.fstat(stream.fileno())
-    return status.st_dev, status.st_ino
-
-
-def _discard(row: Row) -> None:
-    """Discard a row that was returned before."""
-
-
 class Reading:
     """A read with fixed options.
 
@@ -357,7 +226,6 @@ class Reading:
         self.apis: Apis = Apis(self.catalog, chooser(options, self.catalog))
         self.builder: Builder = Builder(self.columns, bodies, options)
         self.schema: Any = self.builder.schema
-        self._replays = Replays()
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
         """Find files and divide them into input splits; see `find_files` and `divide`."""
@@ -391,40 +259,15 @@ class Reading:
 
     def rows_of(self, unit: Unit) -> Iterator[None]:
         """Pass the rows of an input split to the builder; yield periodically."""
-        if unit.kind:
-            yield from self._replayed(unit)
-            return
         pairing = Pairing(self.apis, self.builder.rows)
-        pairing.resume(unit.state)
-        if unit.broken is not None:
-            for cuts in broken_cuts(unit, self.options):
-                pairing.raw(cuts)
-                yield
-        elif unit.stop is not None:
-            with open_file(unit.path) as stream:
-                stream.seek(unit.start)
-                yield from self._raw(portions_of(stream, unit.stop - unit.start), unit, pairing)
-        elif self.options.dump_format == FRAMES:
+        if self.options.dump_format == FRAMES:
             yield from self._unpacked(unit, pairing)
         else:
             yield from self._whole(unit, pairing)
 
-    def _replayed(self, unit: Unit) -> Iterator[None]:
-        """Read a range of a growing capture."""
-        with open_file(unit.path) as stream:
-            replay = self._replays.take(stream, unit) or Replay(unit, self.catalog, self.apis)
-            try:
-                yield from replay.read(stream, unit, self.builder.rows)
-            except DumpError as error:  # at the start, or after packets without frames
-                if unit.part == 0:
-                    yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
-        self._replays.keep(replay)
-
-    def _raw(self, portions: Iterator[bytes], unit: Unit, pairing: Pairing) -> Iterator[None]:
+    def _raw(self, portions: Iterator[bytes], pairing: Pairing) -> Iterator[None]:
         options = self.options
-        least = unit.state.least
-        walker = Walker(portions, unit.start, options.max_frame_bytes, options.max_corrupt_bytes, least)
-        for cuts in walker.cuts():
+        for cuts in Walker(portions, 0, options.max_frame_bytes, options.max_corrupt_bytes).cuts():
             pairing.raw(cuts)
             yield
 
@@ -436,7 +279,7 @@ class Reading:
             except DumpError as error:
                 yield from self._refused(unit, error)
                 return
-            yield from self._raw(opened.portions(), unit, pairing)
+            yield from self._raw(opened.portions(), pairing)
 
     def _whole(self, unit: Unit, pairing: Pairing) -> Iterator[None]:
         """Read a file of any format; an unknown format becomes fragments."""
@@ -511,14 +354,14 @@ class Reading:
         self.builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
         yield
 
-    def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
-        """Pass an unreadable file, or part of one, to the builder as fragments."""
+    def _refused(self, unit: Unit, error: DumpError) -> Iterator[None]:
+        """Pass an unreadable file to the builder as fragments."""
         if self.options.ignore_corrupt_files:
             return
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
+        offset = 0
         with open_file(unit.path) as stream:
-            stream.seek(offset)
-            while piece := stream.read(min(self.options.max_corrupt_bytes, (unit.stop or ENDLESS) - offset)):
+            while piece := stream.read(self.options.max_corrupt_bytes):
                 self.builder.rows.append((offset, piece, None, None, None, None, None, None, fault))
                 offset += len(piece)
                 yield

@@ -45,7 +45,7 @@ from .connection_windows import (
     rest_of,
 )
 from .frame_rows import Pairing, Row
-from .frame_scan import Entry, fragments_of, read_frames
+from .frame_scan import Entry, broken_cuts, fragments_of, read_frames
 from .packet_scan import (
     BROKEN,
     DAMAGE,
@@ -207,7 +207,9 @@ class ConnectionDecoder:
             entry = entry._replace(place=broken or 0)
         if broken is not None:
             start, stop = fragments_of(entry, broken, options.max_corrupt_bytes)
-            yield from reading.rows_of(Unit(path, start, stop, entry.state, broken=broken))
+            for cuts in broken_cuts(path, start, stop, broken, entry.state.least, options):
+                pairing.raw(cuts)
+                yield
         for _ in rows:
             pass  # the range is after the last frame
 

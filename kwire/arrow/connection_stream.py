@@ -2,25 +2,26 @@
 
 The stored state of a connection consists of a frame boundary near its end (see `connection_windows`), the packets since
 shortly before this boundary, and the number of their rows that were yielded. Until a frame boundary is found, all
-packets of the connection are stored.
+packets of the connection are stored. Of raw frames, the start of a frame and the requests in flight are stored.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import msgspec
 
 from ..capture.frame_extractor import Streams
 from ..capture.pcap import Packet
+from ..errors import BadFrame
 from .batch_reader import Reading
 from .connection_decoder import Chunk, chunks_of, packets_in
 from .connection_windows import Cut, Span, found_in, go_on, rest_of
-from .frame_rows import Pairing, Row
-from .packet_scan import VOID
+from .frame_rows import Pairing, Row, State, Walker, fragments
+from .packet_scan import ENTRY, VOID
 
 KEPT = 1 << 17  # bytes of packets that are searched for a frame boundary
 Captured = tuple[str, Packet]  # the file of a packet, and the packet
@@ -163,3 +164,53 @@ def decoded_batch(
     stream = ConnectionStream(reading, key, kept)
     batches = list(stream.read(list(chunks_of(batch.to_batches())), is_over=is_over))
     return batches, stream.kept()
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """The stored state of raw frames: the bytes of an incomplete frame, their position, and the requests in flight.
+
+    `broken` is the impossible size that has ended the frames.
+    """
+
+    data: bytes = b""
+    place: int = 0
+    state: State = State()
+    broken: int | None = None
+
+
+def raw_batch(reading: Reading, batch: Any, kept: bytes | None) -> tuple[list[Any], bytes | None]:
+    """Decode the bytes by which a file of raw frames has grown.
+
+    Args:
+        reading: what rows of frames are made.
+        batch: a table of `packet_scan.SCHEMA`, sorted by its columns.
+        kept: the state that this function returned for the previous batch.
+
+    Returns:
+        The record batches of the new frames, and the state to store; None if the file has ended.
+    """
+    chunks = list(chunks_of(batch.to_batches()))
+    tail = Tail() if kept is None else msgspec.msgpack.decode(kept, type=Tail)
+    options, builder, found = reading.options, reading.builder, list[Any]()
+    builder.clear()
+    builder.begin(chunks[0].path)
+    pairing, is_end = Pairing(reading.apis, builder.rows), chunks[0].kind == ENTRY
+    pairing.resume(tail.state)
+    portions = chain([tail.data], (chunk.packets for chunk in chunks))
+    walker = Walker(portions, tail.place, options.max_frame_bytes, options.max_corrupt_bytes, tail.state.least)
+    rest, place, broken = b"", tail.place, tail.broken
+    fault = BadFrame(offset=0, found=broken, need=walker.least, have=options.max_frame_bytes)
+    more = walker.cuts() if broken is None else fragments(portions, place, fault, options.max_corrupt_bytes)
+    for cuts in more:
+        offset, data, problem = cuts[-1]
+        if isinstance(problem, BadFrame):
+            broken = problem.found
+        elif problem is not None and not is_end:
+            rest += data
+            continue
+        pairing.raw(cuts)
+        place = offset + len(data)
+        found += builder.ready()
+    found += builder.rest()
+    after = Tail(rest, place, pairing.state(walker.least), broken)
+    return found, None if is_end else msgspec.msgpack.encode(after)

@@ -182,6 +182,20 @@ class Walker:
         return BadFrame(offset=0, found=size, need=self.least, have=self.limit)
 
 
+def fragments(portions: Iterator[bytes], place: int, fault: BadFrame, piece: int) -> Iterator[list[Cut]]:
+    """Yield the bytes after the position where frames have ended, as fragments of at most `piece` bytes.
+
+    Args:
+        portions: the bytes.
+        place: their position.
+        fault: what has ended the frames.
+        piece: the largest size of a fragment, in bytes.
+    """
+    cursor = Cursor(portions)
+    while cursor.fill(piece) or cursor.left:
+        yield [(place + cursor.offset, cursor.take(min(piece, cursor.left)), fault)]
+
+
 class RowEndpoints(NamedTuple):
     """The endpoints of a connection as `ip:port`, and the time of its first frame in nanoseconds since 1970."""
 

@@ -18,12 +18,13 @@ from itertools import chain
 from operator import itemgetter
 from typing import BinaryIO, NamedTuple
 
-from ..capture.pcap import Cursor, portions_from
+from ..capture.pcap import Cursor, portions_from, portions_of
 from ..errors import BadFrame
+from ..input.files import open_file
 from ..protocol import LEAST, Connection
 from ..protocol.framing import CutShort, int32
 from ..protocol.headers import Apis
-from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker
+from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker, fragments
 from .read_options_and_splits import Options
 
 LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, for following frames in the rest
@@ -298,3 +299,13 @@ def fragments_of(entry: Entry, broken: int, piece: int) -> tuple[int, int]:
     """
     start, stop = (max(broken, place + (broken - place) % piece) for place in (entry.place, entry.stop))
     return start, stop
+
+
+def broken_cuts(path: str, start: int, stop: int, broken: int, least: int, options: Options) -> Iterator[list[Cut]]:
+    """Yield the fragments in a range of a file after `broken`, the position where frames have ended; `least` is the
+    smallest valid size of a frame."""
+    with open_file(path) as stream:
+        stream.seek(broken)
+        fault = BadFrame(offset=0, found=int32(stream.read(4), 0), need=least, have=options.max_frame_bytes)
+        stream.seek(start)
+        yield from fragments(portions_of(stream, stop - start), start, fault, options.max_corrupt_bytes)

@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from io import SEEK_END, SEEK_SET
-from itertools import accumulate, chain
+from io import SEEK_END
+from itertools import chain
 from struct import Struct, pack, unpack, unpack_from
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +50,19 @@ from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows
 from .frame_scan import FrameRanges, Part
-from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
+from .packet_windows import (
+    Extent,
+    Group,
+    Loose,
+    Piece,
+    Pieces,
+    Records,
+    Sections,
+    Window,
+    connection_key,
+    in_order,
+    times_in_line,
+)
 from .read_options_and_splits import PCAP, RAW, Options, kind_of
 
 MOST_SORTED = 512  # maximum number of pieces that are ordered by time; more pieces are ordered by name
@@ -72,59 +84,12 @@ SCHEMA = pa.schema(
     ]
 )
 PLAIN = Options()
+GROWN = b"grown "  # begins the key of raw frames of a file that grows
 SEGMENTS = "TCP segments"  # counted too, to report a file without any
 LITTLE = 1 << 16  # packets are read in bulk if more bytes are in memory
 ENDLESS = 1 << 62
 STEPS = 256  # packets that are read one by one before bulk reading is tried again
 Reader = PcapReader | PcapngReader
-
-
-class Piece(NamedTuple):
-    """A file, its size in bytes, and its modification time in nanoseconds since 1970."""
-
-    path: str
-    size: int
-    changed: int = 0
-
-
-class Pieces:
-    """Concatenated files that are read as one."""
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.pieces: tuple[Piece, ...] = tuple(pieces)
-        self.stops: list[int] = list(accumulate(piece.size for piece in pieces))
-        self._place = 0
-        self._open: tuple[int, BinaryIO] | None = None
-
-    def __enter__(self) -> BinaryIO:
-        return cast(BinaryIO, self)
-
-    def __exit__(self, *_: object) -> None:
-        if self._open is not None:
-            self._open[1].close()
-
-    def seek(self, place: int, whence: int = SEEK_SET) -> int:
-        """Move to a position; return the new position."""
-        self._place = place + (self.stops[-1] if whence == SEEK_END else 0)
-        return self._place
-
-    def read(self, count: int) -> bytes:
-        """Read `count` bytes, or all bytes up to the end."""
-        parts = list[bytes]()
-        for index, stop in enumerate(self.stops):
-            if count > 0 and self._place < stop:
-                stream = self._file(index)
-                stream.seek(self._place - stop + self.pieces[index].size)
-                parts.append(stream.read(min(count, stop - self._place)))
-                self._place += len(parts[-1])
-                count -= len(parts[-1])
-        return b"".join(parts)
-
-    def _file(self, index: int) -> BinaryIO:
-        if self._open is None or self._open[0] != index:
-            self.__exit__()
-            self._open = index, open_file(self.pieces[index].path, PORTION)
-        return self._open[1]
 
 
 def family_of(path: str) -> str:
@@ -253,7 +218,8 @@ def head_of(path: str, count: int) -> bytes:
 class Split(NamedTuple):
     """A byte range of a file, and the capture to which the file belongs.
 
-    `neighbour` is another file that may be a piece of the same capture; empty if there is none.
+    `neighbour` is another file that may be a piece of the same capture; empty if there is none. With `extent`, it is a
+    range of these bytes.
     """
 
     path: str
@@ -261,6 +227,7 @@ class Split(NamedTuple):
     stop: int
     capture: str
     neighbour: str = ""
+    extent: Extent | None = None
 
     @property
     def weight(self) -> int:
@@ -303,6 +270,7 @@ class Rows:
         self._rows: list[tuple[Any, ...]] = []
         self._count = 0
         self._own = b"file " + split.path.encode()  # the key of rows without a connection
+        self._shift = split.extent.shift if split.extent else 0
 
     @property
     def is_empty(self) -> bool:
@@ -379,6 +347,10 @@ class Rows:
         kind, head = (FRAMES, b"") if part.entry is None else (ENTRY, encode(part.entry))
         self._add(key, kind, 0, 0, head, _packed(part.place), part.data)
 
+    def add_grown(self, extent: Extent, place: int, data: bytes) -> None:
+        """Add bytes of raw frames of a file that grows; at its end, an ENTRY without bytes."""
+        self._add(GROWN + extent.frames, FRAMES if data else ENTRY, 0, 0, b"", _packed(place), data)
+
     def add_lost(self) -> None:
         """Add the counts of packets that could not be read."""
         for reason, count in sorted(self.lost.items()):
@@ -399,6 +371,8 @@ class Rows:
     ) -> None:
         split = self.split
         self._count += 1
+        if self._shift and kind != LOST:
+            offsets = (np.frombuffer(offsets, "<i8") + self._shift).tobytes()
         place = int.from_bytes(offsets[:8], "little", signed=True)
         row = split.capture, key, kind, first, last, split.path, place, head, offsets, packets, problem
         self._rows.append(row)
@@ -520,11 +494,28 @@ def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> It
     Raises:
         OSError: the file cannot be read.
     """
-    if found := pieces_around(split):
+    if split.extent is not None and split.extent.frames:
+        yield from _grown(split, split.extent)
+    elif split.extent is not None:
+        yield from _scanned(split.extent.opened(split.path), Rows(split, windows), options)
+    elif found := pieces_around(split):
         pieces, split = found
         yield from _scanned(Pieces(pieces), Rows(split, windows), options)
     else:
         yield from _scanned(open_file(split.path, PORTION), Rows(split, windows), options)
+
+
+def _grown(split: Split, extent: Extent) -> Iterator[Any]:
+    rows, place = Rows(split), split.start
+    with extent.opened(split.path) as stream:
+        stream.seek(place)
+        for portion in portions_of(stream, split.stop - place):
+            rows.add_grown(extent, place, portion)
+            place += len(portion)
+            yield from rows.taken()
+    if extent.is_end:
+        rows.add_grown(extent, place, b"")
+        yield from rows.taken()
 
 
 def pieces_around(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
@@ -554,7 +545,7 @@ def _scanned(file: Any, rows: Rows, options: Options) -> Iterator[Any]:
             elif split.start == 0:
                 yield from _whole(stream, rows)
         except DumpError as error:
-            if rows.is_empty and split.start == 0:
+            if rows.is_empty and split.start == 0 and split.extent is None:
                 rows.add(FILE)
             elif split.start == 0:
                 rows.add(BROKEN, str(error), error.offset or 0)

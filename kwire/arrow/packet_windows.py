@@ -1,4 +1,4 @@
-"""Groups the packets in a part of a pcap file by connection, in bulk with numpy; orders the pieces of a capture.
+"""Groups the packets in a part of a pcap file by connection, in bulk with numpy; orders and joins pieces of a capture.
 
 It reads records and the link, IP and TCP headers, but does not decode payloads. To order pieces: where a record from
 one piece ends in the next piece, another record must start. Pieces inside one long packet cannot be ordered this way;
@@ -11,16 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from io import SEEK_END, SEEK_SET, BytesIO
+from itertools import accumulate, pairwise
 from struct import Struct
 from struct import error as StructError  # noqa: N812
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
 from ..capture.link_layers import LEAST_TCP, NAMED, TCP, Layout, Segment, layouts_for, segment_of, turned
-from ..capture.pcap import FILE_HEADER, LONGEST, MAGICS, NEAR, RECORD_HEADER, SECOND, Packet, PcapReader
+from ..capture.pcap import FILE_HEADER, LONGEST, MAGICS, NEAR, PORTION, RECORD_HEADER, SECOND, Packet, PcapReader
 from ..capture.pcapng import BLOCKS, ENHANCED_PACKET, KINDS, LEAST, STARTS, PcapngReader
+from ..input.files import open_file
 
 IPV4_FIRST = 0x45
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -446,3 +448,87 @@ def _following(
         return any(found is not None and found.time is not None for found in ends)
 
     return max(inner, key=lambda one: (goes_on(one), one[0].size), default=None)
+
+
+class Piece(NamedTuple):
+    """A file or a part of it from `start` on, its size in bytes, and its modification time in nanoseconds since 1970;
+    or `data` in memory."""
+
+    path: str
+    size: int
+    changed: int = 0
+    start: int = 0
+    data: bytes = b""
+
+
+class Pieces:
+    """Concatenated files that are read as one."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces: tuple[Piece, ...] = tuple(pieces)
+        self.stops: list[int] = list(accumulate(piece.size for piece in pieces))
+        self._place = 0
+        self._open: tuple[int, BinaryIO] | None = None
+
+    def __enter__(self) -> BinaryIO:
+        return cast(BinaryIO, self)
+
+    def __exit__(self, *_: object) -> None:
+        if self._open is not None:
+            self._open[1].close()
+
+    def seek(self, place: int, whence: int = SEEK_SET) -> int:
+        """Move to a position; return the new position."""
+        self._place = place + (self.stops[-1] if whence == SEEK_END else 0)
+        return self._place
+
+    def read(self, count: int) -> bytes:
+        """Read `count` bytes, or all bytes up to the end."""
+        parts = list[bytes]()
+        for index, stop in enumerate(self.stops):
+            if count > 0 and self._place < stop:
+                stream = self._file(index)
+                stream.seek(self._place - stop + self.pieces[index].size + self.pieces[index].start)
+                parts.append(stream.read(min(count, stop - self._place)))
+                self._place += len(parts[-1])
+                count -= len(parts[-1])
+        return b"".join(parts)
+
+    def _file(self, index: int) -> BinaryIO:
+        if self._open is None or self._open[0] != index:
+            self.__exit__()
+            piece = self.pieces[index]
+            self._open = index, BytesIO(piece.data) if piece.data else open_file(piece.path, PORTION)
+        return self._open[1]
+
+
+class Extent(NamedTuple):
+    """The bytes by which a file has grown, which are read as a file of their own.
+
+    Attributes:
+        start, stop: the byte range; both are ends of records.
+        header: the file header that precedes the bytes.
+        frames: the key of raw frames, whose start and end may be in other ranges; empty for a capture.
+        is_end: whether the file has stopped growing.
+    """
+
+    start: int
+    stop: int
+    header: bytes = b""
+    frames: bytes = b""
+    is_end: bool = False
+
+    @property
+    def size(self) -> int:
+        """The size with the header, in bytes."""
+        return len(self.header) + self.stop - self.start
+
+    @property
+    def shift(self) -> int:
+        """The number that makes a position in these bytes a position in the file."""
+        return self.start - len(self.header)
+
+    def opened(self, path: str) -> Pieces:
+        """Open the bytes of a file."""
+        head = [Piece(path, len(self.header), data=self.header)] if self.header else []
+        return Pieces([*head, Piece(path, self.stop - self.start, start=self.start)])

@@ -1,14 +1,14 @@
 """The options of a read, named like the options of Spark's file sources, and the input splits of files.
 
-Unknown options are errors. An input split is a file, a byte range of raw frames, or a share of the connections of a
-capture. Folders and globs are expanded to files, without the files that Spark's readers skip.
+Unknown options are errors. An input split is a file, or a share of the connections of a capture. Folders and
+globs are expanded to files, without the files that Spark's readers skip.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -18,8 +18,6 @@ from ..errors import DumpError, KwireError, excerpt, suggestion, without_passwor
 from ..input import CAPTURES, open_dump
 from ..input.files import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file, unpacked
 from ..protocol import LIMIT
-from ..protocol.headers import Apis
-from .frame_rows import Pairing, State, Walker
 
 
 class BadOption(KwireError):
@@ -89,7 +87,7 @@ class Options:
         profile, release: the specs, as for `kwire.codec`.
         pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
             requires `spark.sql.python.filterPushdown.enabled` for this.
-        max_files_per_trigger, max_bytes_per_trigger: limits of a streaming batch; 0: none.
+        max_files_per_trigger, max_bytes_per_trigger: limits of a batch of `kwire.spark.stream_captures`; 0: none.
         fail_on_data_loss: whether a stream fails if a file was replaced or truncated; otherwise the file is read again.
         tail_timeout: seconds without change after which a file counts as complete, and its incomplete data is returned.
             None: files may grow forever.
@@ -267,7 +265,6 @@ COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder named by a column and its 
 _INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`
 RAW = "raw frames"
 MOST_SHARES = 64
-NEW = State()
 
 
 class File(NamedTuple):
@@ -353,25 +350,14 @@ class Unit(NamedTuple):
 
     Attributes:
         path: the file.
-        start, stop: a byte range; 0 and None for the whole file.
-        state: requests in flight at the start of the range.
         part, parts: this share of the connections, and the number of shares.
         weight: the estimated size, in bytes.
-        kind: the kind of a growing capture; its bytes before `start` were read earlier, and reading ends at `stop`.
-        is_end: whether the capture has stopped growing.
-        broken: the position before `start` where an impossible size has ended raw frames.
     """
 
     path: str
-    start: int = 0
-    stop: int | None = None
-    state: State = NEW
     part: int = 0
     parts: int = 1
     weight: int = 0
-    kind: str = ""
-    is_end: bool = False
-    broken: int | None = None
 
 
 def divide(files: Sequence[File], options: Options) -> list[list[Unit]]:
@@ -455,40 +441,3 @@ def kind_of(path: str, options: Options) -> str:
             return dump.kind
     except (DumpError, FileNotFoundError):  # reported when it is read
         return ""
-
-
-def parts_of(
-    file: File, most: int, options: Options, apis: Apis, start: int = 0, state: State = NEW
-) -> Generator[Unit, None, tuple[State, int | None]]:
-    """Split raw frames into parts that exceed `most` by less than a frame.
-
-    Args:
-        file: its size limits the last part.
-        most: the target size of a part, in bytes.
-        options: the options of the read.
-        apis: the known apis.
-        start: the start position; `state` is the state there.
-
-    Returns:
-        The state at the end, and the position of an impossible size.
-    """
-    pairing = Pairing(apis, lambda row: None)
-    pairing.resume(state)
-    with open_file(file.path) as stream:
-        stream.seek(start)
-        portions = portions_of(stream, file.size - start)
-        walker = Walker(portions, start, options.max_frame_bytes, options.max_corrupt_bytes, state.least)
-        for cuts in walker.cuts():
-            if cuts[-1][2] is not None:
-                break
-            if walker.offset - start < most:
-                pairing.raw(cuts)
-                continue
-            for cut in cuts:
-                if cut[0] - start >= most:
-                    yield Unit(file.path, start, cut[0], state, weight=cut[0] - start)
-                    start, state = cut[0], pairing.state(walker.least)
-                pairing.raw([cut])
-    if start < file.size:
-        yield Unit(file.path, start, file.size, state, weight=file.size - start)
-    return pairing.state(walker.least), walker.broken

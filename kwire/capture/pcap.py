@@ -357,11 +357,6 @@ class PcapReader:
 
         return skip_to(self.cursor, self._pattern(), begins, RECORD_HEADER, LONGEST)
 
-    def walk(self) -> Iterator[None]:
-        """Advance record by record; yield after each record."""
-        for _ in self:
-            yield
-
     def __iter__(self) -> PcapReader:
         return self
 

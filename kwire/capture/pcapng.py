@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from struct import calcsize, pack, unpack_from
 from typing import Any
 
@@ -94,14 +93,6 @@ class PcapngReader:
             (size,) = unpack_from(self._order(place) + "I", self.cursor.data, self.cursor.pos + place + 4)
             place += size
         return True
-
-    def walk(self) -> Iterator[None]:
-        """Advance block by block and yield after each block; do not read interface descriptions."""
-        with suppress(StopIteration):
-            while True:
-                if not isinstance(block := self._block(), Damage):
-                    self._pass_over(*block)
-                yield
 
     @property
     def is_ahead(self) -> bool:

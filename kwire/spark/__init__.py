@@ -3,7 +3,7 @@
 kwire.spark.register(spark)
 kwire.spark.read_captures(spark, "s3://taps/2026-11-*/", body="raw")
 spark.read.format("kwire").option("apis", "UpdateMetadataRequest").option("body", "struct").load("captures/")
-spark.readStream.format("kwire").option("maxBytesPerTrigger", "1g").load("captures/")
+kwire.spark.stream_captures(spark, "captures/", maxBytesPerTrigger="1g")
 df.select(kwire.spark.from_kwire("value", "OffsetCommitValue"))
 """
 

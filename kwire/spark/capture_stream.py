@@ -1,43 +1,64 @@
-"""Reads rotated captures as a stream: files are read as they arrive, and connections continue from file to file.
+"""Reads captures as a stream: files are read as they arrive and grow, and connections continue from file to file.
 
-A file is identified by its size and its first and last bytes, not by its name. Spark's state store, and therefore the
-checkpoint, contains the state of each connection.
+`kwire.arrow.growing_files` decides which bytes of which files a batch reads. Spark's state store contains the state of
+each connection, so a checkpoint contains it as well.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.datasource import DataSource, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from ..arrow.connection_decoder import ConnectionDecoder
-from ..arrow.connection_stream import decoded_batch
-from ..arrow.growing_files import LostData
-from ..arrow.packet_scan import SCHEMA, Split, scan
-from ..arrow.read_options_and_splits import BadOption, File, Options, find_files, packed
-from .data_source import ORDER, LimitedReader, Ranges, options_of, paths_of, reading_of, splits_of, text_of, to_spark
-from .pipeline_and_lake import source_of
+from ..arrow.connection_stream import decoded_batch, raw_batch
+from ..arrow.growing_files import Growing, Offset, offset_of, places_of
+from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
+from ..arrow.read_options_and_splits import File, Options, packed
+from ..errors import MissingExtra
+from .data_source import (
+    ORDER,
+    Ranges,
+    capture_of,
+    in_one_line,
+    options_of,
+    paths_of,
+    reading_of,
+    splits_of,
+    text_of,
+    to_spark,
+)
+
+try:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:  # before PySpark 4.2
+    SupportsTriggerAvailableNow = object
 
 FORMAT = "kwire_arriving_packets"
-VERSION = 1
 NOTES = b"file ", b"frames "  # prefixes of the keys of rows without a connection
 BATCH = "batch"
-Offset = dict[str, Any]
 
 
 def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> DataFrame:
     """Read captures as they arrive: return the frames of `read_captures` as a streaming DataFrame.
 
-    A connection continues from file to file, from batch to batch, and after a restart. Files must be complete when they
-    appear (`mv`, or `tcpdump -z`), unless the option `tailTimeout` is set: a file is then complete once it has not
-    changed for this time. A renamed file is not read again. Packets may arrive one file late. An incomplete frame, or a
-    frame after lost packets, waits for more packets of its connection.
+    A connection continues from file to file, from batch to batch, and after a restart. Captures (pcap, pcapng) and raw
+    frames are read as they grow, up to the last complete record; other files, such as compressed captures, once they
+    are complete. With the option `tailTimeout`, a file is at its end once it has not changed for this time, and
+    incomplete data at its end is returned. A renamed file is not read again. Packets may arrive one file late.
+    An incomplete frame, or a frame after lost packets, waits for more packets of its connection.
 
     Args:
         spark: the session.
@@ -48,15 +69,13 @@ def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> D
         A streaming DataFrame with the columns of `read_captures`.
 
     Raises:
-        BadOption: an option is unknown, has an invalid value or has no effect here, such as `maxFileAge`.
+        BadOption: an option is unknown or has an invalid value.
 
     Example:
         >>> stream_captures(spark, "/captures", tailTimeout="60s").writeStream.format("parquet")  # doctest: +SKIP
     """
     given = {name.replace("_", ""): text_of(value) for name, value in options.items()}
     parsed = Options.parse(given)
-    if parsed.max_file_age != Options().max_file_age:
-        raise BadOption("maxFileAge", problem="stream_captures forgets no file", hint="leave it out")
     spark.dataSource.register(ArrivingPackets)
     names = json.dumps([paths] if isinstance(paths, str) else list(paths))
     packets = spark.readStream.format(FORMAT).options(**given).option("paths", names).load()
@@ -87,7 +106,10 @@ def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], st
         batches = list(decoder.read(rows.to_batches()))
     else:
         (kept,) = state.get if state.exists else (None,)
-        found, after = decoded_batch(reading, rows, connection, kept)
+        if connection.startswith(GROWN):
+            found, after = raw_batch(reading, rows, kept)
+        else:
+            found, after = decoded_batch(reading, rows, connection, kept)
         batches = list(decoder.named(iter(found), capture))
         if after is not None:
             state.update((after,))
@@ -118,8 +140,9 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
         return ArrivalReader(options_of(self.options), paths_of(self.options))
 
 
-class ArrivalReader(LimitedReader):
-    """Reads the packets of files, each file once. An offset contains all files so far: identity -> path and size.
+class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Reads the packets of files, each once; a thin layer over `kwire.arrow.growing_files`. Needs PySpark 4.2, which
+    passes the start of a batch.
 
     Args:
         options: the options of the read.
@@ -127,73 +150,52 @@ class ArrivalReader(LimitedReader):
     """
 
     def __init__(self, options: Options, paths: Sequence[str]) -> None:
-        super().__init__(options)
-        self.paths: Sequence[str] = paths
-        self._known: dict[File, str] = {}
-        self._end: frozenset[str] | None = None
+        if SupportsTriggerAvailableNow is object:
+            raise MissingExtra("readStream", "pyspark 4.2", "spark")
+        self.options: Options = options
+        self._growing = Growing(paths, options)
+        self._sizes: dict[str, int] | None = None
+
+    def __reduce__(self) -> Any:
+        """Pickle the arguments only, not the state of files."""
+        return type(self), (self.options, self._growing.paths)
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return the limit of a batch from the options; Spark accepts only one of two limits."""
+        files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
+        if not files and not count:
+            return ReadAllAvailable()
+        return ReadMaxBytes(count) if count else ReadMaxFiles(files)
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Return the offset of a new query: nothing has been read."""
-        return {"version": VERSION, "files": {}}
+        with in_one_line():
+            self._growing.files()  # raises now if there is no such path
+        return offset_of({})
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Fix the end: files that arrive later are not read."""
-        self._end = frozenset(self._there())
+        """Fix the end: data that arrives later is not read."""
+        self._sizes = {path: file.size for path, file in self._growing.files().items()}
 
-    def latestOffset(self, start: Offset, limit: Any = None) -> Offset:  # noqa: N802
-        """Return an offset that adds new files to those of the start, within the limits of a batch.
-
-        Raises:
-            LostData: a file has grown since it was read, unless the option `failOnDataLoss` allows reading it again.
-        """
-        options, before = self.options, dict(start["files"])
-        files, room = dict(before), options.max_bytes_per_trigger or 1 << 62
-        most = options.max_files_per_trigger or 1 << 62
-        for identity, file in sorted(self._there().items(), key=lambda one: (one[1].changed, one[1].path)):
-            is_full = len(files) - len(before) >= most or (len(files) > len(before) and file.size > room)
-            is_late = self._end is not None and identity not in self._end
-            if identity in files or is_full or is_late or not self._is_whole(file):
-                continue
-            self._check(file, before)
-            files[identity] = [file.path, file.size]
-            room -= file.size
-        return {"version": VERSION, "files": files}
-
-    def _there(self) -> dict[str, File]:
-        """Return the existing files, by identity."""
-        files = [file for file in find_files(self.paths, self.options, may_come=True) if file.size]
-        known = self._known
-        self._known = {file: known.get(file) or source_of(file.path, file.size).identity for file in files}
-        return {identity: file for file, identity in self._known.items()}
-
-    def _is_whole(self, file: File) -> bool:
-        timeout = self.options.tail_timeout
-        return timeout is None or time.time() - file.changed / 1e9 >= timeout
-
-    def _check(self, file: File, before: Mapping[str, Any]) -> None:
-        """Raise LostData if a file was read before it was complete."""
-        for identity, (path, size) in before.items():
-            if path != file.path or size >= file.size or not self.options.fail_on_data_loss:
-                continue
-            if source_of(path, size).identity == identity:
-                problem = f"it has {file.size} bytes now, and {size} were read: it had not been whole"
-                raise LostData(path, size, problem)
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
+        """Return the end offset of a batch that starts at an offset."""
+        is_limited = not isinstance(limit, ReadAllAvailable)
+        with in_one_line():
+            places = places_of(start)
+            after = self._growing.latest(places, time.time(), self._sizes, is_limited=is_limited)
+        return start if after == places else offset_of(after)
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """Divide the files between two offsets into byte ranges; a renamed file is found by its identity.
-
-        Raises:
-            LostData: a file no longer exists, unless the option `failOnDataLoss` allows it.
-        """
-        options, there = self.options, self._there()
-        splits: list[Split] = []
-        for identity, (path, size) in end["files"].items():
-            if identity in start["files"]:
-                continue
-            if identity in there:
-                splits += splits_of(there[identity], options.max_partition_bytes, options.capture)
-            elif options.fail_on_data_loss:
-                raise LostData(path, size, "it is not there any more, and was not read yet")
+        """Divide the data between two offsets into byte ranges; a renamed file is found by its content."""
+        options, splits = self.options, list[Split]()
+        with in_one_line():
+            for path, size, extent in self._growing.ranges(places_of(start), places_of(end)):
+                most = options.max_partition_bytes
+                if extent is not None and extent.frames:
+                    splits.append(Split(path, 0, size, capture_of(path, options.capture), extent=extent))
+                else:
+                    found = splits_of(File(path, size, 0), most, options.capture)
+                    splits += [split._replace(extent=extent) for split in found]
         return [Ranges(some) for some in packed(splits, options.max_partition_bytes, options.open_cost_in_bytes)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:

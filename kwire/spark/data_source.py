@@ -1,4 +1,4 @@
-"""The data source for `spark.read.format("kwire")` and `spark.readStream.format("kwire")`, based on `kwire.arrow`."""
+"""`spark.read.format("kwire")`: the data source, over `kwire.arrow`; and the stages of `read_captures`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,7 +30,6 @@ from pyspark.sql.datasource import (
 from ..arrow.batch_reader import Reading
 from ..arrow.connection_decoder import ConnectionDecoder, regions_of
 from ..arrow.connection_windows import WHOLE, Region, Windows, windows_of
-from ..arrow.growing_files import Growing, Offset, offset_of, places_of
 from ..arrow.packet_scan import SCHEMA, Split, neighbours, scan
 from ..arrow.read_options_and_splits import (
     COLUMN,
@@ -44,19 +42,8 @@ from ..arrow.read_options_and_splits import (
     packed,
     share_of,
 )
-from ..errors import KwireError, MissingExtra, without_password
+from ..errors import KwireError, without_password
 from ..spec.catalog import catalog_for
-
-try:
-    from pyspark.sql.streaming.datasource import (
-        ReadAllAvailable,
-        ReadLimit,
-        ReadMaxBytes,
-        ReadMaxFiles,
-        SupportsTriggerAvailableNow,
-    )
-except ImportError:  # before PySpark 4.2
-    SupportsTriggerAvailableNow = object
 
 _PAIRS: tuple[tuple[Any, Any], ...] = (
     (pa.bool_(), spark.BooleanType),
@@ -171,16 +158,21 @@ class KwireSource(DataSource):  # type: ignore[misc]
             return kind(options, schema_to_arrow(schema), paths_of(given))
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
-        """Return the streaming reader for these columns."""
-        with in_one_line():
-            return self._stream_reader(schema)
+        """Return a reader that refuses to read."""
+        return NoStream()
 
-    def _stream_reader(self, schema: Any) -> Any:
-        options, paths = options_of(self.options), paths_of(self.options)
-        if names := folder_columns(paths, options):
-            hint = "recursiveFileLookup=true reads the files without them"
-            raise BadOption("path", paths[0], f"streams have no columns of folders, here {', '.join(names)}", hint)
-        return KwireStreamReader(options, schema_to_arrow(schema), paths)
+
+class NoStream(DataSourceStreamReader):  # type: ignore[misc]
+    """Refuses to read a stream, of which a source cannot keep the state of connections. Spark hides what `streamReader`
+    raises.
+    """
+
+    def _refuse(self, *_: Any) -> Any:
+        with in_one_line():
+            hint = "kwire.spark.stream_captures(spark, PATH) reads captures as they arrive and grow"
+            raise BadOption("format", "kwire", "it has no streams", hint)
+
+    initialOffset = latestOffset = partitions = read = _refuse  # noqa: N815
 
 
 class Part(InputPartition):  # type: ignore[misc]
@@ -267,73 +259,6 @@ def narrowed(options: Options, one: Filter) -> Options:
     elif one.attribute == ("direction",) and options.direction == "auto" and values in (("request",), ("response",)):
         return replace(options, direction=values[0])
     return options
-
-
-class LimitedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """A streaming reader with the batch limits of the options. It needs PySpark 4.2, which passes a batch's start.
-
-    Args:
-        options: the options of the read.
-    """
-
-    def __init__(self, options: Options) -> None:
-        if SupportsTriggerAvailableNow is object:
-            raise MissingExtra("readStream", "pyspark 4.2", "spark")
-        self.options: Options = options
-
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return the limit of a batch from the options; Spark accepts only one of two limits."""
-        files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
-        if not files and not count:
-            return ReadAllAvailable()
-        return ReadMaxBytes(count) if count else ReadMaxFiles(files)
-
-
-class KwireStreamReader(LimitedReader):
-    """Reads growing captures; a thin layer over `kwire.arrow.growing_files`.
-
-    One process determines how far files can be read while the query runs; other processes read. Offsets contain the
-    complete state for a restart.
-
-    Args:
-        options: the options of the read.
-        schema: the columns, as a `pyarrow.Schema`.
-        paths: files, folders and globs.
-    """
-
-    def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
-        super().__init__(options)
-        self.columns: Any = schema
-        self._growing = Growing(paths, options, reading_of(options, schema).apis)
-        self._sizes: dict[str, int] | None = None
-
-    def __reduce__(self) -> Any:
-        """Pickle only the arguments, not the state of files."""
-        return type(self), (self.options, self.columns, self._growing.paths)
-
-    def initialOffset(self) -> Offset:  # noqa: N802
-        """Return the offset of a new query: nothing has been read."""
-        self._growing.files()  # raises an error now if a path does not exist
-        return offset_of({})
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Fix the end: data that arrives later is not read."""
-        self._sizes = {path: file.size for path, file in self._growing.files().items()}
-
-    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
-        """Return the end offset of a batch that starts at an offset."""
-        is_limited = not isinstance(limit, ReadAllAvailable)
-        places = self._growing.latest(places_of(start), time.time(), self._sizes, is_limited=is_limited)
-        return offset_of(places)
-
-    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """Distribute the data between two offsets to tasks; repeated calls give the same rows."""
-        return [Part(units) for units in self._growing.units(places_of(start), places_of(end))]
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches."""
-        if isinstance(partition, Part):
-            yield from reading_of(self.options, self.columns).read(partition.units)
 
 
 @lru_cache(maxsize=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from struct import unpack_from
@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.connection_decoder import ConnectionDecoder, regions_of
+from kwire.arrow.connection_stream import decoded_batch, raw_batch
 from kwire.arrow.connection_windows import WHOLE, Region, Windows, windows_of
-from kwire.arrow.packet_scan import SCHEMA, Split, neighbours, scan
+from kwire.arrow.packet_scan import GROWN, SCHEMA, Split, neighbours, scan
 from kwire.arrow.read_options_and_splits import Options
 from kwire.spec.catalog import catalog_for
 
@@ -94,6 +95,39 @@ def decoded(batches: Sequence[Any], windows: Windows = WHOLE, **options: Any) ->
         decoder.read(table.to_batches(max_chunksize=7)), schema=decoder.schema
     ).to_pylist()
     return rows
+
+
+class Streamed:
+    """Decodes batches of packets as Spark does in a stream: with the states of connections in between.
+
+    Attributes:
+        most: the most bytes that were kept of a connection.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.reading = Reading(Options.parse({"body": "raw", **options}))
+        self.most = 0
+        self._states = dict[bytes, bytes]()
+
+    def batch(self, batches: Iterable[Any], *, is_over: bool = False) -> list[dict[str, Any]]:
+        """Decode the packets of a batch; with `is_over`, also what waits for packets."""
+        found = pa.Table.from_batches(batches, schema=SCHEMA).sort_by([(name, "ascending") for name in ORDER])
+        decoder, made = ConnectionDecoder(self.reading), list[Any]()
+        for key in sorted({*found["connection"].to_pylist(), *(self._states if is_over else ())}):
+            rows = found.filter(pa.compute.equal(found["connection"], key))
+            if key.startswith((b"file ", b"frames ")):
+                made += [batch.drop_columns(["capture"]) for batch in decoder.read(rows.to_batches())]
+                continue
+            before = self._states.pop(key, None)
+            if key.startswith(GROWN):
+                new, after = raw_batch(self.reading, rows, before)
+            else:
+                new, after = decoded_batch(self.reading, rows, key, before, is_over=is_over)
+            made += new
+            self._states |= {} if after is None else {key: after}
+            self.most = max(self.most, len(after or b""))
+        decoded: list[dict[str, Any]] = pa.Table.from_batches(made, schema=self.reading.schema).to_pylist()
+        return decoded
 
 
 def content(rows: Sequence[dict[str, Any]]) -> Counter[Any]:

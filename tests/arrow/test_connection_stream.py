@@ -5,16 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from kwire.arrow import connection_stream
-from kwire.arrow.batch_reader import Reading
-from kwire.arrow.connection_stream import decoded_batch
-from kwire.arrow.packet_scan import SCHEMA, Split, scan
-from kwire.arrow.read_options_and_splits import Options
+from kwire.arrow.packet_scan import Split, scan
 from tests.arrow.captures import PCAP, rows_of, write
-from tests.arrow.pieces import ORDER, content, cut_at_packets
+from tests.arrow.pieces import Streamed, content, cut_at_packets
 from tests.capture.building import Talk as Conversation
 from tests.capture.building import packet_of, pcap, request, response
 from tests.conftest import SHARED, each_of
@@ -24,25 +20,12 @@ CAPTURES = (
 )
 
 
-def streamed(files: list[Path], **options: Any) -> tuple[list[dict[str, Any]], int]:
+def streamed(files: list[Path]) -> tuple[list[dict[str, Any]], int]:
     """Read each file in a batch of its own; returns all rows, and the most bytes that were kept of a connection."""
-    reading = Reading(Options.parse({"body": "raw", **options}))
-    states, batches, most = dict[bytes, bytes](), list[Any](), 0
-    nothing = pa.Table.from_batches([], schema=SCHEMA)
+    stream, rows = Streamed(), list[dict[str, Any]]()
     for file in files:
-        found = pa.Table.from_batches(scan(Split(str(file), 0, file.stat().st_size, "it")), schema=SCHEMA)
-        found = found.sort_by([(name, "ascending") for name in ORDER])
-        for key in set(found["connection"].to_pylist()):
-            if key.startswith(b"file "):
-                continue
-            rows = found.filter(pa.compute.equal(found["connection"], key))
-            new, kept = decoded_batch(reading, rows, key, states.pop(key, None))
-            batches += new
-            states |= {} if kept is None else {key: kept}
-            most = max(most, len(kept or b""))
-    for key, kept in states.items():
-        batches += decoded_batch(reading, nothing, key, kept, is_over=True)[0]
-    return pa.Table.from_batches(batches, schema=reading.schema).to_pylist(), most
+        rows += stream.batch(scan(Split(str(file), 0, file.stat().st_size, "it")))
+    return rows + stream.batch([], is_over=True), stream.most
 
 
 @pytest.mark.parametrize("parts", [2, 7, 30])

@@ -1,18 +1,17 @@
-"""Files are divided where frames begin, packed by size, and captures by connections; folders and globs are expanded."""
+"""Files are packed by size, and captures divided by connections; folders and globs are expanded."""
 
 from __future__ import annotations
 
 import gzip
 import os
 import pickle
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options_and_splits import BadOption, File, Options, Unit, find_files, parts_of
+from kwire.arrow.read_options_and_splits import BadOption, Options, Unit, find_files
 from tests.arrow.captures import FRAMES, PCAP, conversation, write
 
 
@@ -21,35 +20,11 @@ def divided(*paths: Path, **options: Any) -> list[list[Unit]]:
     return Reading(Options.parse(values)).divide([str(path) for path in paths])
 
 
-def raw_parts(path: Path, most: int) -> list[Unit]:
-    reading = Reading(Options())
-    return list(parts_of(File(str(path), path.stat().st_size, 0), most, reading.options, reading.apis))
-
-
-def test_parts_begin_where_frames_do_and_know_who_waits(tmp_path: Path) -> None:
-    frames = conversation(20)
-    path = write(tmp_path, b"".join(frames))
-    ends = [0]
-    for frame in frames:
-        ends.append(ends[-1] + len(frame))
-    units = raw_parts(path, 50)
-    assert divided(path, maxPartitionBytes=50, minPartitions=20) == [[Unit(str(path), weight=ends[-1])]]
-    assert units[0].start == 0
-    assert units[-1].stop == ends[-1]
-    assert all(one.stop == other.start for one, other in pairwise(units))
-    assert {unit.start for unit in units} <= set(ends)
-    assert max(len(unit.state.waiting) for unit in units) == 2
-    assert all(unit.stop and unit.stop - unit.start == unit.weight < 50 + max(map(len, frames)) for unit in units)
+def test_raw_frames_are_not_divided(tmp_path: Path) -> None:
+    path = write(tmp_path, b"".join(conversation(20)))
+    units = divided(path, maxPartitionBytes=50, minPartitions=20)
+    assert units == [[Unit(str(path), weight=path.stat().st_size)]]
     assert pickle.loads(pickle.dumps(units)) == units
-
-
-def test_what_is_no_frame_is_left_to_the_last_part(tmp_path: Path) -> None:
-    data = b"".join(conversation(9))
-    path = write(tmp_path, data + b"\xff" * 500)
-    units = raw_parts(path, 60)
-    last = max(units, key=lambda unit: unit.start)
-    assert last.start < len(data)
-    assert last.stop == len(data) + 500
 
 
 def test_small_files_are_packed_and_large_ones_first(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.read_options_and_splits import File, Options, Unit, parts_of
+from kwire.arrow.read_options_and_splits import Options, Unit
 from tests.arrow.captures import FRAMES, LOG, PCAP, TIMES, conversation, dated, rows_of, write
 
 REAL = [frame.data for frame in kwire.read_dump(FRAMES)]
@@ -34,30 +34,25 @@ pieces = st.one_of(
 @given(
     data=st.lists(pieces, max_size=20).map(b"".join),
     cut=st.integers(0, 30),
-    most=st.integers(1, 300),
     corrupt=st.integers(1, 20),
     rows=st.integers(1, 7),
 )
-@example(b"".join([HANDSHAKE, HANDSHAKEN, *TOKENS, *REAL]), 0, 1, 1, 1)
-def test_rows_give_back_the_file_for_any_partition_size(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, cut: int, most: int, corrupt: int, rows: int
+@example(b"".join([HANDSHAKE, HANDSHAKEN, *TOKENS, *REAL]), 0, 1, 1)
+def test_rows_give_back_the_file(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, cut: int, corrupt: int, rows: int
 ) -> None:
     path = write(tmp_path_factory.mktemp("any"), data[: max(0, len(data) - cut)])
-    options: dict[str, Any] = {"dumpFormat": "frames", "maxCorruptBytes": corrupt, "openCostInBytes": 0}
-    small = {**options, "maxPartitionBytes": most, "maxRecordsPerBatch": rows, "maxBytesPerBatch": 500}
-    reading = Reading(Options.parse(small))
-    parts = [list(parts_of(File(str(path), path.stat().st_size, 0), most, reading.options, reading.apis))]
-    divided = sorted(rows_of(path, parts, body="raw", **small), key=lambda row: row["offset"])
-    assert b"".join(row["message"] or row["_corrupt_record"] for row in divided) == path.read_bytes()
+    options: dict[str, Any] = {"dumpFormat": "frames", "maxCorruptBytes": corrupt}
+    small = {**options, "maxRecordsPerBatch": rows, "maxBytesPerBatch": 500}
+    found = rows_of(path, body="raw", **small)
+    assert b"".join(row["message"] or row["_corrupt_record"] for row in found) == path.read_bytes()
     offset = 0
-    for row in divided:
+    for row in found:
         assert (row["offset"], row["length"]) == (offset, len(row["message"] or row["_corrupt_record"]))
         assert (row["message"] is None) == (row["_error"] is not None)
         offset += row["length"]
-    whole = [Unit(str(path))] if path.stat().st_size else []
     for body in ("raw", "json"):
-        divided = sorted(rows_of(path, parts, body=body, **small), key=lambda row: row["offset"])
-        assert divided == rows_of(path, [whole], body=body, **options)
+        assert rows_of(path, body=body, **small) == rows_of(path, body=body, **options)
 
 
 @given(data=st.lists(st.one_of(pieces, st.binary(max_size=50)), max_size=5).map(b"".join))

@@ -1,4 +1,4 @@
-"""Rotated captures as a stream: connections go on over files, batches and restarts, and no file is read twice."""
+"""Captures as a stream: connections go on over files, batches and restarts, and no byte of a file is read twice."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.growing_files import LostData
-from kwire.arrow.read_options_and_splits import BadOption, Options
 from kwire.spark import stream_captures
-from kwire.spark.capture_stream import ArrivalReader
-from tests.arrow.captures import PCAP, rows_of
+from tests.arrow.captures import PCAP, conversation, rows_of, write
 from tests.arrow.pieces import content, cut_at_packets
 from tests.conftest import ROOT
 
@@ -47,9 +44,25 @@ def check(rows: list[dict[str, Any]]) -> None:
     assert good == expected
 
 
-def test_an_option_without_effect_is_refused() -> None:
-    with pytest.raises(BadOption, match="forgets no file"):
-        stream_captures(None, "/captures", maxFileAge="3d")
+def test_a_source_without_states_names_the_function_that_has_them(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=r"it has no streams; kwire\.spark\.stream_captures"):
+        spark.readStream.format("kwire").load(str(tmp_path)).writeStream.format("noop").start().awaitTermination(120)
+
+
+def test_captures_and_raw_frames_are_read_as_they_grow(spark: Any, tmp_path: Path) -> None:
+    folder, place, data, talk = tmp_path / "in", tmp_path / "table", PCAP.read_bytes(), b"".join(conversation(40))
+    folder.mkdir()
+    write(folder, data[:9000], "packets")
+    write(folder, talk[:-3], "frames")
+    run(spark, folder, place)
+    write(folder, data, "packets")
+    (folder / "frames").rename(folder / "renamed")
+    write(folder, talk, "renamed")
+    run(spark, folder, place)
+    rows = spark.read.parquet(str(place / "out")).toArrow().to_pylist()
+    check([row for row in rows if row["path"].endswith("packets")])
+    raw = [row for row in rows if not row["path"].endswith("packets")]
+    assert content(raw) == content(rows_of(folder / "renamed", body="raw"))
 
 
 def test_connections_go_on_over_files_and_restarts(spark: Any, tmp_path: Path) -> None:
@@ -94,7 +107,9 @@ writer.trigger(availableNow=True).start().awaitTermination()
 
 def test_a_driver_killed_in_a_batch_loses_and_repeats_nothing(spark: Any, tmp_path: Path) -> None:
     folder, place, marker = tmp_path / "in", tmp_path / "table", tmp_path / "marker"
-    cut_at_packets(PCAP, folder, 3)
+    *_, last = cut_at_packets(PCAP, folder, 3)
+    rest = last.read_bytes()
+    last.write_bytes(rest[: len(rest) // 2])
     command = [sys.executable, "-c", KILLED, str(folder), str(place), str(marker)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL) as driver:
@@ -106,6 +121,7 @@ def test_a_driver_killed_in_a_batch_loses_and_repeats_nothing(spark: Any, tmp_pa
         finally:
             os.killpg(driver.pid, signal.SIGKILL)
     assert not (place / "checkpoint/commits/1").exists()
+    last.write_bytes(rest)  # it has grown meanwhile
 
     def save(df: Any, number: int) -> None:
         df.write.mode("overwrite").parquet(str(place / "out" / f"batch={number}"))
@@ -131,38 +147,3 @@ def test_a_query_makes_no_batch_while_no_file_arrives(spark: Any, tmp_path: Path
         assert batches(place) == 1
     finally:
         query.stop()
-
-
-@pytest.fixture
-def reader(tmp_path: Path) -> ArrivalReader:
-    return ArrivalReader(Options(), [str(tmp_path)])
-
-
-def test_a_file_is_known_by_its_content(reader: ArrivalReader, tmp_path: Path) -> None:
-    path = tmp_path / "a.pcap"
-    path.write_bytes(PCAP.read_bytes())
-    first = reader.latestOffset(reader.initialOffset())
-    path.rename(tmp_path / "b.pcap")
-    assert reader.latestOffset(first) == first
-    (part,) = reader.partitions(reader.initialOffset(), first)
-    assert [split.path for split in part.splits] == [str(tmp_path / "b.pcap")]
-    (tmp_path / "b.pcap").unlink()
-    with pytest.raises(LostData, match="not there any more"):
-        reader.partitions(reader.initialOffset(), first)
-
-
-def test_a_file_that_grows_was_not_whole(reader: ArrivalReader, tmp_path: Path) -> None:
-    path, data = tmp_path / "a.pcap", PCAP.read_bytes()
-    path.write_bytes(data[:500])
-    first = reader.latestOffset(reader.initialOffset())
-    path.write_bytes(data)
-    with pytest.raises(LostData, match="it had not been whole"):
-        reader.latestOffset(first)
-    path.write_bytes(data[::-1])  # another file of this name
-    assert len(reader.latestOffset(first)["files"]) == 2
-
-
-def test_a_file_is_read_once_it_has_not_changed_for_some_time(tmp_path: Path) -> None:
-    (tmp_path / "a.pcap").write_bytes(PCAP.read_bytes())
-    waiting = ArrivalReader(Options(tail_timeout=10_000), [str(tmp_path)])
-    assert waiting.latestOffset(waiting.initialOffset()) == waiting.initialOffset()
