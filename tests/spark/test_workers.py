@@ -173,7 +173,7 @@ print("killed", len(killed))
 
 
 def test_workers_that_die_in_the_first_stages_change_no_table(cluster: Cluster, tmp_path: Path) -> None:
-    run_killing(cluster, "pipeline.run(spark, [capture], out)", PCAP, tmp_path / "lake")
+    run_killing(cluster, "pipeline.run(spark, [capture], out)", PCAP, tmp_path / "lake", least=3)
     check(tmp_path / "lake")
 
 
@@ -186,7 +186,7 @@ STREAM = """
 
 def test_workers_that_die_change_no_stream(cluster: Cluster, tmp_path: Path) -> None:
     cut_at_packets(PCAP, tmp_path / "in", 3)
-    run_killing(cluster, STREAM.strip(), tmp_path / "in", tmp_path / "out")
+    run_killing(cluster, STREAM.strip(), tmp_path / "in", tmp_path / "out", least=1)
     files = [
         json.loads(line)["path"]
         for path in (tmp_path / "out/_spark_metadata").glob("[0-9]*")
@@ -196,9 +196,9 @@ def test_workers_that_die_change_no_stream(cluster: Cluster, tmp_path: Path) -> 
     check_frames(rows)
 
 
-def run_killing(cluster: Cluster, job: str, capture: Path, out: Path) -> None:
-    """Run a job, and kill executors in its first stages."""
+def run_killing(cluster: Cluster, job: str, capture: Path, out: Path, least: int) -> None:
+    """Run a job, and kill executors in its first stages, at least so many."""
     settings = [f"{name}={value}" for name, value in SETTINGS.items()]
     done = cluster.run("-c", KILLING.replace("JOB", job), cluster.url, str(capture), str(out), *settings)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert int(done.stdout.split()[-1]) >= 3
+    assert int(done.stdout.split()[-1]) >= least
