@@ -450,10 +450,11 @@ class ObjectCollector:
 
     def _level(self, depth: int, value: Any) -> None:
         """Append a row of a level, and all rows below it."""
-        levels = self._plan.levels
+        levels, known = self._plan.levels, self._known[depth]
         for choice, values in zip(self._plan.choices, self._values, strict=True):
-            if choice.level == depth and choice.field in self._known[depth]:
-                values.append(plain(getattr(value, choice.field) if hasattr(value, "__struct_fields__") else value))
+            if choice.level == depth and choice.field in known:
+                found = getattr(value, choice.field) if hasattr(value, "__struct_fields__") else value
+                values.append(plain(found, known[choice.field][0]))
         if depth == len(levels) - 1:
             self.rows += 1
         elif levels[depth + 1].name in self._known[depth]:
@@ -476,21 +477,24 @@ class ObjectCollector:
         return rows, columns
 
 
-def _known_fields(schema: wire.Struct, plan: Plan) -> list[set[str]]:
-    """Return the fields that this version has, by level of the plan."""
-    known: list[set[str]] = []
+def _known_fields(schema: wire.Struct, plan: Plan) -> list[dict[str, list[Any]]]:
+    """Return the nodes of the fields that this version has, by level of the plan and by name."""
+    known: list[dict[str, list[Any]]] = []
     nodes: list[Any] = [schema]
     for depth, level in enumerate(plan.levels):
         names = level._replace(nodes=nodes).fields if nodes else {}
-        known.append(set(names))
+        known.append(names)
         below = plan.levels[depth + 1].name if depth + 1 < len(plan.levels) else TAGS
         nodes = [wire.content_of(node).node for node in names.get(below, [])] if below != TAGS else []
     return known
 
 
-def plain(value: Any) -> Any:
-    """Convert a value of a message for pyarrow."""
+def plain(value: Any, node: Any) -> Any:
+    """Convert a value of a message for pyarrow, without the fields of structs that its version does not have."""
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    names: tuple[str, ...] = getattr(value, "__struct_fields__", ())
-    return {name: plain(getattr(value, name)) for name in names} if names else value
+        element = wire.content_of(node).node
+        return [plain(item, element) for item in value]
+    struct = wire.content_of(node).struct if hasattr(value, "__struct_fields__") else None
+    if struct is None:
+        return value
+    return {name: plain(getattr(value, name), nodes[0]) for name, nodes in fields_of([struct]).items()}

@@ -150,7 +150,7 @@ def executors(app):
 
 def watch(context, ended):
     seen, tracker = set(), context.statusTracker()
-    while not ended.wait(0.05):
+    while not ended.wait(0.02):
         for stage in tracker.getActiveStageIds():
             info = tracker.getStageInfo(stage)
             there = sorted(executors(context.applicationId))

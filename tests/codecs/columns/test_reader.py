@@ -283,6 +283,16 @@ def test_the_columns_of_all_versions_together(version: int) -> None:
     assert [len(row["topics"]) for row in rows_of(whole, bodies)] == [len(codec.decode(body).topics) for body in bodies]
 
 
+@pytest.mark.parametrize("name", spread(sorted({name for name, _ in released_pairs()}), 60))
+def test_both_engines_give_null_to_fields_that_a_version_lacks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = kwire.codec(name, released()[name][0]).spec.versions
+    bodies = {version: bodies_of(kwire.codec(name, version), version) for version in versions}
+    native = [rows_of(kwire.columns(name, version, union=True), bodies[version]) for version in versions]
+    monkeypatch.setattr(reading, "ENGINE", "python")
+    python = [rows_of(kwire.columns(name, version, union=True), bodies[version]) for version in versions]
+    assert repr(python) == repr(native)  # NaN equals NaN
+
+
 def test_an_array_that_only_other_versions_have_gives_no_rows() -> None:
     columns = kwire.columns("LeaderAndIsrRequest", 0, "topic_states[].partition_states[]", union=True)
     body = kwire.codec("LeaderAndIsrRequest", 0).encode(kwire.messages.LeaderAndIsrRequest())
