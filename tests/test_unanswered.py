@@ -76,7 +76,7 @@ def test_raw_frames_have_the_same_list(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_it_goes_with_no_other_table(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, remarks = told(capsys, "stats", "--unanswered", "--slow", "3", "fixtures/dumps/kafka-3.9-zk.pcap")
-    assert (code, remarks.count("it does not go with --slow")) == (2, 1)
+    assert (code, remarks.count("it cannot be combined with --slow")) == (2, 1)
 
 
 @each_of("path", sorted(CAPTURES.glob("*.pcap*")), 12, ids=lambda path: path.name)

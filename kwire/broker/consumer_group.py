@@ -108,7 +108,7 @@ class ConsumerMember:
 
     @property
     def time_is_over(self) -> float:
-        """When the member is removed if it sends nothing more."""
+        """The time at which the broker removes the member if it receives no further request from it."""
         classic = self.classic
         waits = (classic.joins_until, classic.syncs_until) if classic is not None else ()
         return min(self.deadline, self.revokes_until, *waits)

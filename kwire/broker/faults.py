@@ -1,4 +1,4 @@
-"""Rules by which tests change how matching requests are handled, and which count the matching requests.
+"""Fault rules: each changes how matching requests are handled, and counts them.
 
 This module handles requests, not sockets. The handler of the api returns an error where a broker would detect it, so
 the rest of the request is handled as usual. The server applies delays and disconnects.

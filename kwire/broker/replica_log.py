@@ -1,5 +1,6 @@
-"""The log of one replica: its batches by offset and time, the last stable offset, the producers' sequence numbers and
-transactions (KIP-98), which are derived from the batches, and compaction.
+"""The log of one replica: batches by offset and time, the last stable offset, producer state, and compaction.
+
+Producer state (sequence numbers and transactions, KIP-98) is derived from the batches.
 
 Batches are stored in segments; retention deletes whole segments, and compaction (`cleanup.policy=compact`) skips the
 last one. Compaction follows Kafka's log cleaner: it keeps the last record of each key, removes tombstones after some

@@ -128,7 +128,7 @@ class Store(Protocol):
         """Return the stored size in bytes, including damaged bytes."""
 
     def drop_before(self, offset: int) -> None:
-        """Delete batches that end before an offset, if that frees space."""
+        """Delete whole segments whose batches all end before an offset."""
 
     def truncate(self, last: Any | None) -> None:
         """Delete everything after the batch at a position; None deletes all."""
@@ -208,17 +208,17 @@ class MemoryStore:
         return ()
 
     def size(self) -> int:
-        """Return 0: the log's own index has the bytes."""
+        """Return 0, because the log's index holds the bytes."""
         return 0
 
     def drop_before(self, offset: int) -> None:
-        """Do nothing: the log's own index has the bytes."""
+        """Do nothing, because the log's index holds the bytes."""
 
     def truncate(self, last: bytes | None) -> None:
-        """Do nothing: the log's own index has the bytes."""
+        """Do nothing, because the log's index holds the bytes."""
 
     def roll(self, base_offset: int) -> None:
-        """Do nothing: the log's own index has the bytes."""
+        """Do nothing, because the log's index holds the bytes."""
 
     def last_segment(self) -> int:
         """Return 0: memory is initially empty."""

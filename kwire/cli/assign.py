@@ -176,10 +176,10 @@ def _of_description(text: bytes, file: str) -> Question:
         members = [*map(_member, given.members)]
     except (msgspec.DecodeError, ValueError) as error:
         hint = "kwire assign --help has an example"
-        raise DumpError(f"this describes no group: {error}", file=file, hint=hint) from None
+        raise DumpError(f"it does not describe a group: {error}", file=file, hint=hint) from None
     twice = {one.id for one in given.members if sum(other.id == one.id for other in given.members) > 1}
     if twice or not members:
-        problem = f"members are there twice: {', '.join(sorted(twice))}" if twice else "there are no members"
+        problem = f"members occur twice: {', '.join(sorted(twice))}" if twice else "there are no members"
         raise DumpError(problem, file=file, hint="each member has an id of its own")
     topics = {topic: _replicas(partitions, given.brokers) for topic, partitions in given.topics.items()}
     title = f"{count_text(len(members), 'member')}, {count_text(len(topics), 'topic')}"
@@ -199,7 +199,7 @@ def _member(given: _Member) -> Member:
 def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None]) -> list[list[Replica]]:
     if isinstance(partitions, int):
         if not 0 <= partitions <= 1_000_000:
-            raise DumpError(f"{partitions} partitions of a topic", hint="0 to 1000000 can be")
+            raise DumpError(f"{partitions} partitions of a topic", hint="the number must be 0 to 1000000")
         return [[] for _ in range(partitions)]
     return [[_replica(node, brokers) for node in nodes] for nodes in partitions]
 
@@ -211,7 +211,7 @@ def _replica(node: int, brokers: dict[int, str | None]) -> Replica:
 def _partition(text: str) -> TopicPartition:
     topic, _, number = text.rpartition("-")
     if not topic or not number.isdecimal():
-        raise ValueError(f"{text!r} is no partition; write TOPIC-NUMBER")
+        raise ValueError(f"{text!r} is not a partition; write TOPIC-NUMBER")
     return topic, int(number)
 
 
@@ -223,7 +223,7 @@ def _of_rebalance(groups: ConsumerGroups, options: argparse.Namespace) -> Questi
         )
         raise DumpError("no rebalance of a group is in it", file=", ".join(options.files), hint=hint)
     if options.group is None and len(found) > 1:
-        raise UsageError(f"--group says which: {', '.join(sorted(found))}")
+        raise UsageError(f"choose one with --group: {', '.join(sorted(found))}")
     name = options.group if options.group is not None else next(iter(found))
     if name not in found:
         raise UnknownMessage("group with a rebalance", name, tuple(sorted(found)))
@@ -314,7 +314,7 @@ def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
         rows += [[name, rack, texts[0]], *(["", "", text] for text in texts[1:])]
     yield from table(["member", "rack", "partitions"], rows)
     if question.sent is not None and answer["assignor"] == question.assignor:
-        yield "the leader sent the same" if same(found, question.sent) else _other(found, question.sent)
+        yield "the leader sent the same assignment" if same(found, question.sent) else _other(found, question.sent)
         others = [one for one in CHANGED_IN if not same(found, question.sent) and _gives(question, one, question.sent)]
         if others:
             yield f"which is what release {others[-1]} gives: try --release {others[-1]}"
@@ -329,7 +329,7 @@ def _gives(question: Question, release: str, sent: Assignment) -> bool:
 def _other(found: Assignment, sent: Assignment) -> str:
     names = [name for name in sorted(sent) if set(found.get(name, ())) != set(sent[name])]
     texts = (f"{name}: {' '.join(_texts(sent[name])) or 'nothing'}" for name in names)
-    return "the leader sent otherwise: " + "; ".join(texts)
+    return "the leader sent another assignment: " + "; ".join(texts)
 
 
 def same(found: Assignment, sent: Assignment) -> bool:

@@ -56,7 +56,7 @@ def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None
     for member in members:
         match = _MEMBER.fullmatch(member)
         if match is None:
-            raise UsageError(f"{member}: this is no field; write NAME=TEXT or NAME:=JSON")
+            raise UsageError(f"{member}: not a field; write NAME=TEXT or NAME:=JSON")
         field = fields.get(match["name"])
         if field is None:
             hint = suggestion(match["name"], fields) or f"see kwire schema {codec.name}:{codec.version}"
@@ -73,7 +73,7 @@ def _value(field: Field, sign: str, text: str, member: str) -> Any:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise UsageError(f"{member}: this is no JSON: {getattr(error, 'msg', 'nested too deep')}") from None
+        raise UsageError(f"{member}: not valid JSON: {getattr(error, 'msg', 'nested too deep')}") from None
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -170,7 +170,7 @@ def _newest(options: argparse.Namespace, broker: BrokerConnection, name: str) ->
     version = broker.newest(name)
     if version is None:
         spec = catalog_of(options).spec(name)
-        raise UsageError(f"{broker.address} speaks no version of {spec.api_name} that is known here ({spec.versions})")
+        raise UsageError(f"{broker.address} supports no version of {spec.api_name} that kwire knows ({spec.versions})")
     return version
 
 
@@ -181,7 +181,7 @@ def _body(options: argparse.Namespace) -> dict[str, Any] | None:
     try:
         body = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise UsageError(f"{options.body}: this is no JSON: {error}") from None
+        raise UsageError(f"{options.body}: not valid JSON: {error}") from None
     if not isinstance(body, dict):
         raise UsageError(f"{options.body}: a JSON object is needed, the request's payload")
     return body

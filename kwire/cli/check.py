@@ -131,7 +131,7 @@ def _count_lines(counts: Counter[str], unread: Counter[str]) -> Iterator[str]:
     if batches:
         what = f"{batches} batch{'es' * (batches != 1)}" + (f", {frames} frames" if frames else "")
         wrong = counts["wrong frames"] + counts["wrong batches"]
-        yield f"{what}: {wrong} differences" if wrong else f"{what}: all come back byte for byte"
+        yield f"{what}: {wrong} differences" if wrong else f"{what}: all encode to the same bytes"
     elif frames or not files or unread:
         left = f"; {unread_text(unread)}" if unread else ""
         wrong = counts["wrong frames"]
@@ -169,14 +169,14 @@ def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] |
         "field": span.path if span else "",
         "was": words[0],
         "again": words[1],
-        "reason": faults or "another way to write the same",
+        "reason": faults or "a different encoding of the same values",
     }
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['file']}: {found['what']}"
     if found.get("byte") is not None:
-        yield f"  byte {found['byte']:#x} ({found['byte']}), field {found['field'] or 'behind the last'}"
+        yield f"  byte {found['byte']:#x} ({found['byte']}), field {found['field'] or 'after the last'}"
     if "was" in found:
         yield f"  in the dump: {found['was'] or 'nothing'}; encoded again: {found['again'] or 'nothing'}"
     yield f"  {found['reason']}"

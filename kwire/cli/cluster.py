@@ -518,8 +518,8 @@ def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style 
             head = ("partition", "committed", "end", "lag", "leader", "read from", "racks of replicas")
             yield from table(head, [_lag_row(row) for row in partitions], style)
     if groups.ambiguous:
-        count = count_text(groups.ambiguous, "Fetch answer")
-        yield f"{count} of partitions that members of several groups with one client id have: counted for none"
+        count = count_text(groups.ambiguous, "Fetch response")
+        yield f"{count} of partitions that members of several groups with one client id have: not counted"
     if groups.unreadable:
         yield f"{count_text(groups.unreadable, 'subscription')} or assignments did not decode"
 

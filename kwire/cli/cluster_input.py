@@ -269,7 +269,7 @@ def _under_way(cluster: LiveCluster) -> Plan:
     except CallError:  # before Kafka 2.4
         return {}
     if moving:
-        remark(f"taken as they will be: {count_text(len(moving), 'partition')} that are being reassigned")
+        remark(f"planned as if complete: {count_text(len(moving), 'partition')} that are being reassigned")
     return moving
 
 
@@ -300,12 +300,12 @@ def read_sizes(file: str) -> Sizes:
         rows = [row for broker in brokers for folder in broker["logDirs"] for row in folder["partitions"]]
         named = [(row["partition"], row["size"], row.get("isFuture", False)) for row in rows]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise DumpError("there are no sizes of partitions in it", file=file, hint=_SIZES) from None
+        raise DumpError("it has no sizes of partitions", file=file, hint=_SIZES) from None
     sizes: Sizes = {}
     for name, size, is_future in named:
         topic, _, index = str(name).rpartition("-")
         if not topic or not _DIGITS.fullmatch(index) or not isinstance(size, int) or size < 0:
-            raise DumpError(f"{excerpt(name)} is no partition with a size", file=file, hint=_SIZES)
+            raise DumpError(f"{excerpt(name)} is not a partition with a size", file=file, hint=_SIZES)
         if not is_future:
             sizes[topic, int(index)] = max(size, sizes.get((topic, int(index)), 0))
     return sizes
@@ -356,7 +356,7 @@ def _broker(row: Any, file: str) -> Broker:
             node_id = int(node_id)
         if is_id(node_id) and isinstance(rack, str | None):
             return Broker(node_id, rack=rack, fenced=row.get("fenced") is True)
-    raise DumpError(f"{excerpt(row)} is no broker", file=file, hint=_FORMS)
+    raise DumpError(f"{excerpt(row)} is not a broker", file=file, hint=_FORMS)
 
 
 def new_partitions(options: argparse.Namespace, found: Situation, name: str) -> dict[int, list[int]]:

@@ -107,7 +107,7 @@ def decode(options: argparse.Namespace) -> int:
         are counted separately.
     """
     if options.request is not None and (options.guess or options.parquet):
-        raise UsageError("--request shows one frame and its response: it does not go with --guess and --parquet")
+        raise UsageError("--request shows one frame and its response: it cannot be combined with --guess and --parquet")
     if options.guess:
         return guess(options)
     if options.parquet:
@@ -158,7 +158,7 @@ def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counte
 def _greatest(shown: Iterator[Item], options: argparse.Namespace, catalog: Catalog) -> Iterator[Item]:
     """Yield the frames with the greatest values of a field, the greatest first; omit frames without a value."""
     if options.follow or options.request is not None:
-        raise UsageError("--sort needs all frames: it does not go with --follow and --request")
+        raise UsageError("--sort needs all frames: it cannot be combined with --follow and --request")
     path = parse_path(options.sort, catalog)
 
     def keyed() -> Iterator[tuple[float, int, Item]]:
@@ -326,7 +326,7 @@ def _printer(pager: Paged | None) -> Print:
 def guess(options: argparse.Namespace) -> int:
     """Print what each frame could be; of a capture, only unidentified frames. Returns 1 if a frame matches nothing."""
     if options.body or options.named:
-        raise UsageError("--guess looks for what --as would say; give one of them")
+        raise UsageError("--guess and --as cannot be combined: --guess finds what --as states")
     failed = known = shown = 0
     for result in results(options, sealed=False):
         frame = result.frame
@@ -369,14 +369,16 @@ def _why(named: bool, doubts: int, evidence: int) -> str:
         words.append(f"{evidence} characters of text")
     if doubts:
         words.append(count_text(doubts, "odd value"))
-    return ", ".join(words) or "nothing for or against"
+    return ", ".join(words) or "no evidence"
 
 
 def parquet(options: argparse.Namespace) -> int:
     """Write the table. Returns 1 if there are frames that could not be decoded."""
     given = [name for name in OTHERS if getattr(options, name, None)]
     if given:
-        raise UsageError(f"--parquet writes all frames, or those of an --api: it does not go with {', '.join(given)}")
+        raise UsageError(
+            f"--parquet writes all frames, or those of an --api: it cannot be combined with {', '.join(given)}"
+        )
     if not options.files or "-" in options.files:
         raise UsageError("--parquet reads files: name them")
     apis = options.api or []
@@ -463,7 +465,7 @@ ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
 
 
 def are_for(options: argparse.Namespace) -> bool:
-    """Whether the options ask for lines of all frames, each decoded according to its own header."""
+    """Return whether the options require lines of all frames, each decoded by its header."""
     chosen = (
         options.response_frames
         or options.sort

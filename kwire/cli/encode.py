@@ -127,7 +127,7 @@ def _frames(text: str, file: str, catalog: Catalog, notes: Notes) -> Iterator[Fr
             notes.refuse(error, file, line)
 
 
-NO_JSON = "this is no JSON"
+NO_JSON = "not valid JSON"
 
 
 def _values(text: str, file: str, notes: Notes) -> Iterator[tuple[int, Any]]:

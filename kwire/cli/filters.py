@@ -185,7 +185,7 @@ def _number(option: str, text: str | None) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
-        raise UsageError(f"{option} {text}: this dump tells no times; give a frame number, or an offset") from None
+        raise UsageError(f"{option} {text}: this dump has no times; give a frame number, or an offset") from None
 
 
 def entries(
@@ -250,7 +250,7 @@ class LogFilter:
         """Whether an entry is shown."""
         if self.senseless:
             raise UsageError(
-                f"{', '.join(self.senseless)}: records of a log have no such thing; --from, --to and --errors choose "
+                f"{', '.join(self.senseless)}: not available for records of a log; --from, --to and --errors choose "
                 "among them"
             )
         if self.errors and not is_bad(entry) and not is_faulty(entry):
@@ -296,7 +296,7 @@ def log_difference(item: LogBatch | LogBytes) -> dict[str, Any] | None:
         "field": span.path if span else "",
         "was": str(Hidden(was[byte:])) if hidden else was[byte : byte + 8].hex(" "),
         "again": str(Hidden(again[byte:])) if hidden else again[byte : byte + 8].hex(" "),
-        "reason": faults or "another way to write the same" + (", in decompressed records" * compared.inside),
+        "reason": faults or "a different encoding of the same values" + (", in decompressed records" * compared.inside),
     }
 
 

@@ -393,7 +393,7 @@ def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[tuple[str, Ab
     from ..input.packet_text import decrypted
 
     if options.recursive or "-" in options.files or options.hex is not None or getattr(options, "follow", False):
-        raise UsageError("--keylog takes captures by name: it does not go with -, -r, --hex and --follow")
+        raise UsageError("--keylog takes captures by name: it cannot be combined with -, -r, --hex and --follow")
     for file in options.files:
         yield file, nullcontext(Dump(*decrypted(file, keys), file=file)), False
 

@@ -1,7 +1,7 @@
-"""Defines the table of commands, runs one, and turns every error into a message and an exit code.
+"""Runs a command of the command table, and converts every error into a message and an exit code.
 
-Each command has a module with its parser and its implementation, which is imported only when its options are needed, so
-that `kwire --help` is quick. `kwire help exit-codes` lists the exit codes.
+Each command is a module with its parser and its implementation. A module is imported only when its command runs or
+shows its options, so that `kwire --help` is quick. `kwire help exit-codes` lists the exit codes.
 """
 
 from __future__ import annotations
@@ -412,8 +412,8 @@ def _misplaced(parser: argparse.ArgumentParser, word: str) -> tuple[str, str] | 
     if word.startswith("--"):
         if any(option.startswith(word.partition("=")[0]) for option in parser._option_string_actions):
             return None
-        hint = f"write it behind the command: kwire decode {word} FILE; kwire --help lists the commands"
-        return f"there is no option {word} in front of a command", hint
+        hint = f"write it after the command: kwire decode {word} FILE; kwire --help lists the commands"
+        return f"there is no option {word} before a command", hint
     if word not in COMMANDS and not Path(word).exists() and suggestion(word, COMMANDS):
         return f"there is no command {word!r}; {suggestion(word, COMMANDS)}", ""
     return None

@@ -64,7 +64,7 @@ class Tools:
         return self._run("stats", f"--by={by}", "--", self._allowed(file))
 
     def decode(self, file: str, where: str = "", fields: str = "", first: int = 50) -> str:
-        """Decode frames of a dump, a line a frame: time, direction, api:version, correlation id, size, errors, topics.
+        """Decode frames of a dump, one line per frame: time, direction, api:version, correlation id, size, errors.
 
         Args:
             file: one of `files`.
@@ -102,7 +102,7 @@ class Tools:
         return self._run("schema", "--", message)
 
     def errors(self, code: str) -> str:
-        """Say what an error code of Kafka means.
+        """Explain a Kafka error code.
 
         Args:
             code: a number, a name, or a part of a name.

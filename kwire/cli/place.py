@@ -160,7 +160,7 @@ def place(options: argparse.Namespace) -> int:
     if options.partitions is not None:
         return _new_partitions(options, found)
     if not found.partitions:
-        what = "no partitions are there; " if found.address or options.files else ""
+        what = "it has no partitions; " if found.address or options.files else ""
         raise UsageError(
             f"{what}say how many: --partitions and --rf, or --current FILE for an assignment that is there"
         )
@@ -198,7 +198,7 @@ def _any_of(options: argparse.Namespace, names: Sequence[str]) -> bool:
 
 def _check_live(where: Address | None) -> None:
     if where is None:
-        raise UsageError("--apply, --verify and --cancel need a live cluster: SOURCE is to be HOST:PORT")
+        raise UsageError("--apply, --verify and --cancel need a live cluster: SOURCE must be HOST:PORT")
 
 
 def _look(options: argparse.Namespace, found: Situation) -> int:
@@ -346,7 +346,7 @@ def _follow(options: argparse.Namespace, found: Situation) -> int:
     assert found.address is not None
     with LiveCluster(found.address, options.timeout, security_of(options)) as cluster:
         if options.cancel:
-            print(f"called off: {count_text(len(cancel_plan(cluster, plan)), 'partition')}")
+            print(f"cancelled: {count_text(len(cancel_plan(cluster, plan)), 'partition')}")
             _end_throttle(cluster, plan)
             return 0
         progress = progress_of(cluster, plan)
@@ -530,7 +530,7 @@ def _loss_lines(
     if not losses:
         yield "no partition loses its majority with any one of these"
     for loss in losses:
-        found = ("nothing is left of", loss.everything), ("no majority of", loss.majority)
+        found = ("no replica of", loss.everything), ("no majority of", loss.majority)
         texts = [f"{what} {_counted(partitions, labels)}" for what, partitions in found if partitions]
         yield from wrapped(f"without {_name(loss.node)} {'; '.join(texts)}", style)
 
@@ -631,7 +631,7 @@ def _loss_change(
         ]
         rows.append([_name(node), *(_arrow(*pair) for pair in pairs)])
     if rows:
-        yield from table(["without", "nothing is left of", "no majority of"], rows, style, right=2)
+        yield from table(["without", "no replica of", "no majority of"], rows, style, right=2)
     else:
         yield "no partition loses its majority with any one of these, before and after"
 

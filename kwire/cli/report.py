@@ -604,7 +604,7 @@ def _apis(tally: Tally) -> Iterator[str]:
     )
     yield from _table(head, [_api_row(name, api) for name, api in ordered], numbers=range(1, 10))
     if tally.unanswered:
-        yield _note(f"{count_text(tally.unanswered, 'request')} had no answer: a later one was answered first.")
+        yield _note(f"{count_text(tally.unanswered, 'request')} had no response, although a later request had one.")
     if tally.backwards:
         yield _note(f"{count_text(tally.backwards, 'response')} came before the request, by the clock; not counted.")
     yield "</section>\n"
@@ -635,7 +635,7 @@ def _versions(tally: Tally) -> Iterator[str]:
 
 
 def _errors(tally: Tally) -> Iterator[str]:
-    yield "<section><h2>Errors that brokers answered</h2>\n"
+    yield "<section><h2>Error codes in responses</h2>\n"
     if not tally.errors.counts:
         yield _note("None.")
     ordered = sorted(tally.errors.counts.items(), key=lambda item: (-item[1], str(item[0])))
@@ -667,7 +667,7 @@ def _undecodable(tally: Tally) -> Iterator[str]:
     if sum(tally.problems.values()) > SAMPLES:
         yield _note(f"The first {SAMPLES} of {sum(tally.problems.values()):,} are listed.")
     if tally.faults:
-        yield "<h3>Decoded, though not as a right writer writes</h3>\n"
+        yield "<h3>Decoded, but not encoded as Kafka encodes it</h3>\n"
         faults = [[text(name), f"{count:,}"] for name, count in tally.faults.most_common()]
         yield from _table(("fault", "times"), faults, numbers=(1,))
     yield "</section>\n"

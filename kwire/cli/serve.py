@@ -97,7 +97,7 @@ def read_properties(file: str) -> dict[str, Any]:
     found = _properties(file)
     node_id = found.get("broker.id", found.get("node.id", ""))
     if not re.fullmatch(r"\d{1,9}", node_id):
-        raise DumpError("there is no broker.id in it", file=file, hint="write broker.id=1")
+        raise DumpError("it has no broker.id", file=file, hint="write broker.id=1")
     paths = found.get("log.dirs", found.get("log.dir", ""))
     row: dict[str, Any] = {"id": int(node_id), "rack": found.get("broker.rack") or None}
     row["logDirs"] = [path.strip() for path in paths.split(",") if path.strip()]
@@ -202,7 +202,7 @@ def _checked(given: Any, file: str) -> dict[str, Any]:
         )
         if is_right:
             return row
-    raise DumpError(f"{excerpt(given)} is no broker", file=file, hint=_FORM)
+    raise DumpError(f"{excerpt(given)} is not a broker", file=file, hint=_FORM)
 
 
 def _is_number(value: Any, most: int) -> bool:
@@ -350,11 +350,11 @@ def users_in(file: str) -> dict[str, str]:
         if not line.strip() or line.startswith("#"):
             continue
         if not name.strip() or not password or name in found:
-            problem = f"line {number} names a user again" if name in found else f"line {number} is no user"
+            problem = f"line {number} repeats a user" if name in found else f"line {number} is not a user"
             raise DumpError(problem, file=file, hint="write NAME:PASSWORD, each user once")
         found[name] = password
     if not found:
-        raise DumpError("there is no user in it", file=file, hint="write NAME:PASSWORD in a line")
+        raise DumpError("it has no user", file=file, hint="write one NAME:PASSWORD per line")
     return found
 
 
@@ -365,7 +365,7 @@ def _security(options: argparse.Namespace) -> dict[str, Any]:
     if not options.tls_cert and (options.tls_key or options.tls_client_ca):
         raise UsageError("without --tls-cert there is no TLS")
     if not options.acls and (options.super_user or options.allow_without_acls):
-        raise UsageError("without --acls everybody may do everything")
+        raise UsageError("without --acls every user may do everything")
     if not 0 <= options.max_reauth < float("inf"):
         raise UsageError("--max-reauth takes seconds")
     mechanisms = tuple((options.sasl_mechanisms or ",".join(MECHANISMS)).upper().split(","))

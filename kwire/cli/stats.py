@@ -210,14 +210,14 @@ def _read_slow(options: argparse.Namespace) -> None:
     if options.slow == 0:
         raise UsageError("--slow 0: write a number of requests, 1 or more")
     if options.removed_in and (options.latency or options.slow):
-        raise UsageError("--removed-in is about versions: it does not go with --latency and --slow")
+        raise UsageError("--removed-in is about versions: it cannot be combined with --latency and --slow")
 
 
 def _list_unanswered(options: argparse.Namespace) -> int:
     """Print the requests that have no response, file by file. On Ctrl-C, prints the requests found so far."""
     given = [name for name in ("by", "removed_in", "latency", "slow", "errors") if getattr(options, name)]
     if given:
-        raise UsageError(f"--unanswered lists requests: it does not go with --{given[0].replace('_', '-')}")
+        raise UsageError(f"--unanswered lists requests: it cannot be combined with --{given[0].replace('_', '-')}")
     tallies: dict[str, UnansweredRequests] = {}
     part = partial(part_read, options)
     try:

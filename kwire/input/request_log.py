@@ -247,7 +247,7 @@ def _members(line: str, file: str, number: int, notes: Notes) -> Any:
     except (json.JSONDecodeError, RecursionError) as error:
         what = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
         hint = "each object must be on one line; kwire encode also reads indented ones"
-        raise DumpError(f"this is no JSON: {what}", file=file, line=number, hint=hint) from None
+        raise DumpError(f"not valid JSON: {what}", file=file, line=number, hint=hint) from None
 
 
 def _text(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Frame]:

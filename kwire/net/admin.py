@@ -352,7 +352,7 @@ def apply_plan(
 
 
 def cancel_plan(cluster: Cluster, plan: Plan) -> list[Key]:
-    """Cancel the reassignments of a plan, and return their partitions, which keep their previous replicas.
+    """Cancel the reassignments of a plan, and return the partitions; they keep their previous replicas.
 
     Raises:
         CallError: a broker refuses this, or does not respond.

@@ -169,7 +169,7 @@ class Control:
         self.serving.settle()
 
     def kill_connections(self, broker: int | None = None, client: str | None = None) -> int:
-        """Reset connections to a broker or of a client id; returns how many."""
+        """Reset the connections to a broker or of a client id, and return their number."""
         return self.serving.reset(broker, client)
 
     def _node(self, broker: int) -> Any:

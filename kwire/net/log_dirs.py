@@ -177,7 +177,7 @@ class FileStore:
         return [(base_offset, at, end - at) for at, end in pairwise(ends)]
 
     def flush(self) -> None:
-        """Flush the last segment to the disk; for a journal also its folder, whose entries are the partitions."""
+        """Flush the last segment to the disk, and the folder if the segment is new or the log is a journal."""
         if self._active >= 0:
             with self._file(self._active).open("r+b") as stream:
                 os.fsync(stream.fileno())

@@ -370,7 +370,7 @@ class _Conversation:
         return True
 
     async def _flush(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> None:
-        """Send the bytes that form no complete frame, only as fast as the other side reads them."""
+        """Forward the bytes of an incomplete frame, in portions that the receiver has room for."""
         rest = memoryview(frames.restart(frames.offset))
         if direction == "response":
             self._record(bytes(rest), direction)
@@ -379,7 +379,9 @@ class _Conversation:
             await writer.drain()
 
     def _record(self, data: bytes, direction: str) -> None:
-        """Write passing bytes to the capture; responses as whole frames, because responses to a renewal do not pass."""
+        """Write forwarded bytes to the capture. Responses are written as whole frames, because the responses to the
+        proxy's own SASL requests are not forwarded.
+        """
         if self.recorded is not None:
             self.recorded.send(time.time_ns(), data, by_client=direction == "request")
 

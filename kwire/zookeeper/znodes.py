@@ -508,7 +508,7 @@ def _parse(path: str, data: bytes | str) -> Any:
         text = data if isinstance(data, str) else data.decode()
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except (ValueError, RecursionError) as error:
-        raise ZnodeError(f"this is no JSON: {error}", znode=path) from None
+        raise ZnodeError(f"not valid JSON: {error}", znode=path) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_the_last_rebalance_of_a_capture(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     assert out.startswith("group kcat-group, generation 1, range, 1 member\n")
     assert " orders-0 orders-1\n" in out
-    assert out.endswith(" orders-2 orders-3\nthe leader sent the same\n")
+    assert out.endswith(" orders-2 orders-3\nthe leader sent the same assignment\n")
 
 
 def test_assignors_of_brokers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +91,7 @@ def test_another_answer_than_the_leaders_is_a_difference(capsys: pytest.CaptureF
     capture = str(SHARED / "captures/kafka-1.1-zk.clients.pcap")
     assert main(["assign", capture, "--group", "sticky-group", "--generation", "2"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-2].startswith("the leader sent otherwise: lab-sticky-group-0-")
+    assert lines[-2].startswith("the leader sent another assignment: lab-sticky-group-0-")
     assert lines[-1] == "which is what release 2.4 gives: try --release 2.4"
     assert main(["assign", capture, "--group", "sticky-group", "--generation", "2", "--release", "2.4"]) == 0
 
@@ -102,7 +102,7 @@ def test_the_release_of_a_leader_that_states_its_software(capsys: pytest.Capture
     assert main(["assign", capture, "--group", "sticky-group", "--generation", "2"]) == 0
     out = capsys.readouterr().out
     assert "\nsticky, release 2.4.1, general algorithm, without racks (KIP-881 is in 3.5)\n" in out
-    assert out.endswith("\nthe leader sent the same\n")
+    assert out.endswith("\nthe leader sent the same assignment\n")
 
 
 def test_long_assignments_are_wrapped(description: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,11 +128,11 @@ def test_what_members_of_a_description_own_is_kept(description: str, capsys: pyt
     ("change", "options", "words"),
     [
         ({"members": []}, [], "there are no members"),
-        ({"members": [GROUP["members"][0]] * 2}, [], "members are there twice: c1"),
-        ({"topics": {"orders": "many"}}, [], "this describes no group: Expected `int | array`"),
+        ({"members": [GROUP["members"][0]] * 2}, [], "members occur twice: c1"),
+        ({"topics": {"orders": "many"}}, [], "it does not describe a group: Expected `int | array`"),
         ({"topics": {"orders": 10**9}}, [], "1000000000 partitions of a topic"),
         ({"colour": 1}, [], "unknown field `colour`"),
-        ({"members": [{"id": "c1", "topics": [], "owned": ["orders"]}]}, [], "'orders' is no partition"),
+        ({"members": [{"id": "c1", "topics": [], "owned": ["orders"]}]}, [], "'orders' is not a partition"),
         ({}, ["--assignor", "fair"], "fair"),
         ({}, ["--assignor", "sticky", "--release", "2.6"], "release whose sticky assignor is known"),
         ({}, ["--release", "trunk"], "trunk"),
@@ -154,7 +154,7 @@ def test_captures_without_rebalances(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["assign", str(ROOT / "fixtures/dumps/kafka-4.4-metadata.bin")]) == 2
     assert "no rebalance of a group is in it" in capsys.readouterr().err
     assert main(["assign", DUMP]) == 2
-    assert "--group says which: kcat-group, py-group-orders" in capsys.readouterr().err
+    assert "choose one with --group: kcat-group, py-group-orders" in capsys.readouterr().err
     assert main(["assign", DUMP, "--group", "nobody"]) == 2
     assert main(["assign", DUMP, "--group", "kcat-group", "--generation", "9"]) == 2
     assert "group kcat-group has 1" in capsys.readouterr().err

@@ -83,8 +83,8 @@ def test_nothing_is_sent_offline(capsys: pytest.CaptureFixture[str]) -> None:
         (["Metdata"], "there is no api 'Metdata'; did you mean Metadata?"),
         (["Metadata:x"], "Metadata:x: write NAME or NAME:VERSION, such as Metadata:12"),
         (["Metadata:99"], "MetadataRequest has no version 99; versions: 0-13"),
-        (["Metadata"], "speaks no version of Metadata that is known here (0-13)"),
-        (["Fetch"], "speaks no version of Fetch that is known here (0-18)"),
+        (["Metadata"], "supports no version of Metadata that kwire knows (0-13)"),
+        (["Fetch"], "supports no version of Fetch that kwire knows (0-18)"),
     ],
 )
 def test_what_cannot_be_asked(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ def test_the_first_byte_and_field_that_differ_are_named(tmp_path: Path, capsys: 
     path.write_bytes(request(70000) + ODD + TAIL + request(1)[:-2])
     text = out(capsys, "check", str(path), code=1)
     assert "  byte 0x14 (20), field allow_auto_topic_creation\n  in the dump: 02; encoded again: 01\n" in text
-    assert "  byte 0x14 (20), field behind the last\n  in the dump: ab; encoded again: nothing\n" in text
+    assert "  byte 0x14 (20), field after the last\n  in the dump: ab; encoded again: nothing\n" in text
     assert text.endswith("3 frames: 1 encoded to the same bytes, 2 not; 1 frame cut short\n")
 
 

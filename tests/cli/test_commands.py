@@ -202,7 +202,7 @@ def test_a_log_line_is_decoded_and_encoded(tmp_path: Path, capsys: pytest.Captur
     done = ran("encode", "-", "--hex", data=KROXYLICIOUS.encode())
     assert bytes.fromhex(done.stdout.decode()) == bytes.fromhex(ASKED)
     done = ran("encode", "-", data=f"[2024] Completed request:{KROXYLICIOUS[:-3]}\n{LOG4J}".encode())
-    assert (done.returncode, b"-:1: this is no JSON" in done.stderr, done.stdout[:2]) == (1, True, b"M<")
+    assert (done.returncode, b"-:1: not valid JSON" in done.stderr, done.stdout[:2]) == (1, True, b"M<")
 
 
 def test_pages_are_named_after_their_inputs(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -68,7 +68,7 @@ def test_bad_lines_of_a_log_are_named_and_skipped(tmp_path: Path, capsys: pytest
     for form in ([], ["--raw"], ["--hex"]):
         assert main(["encode", str(log), *form, "-o", str(tmp_path / "out")]) == 1
         err = capsys.readouterr().err
-        assert "broker.log:3: this is no JSON" in err
+        assert "broker.log:3: not valid JSON" in err
         assert "broker.log:4: " in err
         assert "2 bad lines skipped" in err
         assert "2 frames encoded, 2 bad lines skipped" in err

@@ -23,7 +23,7 @@ def test_a_response_alone_is_guessed(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert out(capsys, "decode", "--guess", str(path)).splitlines() == [
         "# frame 0 at 0, 38 bytes",
         "4 messages that the frame could be, best first",
-        "  LeaderAndIsr:5-7                   response  nothing for or against",
+        "  LeaderAndIsr:5-7                   response  no evidence",
         "  SyncGroup:4                        response  1 odd value",
     ]
 
@@ -43,7 +43,7 @@ def test_nothing_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_guessing_and_knowing_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "--guess", "--as", "Metadata:1", str(DUMP)]) == 2
-    assert "--guess looks for what --as would say" in capsys.readouterr().err
+    assert "--guess and --as cannot be combined" in capsys.readouterr().err
 
 
 MIDDLE = sorted((SHARED / "captures").glob("*begun-in-the-middle*"))

@@ -76,7 +76,7 @@ def test_help_loads_nothing_heavy() -> None:
         (["explain", DUMP, "--fixture"], "no line names the writer of the bytes"),
         (["explain", DUMP, "--fixture", "--writer", "kwire"], "kwire wrote these bytes"),
         (["explain", DUMP, "--fixture", "--writer", "Kafka"], "--fixture takes one frame"),
-        (["encode", "LICENSE"], "this is no JSON"),
+        (["encode", "LICENSE"], "not valid JSON"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(

@@ -38,10 +38,10 @@ def test_metadata_creates_topics_on_request_alone() -> None:
 @pytest.mark.parametrize(
     ("member", "problem"),
     [
-        ("key", "key: this is no field; write NAME=TEXT or NAME:=JSON"),
+        ("key", "key: not a field; write NAME=TEXT or NAME:=JSON"),
         ("kye=1", "kye=1: FindCoordinatorRequest v3 has no field kye; did you mean key?"),
         ("keyType=one", "keyType=one: keyType is a number"),
-        ("key:=[", "key:=[: this is no JSON: Expecting value"),
+        ("key:=[", "key:=[: not valid JSON: Expecting value"),
     ],
 )
 def test_what_is_refused(member: str, problem: str) -> None:

@@ -25,8 +25,8 @@ def test_dumps_become_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--hex", "00"], "it does not go with hex"),
-        ([str(FRAMES), "--client", "me"], "it does not go with client"),
+        (["--hex", "00"], "it cannot be combined with hex"),
+        ([str(FRAMES), "--client", "me"], "it cannot be combined with client"),
         (["-"], "--parquet reads files: name them"),
         ([str(FRAMES), "--api", "Metadata:12"], "leave out :VERSION"),
         (["nothing.here"], "there is no such file"),

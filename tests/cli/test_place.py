@@ -113,7 +113,7 @@ def test_a_plan_that_could_be_more_even_is_1(brokers: str, tmp_path: Path, capsy
 def test_a_dump_and_what_kwire_cluster_says_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = out(capsys, "place", "--from", DUMP)
     assert text.startswith("4 partitions as they are, on 3 brokers\n")
-    assert "without /dc1 nothing is left of 2 partitions: lonely-0, lonely-2" in text
+    assert "without /dc1 no replica of 2 partitions: lonely-0, lonely-2" in text
     file = tmp_path / "cluster.json"
     file.write_text(out(capsys, "cluster", DUMP, "--json"))
     assert out(capsys, "place", "--brokers", str(file), "--current", str(file)) == text
@@ -131,7 +131,7 @@ def test_a_dump_and_what_kwire_cluster_says_of_it(tmp_path: Path, capsys: pytest
         (["--from", DUMP, "--remove", "one"], "--remove one: write ids with commas between"),
         (["--from", DUMP, "--replace", "1"], "--replace 1: write OLD=NEW"),
         (["--from", DUMP, "--add", "4="], "--add 4=: write ids and racks"),
-        (["--from", DUMP, "--repair", "--apply"], "SOURCE is to be HOST:PORT"),
+        (["--from", DUMP, "--repair", "--apply"], "SOURCE must be HOST:PORT"),
         (["--from", DUMP, "--generate", "--repair"], "--plan and --generate say where all replicas are to be"),
         (["--from", DUMP, "--verify"], "--verify and --cancel need the plan"),
         (["--from", DUMP, "--plan", "B", "--verify", "--cancel"], "give one of them"),
@@ -139,7 +139,7 @@ def test_a_dump_and_what_kwire_cluster_says_of_it(tmp_path: Path, capsys: pytest
         (["--from", DUMP, "--repair", "--fewest", "bytes"], "bytes need the sizes of partitions"),
         (["--from", DUMP, "--rf", "0"], "replication factor 0 places nothing"),
         (["--from", DUMP, "--balance", "--by", "bytes"], "bytes need the sizes of partitions"),
-        (["--from", DUMP, "--repair", "--sizes", "B"], "there are no sizes of partitions in it"),
+        (["--from", DUMP, "--repair", "--sizes", "B"], "it has no sizes of partitions"),
         (["--from", DUMP, "--topic", "lonely", "--partitions", "2"], "has 3 partitions already and 2 are wanted"),
         (["--from", DUMP, "--topic", "lonely", "--partitions", "4", "--rf", "2"], "--rf is for a new one"),
         (["127.0.0.1:1", "--repair"], "127.0.0.1:1: cannot connect"),
@@ -425,7 +425,7 @@ def test_plans_are_carried_out_on_a_served_cluster(tmp_path: Path, capsys: pytes
         assert " 0 under way, 0 to come" in out(capsys, "place", where, "--plan", str(file), "--verify")
         assert main(["place", where, "--plan", str(file), "--cancel"]) == 0
         seen = capsys.readouterr()
-        assert (seen.out, "throttles" in seen.err) == ("called off: 0 partitions\n", False)
+        assert (seen.out, "throttles" in seen.err) == ("cancelled: 0 partitions\n", False)
         out(capsys, "place", where, "--topic", "many", "--partitions", "200", "--rf", "2", "--apply")
         file.write_text(out(capsys, "place", where, "--repair", "--rf", "3", "--topic", "many", "--json"))
         out(capsys, "place", where, "--plan", str(file), "--apply", "--throttle", "1000000")

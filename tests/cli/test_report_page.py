@@ -25,7 +25,7 @@ def test_every_section_has_its_numbers() -> None:
         "Timeline",
         "Apis and their latency",
         "Versions by api and client",
-        "Errors that brokers answered",
+        "Error codes in responses",
         "Frames that did not decode, and gaps",
     ):
         assert heading in words

@@ -100,8 +100,8 @@ def test_the_replica_selector_of_kafkas_own_file_holds(tmp_path: Path, capsys: p
     [
         ("{", "it is not JSON"),
         ("7", "there is no list of brokers in it"),
-        ('[{"id": -1}]', "is no broker"),
-        ('[{"id": 1, "logDirs": [7]}]', "is no broker"),
+        ('[{"id": -1}]', "is not a broker"),
+        ('[{"id": 1, "logDirs": [7]}]', "is not a broker"),
         ('[{"id": 1}, {"id": 1}]', "two brokers have the same id"),
         ("[]", "0 brokers cannot be served"),
         ('[{"id": 1, "host": "0.0.0.0"}]', "use --public to allow this"),

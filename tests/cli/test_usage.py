@@ -16,7 +16,7 @@ PCAP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--bogus"], "there is no option --bogus in front of a command"),
+        (["--bogus"], "there is no option --bogus before a command"),
         (["--jsonl", PCAP], "kwire decode --jsonl FILE"),
         (["schema", "Fetch", "--schemas", "nosuch"], "error: nosuch: there is no such folder"),
         (["schema", "Fetch", "--bnf", "--json"], "argument --json: not allowed with argument --bnf"),

@@ -152,7 +152,7 @@ def test_check_names_file_byte_and_field(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["check", "-r", str(disk)]) == 1
     out = capsys.readouterr().out
     assert f"{index}: offset index\n  byte 0x8 (8), field offset\n  offset " in out
-    assert out.endswith("85 batches: all come back byte for byte\n22 files beside segments: 1 with differences\n")
+    assert out.endswith("85 batches: all encode to the same bytes\n22 files beside segments: 1 with differences\n")
     assert main(["check", "--json", str(index)]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["files"], found["frames"], len(found["differences"])) == (1, 0, 1)

@@ -128,14 +128,14 @@ def test_a_refused_api_versions_request_is_answered_in_version_0() -> None:
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ('{"requestHeader": {', "x.log:2: this is no JSON: Expecting property name"),
+        ('{"requestHeader": {', "x.log:2: not valid JSON: Expecting property name"),
         (LINE.replace('"topics":null', '"topic":null'), "MetadataRequest v4: topic: there is no such field; did you"),
         (LINE.replace('"correlationId":70000,', ""), "x.log:2: requestHeader.correlationId: the field is missing"),
         (LINE.replace('Key":3', 'Key":9999'), "not request of api key 9999 version 4"),
         (KROXYLICIOUS.replace("METADATA", "META"), "header.apiKey: an api key or the name of an api is needed"),
         (KROXYLICIOUS.replace('"REQUEST"', "1"), "header.type: a str is needed, not 1"),
         ('{"a": 1}', "a logged request, or an object with header and payload is needed, not {'a': 1}"),
-        ("{" + '"header":{' * 5000, "x.log:2: this is no JSON:"),
+        ("{" + '"header":{' * 5000, "x.log:2: not valid JSON:"),
     ],
 )
 def test_a_broken_line_is_named_after_all_others_were_read(line: str, text: str) -> None:

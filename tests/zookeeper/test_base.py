@@ -93,7 +93,7 @@ def test_a_changed_value_keeps_its_place() -> None:
 @pytest.mark.parametrize(
     ("path", "data", "text"),
     [
-        (BROKER, "x", f"{BROKER}: $: this is no JSON: Expecting value: line 1 column 1 (char 0)"),
+        (BROKER, "x", f"{BROKER}: $: not valid JSON: Expecting value: line 1 column 1 (char 0)"),
         (BROKER, "[]", f"{BROKER}: $: an object is needed"),
         (BROKER, '{"version":5,"port":1}', f"{BROKER}: $: 'host' is missing"),
         (BROKER, '{"host":"h","port":1}', f"{BROKER}: $: 'version' is missing"),
@@ -102,9 +102,9 @@ def test_a_changed_value_keeps_its_place() -> None:
         (BROKER, '{"version":true,"host":"h","port":1}', f"{BROKER}: $.version: expected `int`, got `bool`"),
         (BROKER, '{"version":5,"host":"h","port":1,"timestamp":7}', "$.timestamp: expected `str | null`, got `int`"),
         (BROKER, '{"version":5,"host":"h","port":1,"endpoints":["a",2]}', "$.endpoints[1]: expected `str`, got `int`"),
-        (BROKER, '{"host":"h","host":"i"}', "this is no JSON: a key is repeated among ['host', 'host']"),
-        (BROKER, '{"port":NaN}', "this is no JSON: NaN is no value"),
-        (BROKER, "[" * 100_000, "this is no JSON"),
+        (BROKER, '{"host":"h","host":"i"}', "not valid JSON: a key is repeated among ['host', 'host']"),
+        (BROKER, '{"port":NaN}', "not valid JSON: NaN is no value"),
+        (BROKER, "[" * 100_000, "not valid JSON"),
         (STATE, '{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":4,"isr":[1,true]}', "$.isr[1]: expected"),
         (
             "/brokers/topics/t",
@@ -125,7 +125,7 @@ def test_errors_have_their_place(path: str, data: str, text: str) -> None:
 
 
 def test_bytes_that_are_no_utf_8_are_an_error() -> None:
-    with pytest.raises(ZnodeError, match="this is no JSON"):
+    with pytest.raises(ZnodeError, match="not valid JSON"):
         read_znode(BROKER, b'{"host":"\xff"}')
 
 

@@ -144,7 +144,7 @@ def test_the_example_of_kip_36_is_read() -> None:
     found = read_znode(BROKER, data)
     assert (found.version, found.rack, found.jmx_port, found.timestamp) == (3, "dc1", 9999, "2233345666")
     assert found.endpoints == ("PLAINTEXT://host1:9092", "SSL://host1:9093")
-    with pytest.raises(ZnodeError, match="this is no JSON"):
+    with pytest.raises(ZnodeError, match="not valid JSON"):
         read_znode(BROKER, '{"version", 3}')
 
 
