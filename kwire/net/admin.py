@@ -86,12 +86,12 @@ class Admin:
 
 
 def ask_cluster(broker: BrokerConnection) -> ClusterState:
-    """Ask a broker for brokers, racks and partitions; see `ask_model`."""
+    """Request brokers, racks and partitions from a broker; see `ask_model`."""
     return ask_model(broker).state()
 
 
 def ask_model(broker: BrokerConnection) -> ClusterModel:
-    """Ask a broker for brokers, racks, partitions, reassignments and configs, and each broker for its log directories.
+    """Request brokers, racks, partitions, reassignments and configs from a broker, and log directories from each one.
 
     Args:
         broker: a connection to any broker of the cluster.
@@ -115,7 +115,7 @@ def ask_model(broker: BrokerConnection) -> ClusterModel:
 
 
 def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
-    """Ask for eligible leader replicas (KIP-966), page by page."""
+    """Request the eligible leader replicas (KIP-966), page by page."""
     topics = [{"name": name} for name in sorted(model.state().topics)]
     cursor: dict[str, Any] | None = None
     while topics:
@@ -128,7 +128,7 @@ def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
 
 
 def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
-    """Ask for the configs of all topics, in batches, and for the brokers' default configs."""
+    """Request the configs of all topics, in batches, and the brokers' default configs."""
     names = sorted(model.state().topics)
     asked = [(ConfigResourceType.BROKER, ""), *((ConfigResourceType.TOPIC, name) for name in names)]
     for start in range(0, len(asked), TOPICS):
@@ -138,7 +138,7 @@ def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
 
 
 def _ask_log_dirs(broker: BrokerConnection, model: ClusterModel, where: Address) -> None:
-    """Ask a broker for its log directories; ignore a broker that does not respond."""
+    """Request the log directories of a broker; ignore a broker that does not respond."""
     with suppress(CallError), broker.to(where) as other:
         _ask(other, model, "DescribeLogDirsRequest", {"topics": None})
 
@@ -271,7 +271,7 @@ def ask_sizes(cluster: Cluster, state: ClusterState) -> dict[Key, int]:
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of a plan: partitions that are as planned, that are being reassigned, and all others."""
+    """The progress of a plan: partitions that match it, partitions that are being reassigned, and all others."""
 
     done: list[Key] = field(default_factory=list)
     moving: list[Key] = field(default_factory=list)
@@ -279,7 +279,7 @@ class Progress:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all partitions are as planned."""
+        """Whether all partitions match the plan."""
         return not self.moving and not self.waiting
 
 
@@ -294,7 +294,7 @@ def under_way(cluster: Cluster) -> dict[Key, list[int]]:
 
 
 def progress_of(cluster: Cluster, plan: Plan, state: ClusterState | None = None) -> Progress:
-    """Compare a plan with the cluster as it is now.
+    """Compare a plan with the current state of the cluster.
 
     Args:
         cluster: the cluster to ask.
@@ -322,7 +322,7 @@ def apply_plan(
 ) -> Progress:
     """Carry out a plan: create missing topics and partitions, and reassign others, batch by batch.
 
-    Partitions that are already as planned are skipped, so an interrupted run can be repeated.
+    Partitions that already match the plan are skipped, so an interrupted run can be repeated.
 
     Args:
         cluster: the cluster to change.
@@ -463,7 +463,7 @@ def _alter(cluster: Cluster, replicas: Mapping[Key, Sequence[int] | None]) -> No
 
 
 def _elect(cluster: Cluster, plan: Plan) -> None:
-    """Elect the preferred leaders of partitions that others lead."""
+    """Elect the preferred leaders of partitions whose leader is another replica."""
     state = cluster.state()
     keys = [
         (one.topic, one.index)

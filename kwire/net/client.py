@@ -414,7 +414,7 @@ class BrokerConnection:
             raise self._broken(why(error)) from None
 
     def versions(self) -> dict[int, Versions]:
-        """Ask which versions of which api keys the broker speaks (KIP-35; KIP-511 if it does not know how we ask)."""
+        """Request the versions that the broker supports (KIP-35), if necessary again in version 0 (KIP-511)."""
         answer = self._versions(3, SOFTWARE)
         if answer.error_code == UNSUPPORTED_VERSION:
             answer = self._versions(0, {})

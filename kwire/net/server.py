@@ -589,7 +589,7 @@ class Serving:
             await asyncio.sleep(pause)
 
     def reset(self, node_id: int | None = None, client_id: str | None = None) -> int:
-        """Reset the connections to a broker or of a client; returns how many."""
+        """Reset the connections to a broker or of a client id, and return their number."""
         chosen = [
             one for one in self._clients if node_id in (None, one.node.node_id) and client_id in (None, one.client_id)
         ]

@@ -137,7 +137,7 @@ class Operations:
         group: str | None = None,
         where: Callable[[Any], bool] | None = None,
     ) -> Requests:
-        """Choose the requests for a rule.
+        """Select the requests that a rule applies to.
 
         Args:
             api: the api, such as `Produce`; None for all apis.
@@ -181,7 +181,7 @@ class Operations:
         self._do("rejoin_broker", broker=broker)
 
     def kill_connections(self, broker: int | None = None, client: str | None = None) -> int:
-        """Close connections to a broker or of a client id at once; returns how many."""
+        """Reset the connections to a broker or of a client id, and return their number."""
         return int(self._do("kill_connections", broker=broker, client=client))
 
     def create_topic(
