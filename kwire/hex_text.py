@@ -123,7 +123,8 @@ def _eights(digit: str) -> str:
 _PAIRS = "[0-9A-Fa-f]{2}(?: [0-9A-Fa-f]{2}){0,15}"
 _GROUPS = "(?:[0-9A-Fa-f]{2,} )*[0-9A-Fa-f]{2,}"
 _PLAIN = r"(?:0[xX])?(?P<hex>[0-9A-Fa-f \t]*[0-9A-Fa-f])"
-_HEAD = r"(?:[\w \t*:<>\[\]]*=)?(?:[\w \t\[\]!]*(?=[\[{(]))?[\[{(\s]*"  # unsigned char x[] = {
+# unsigned char x[] = {. Nothing is tried a second time: many brackets would take quadratic time.
+_HEAD = r"(?:[\w \t*:<>\[\]]*=)?+(?:[\w \t\[\]!]*(?=[\[{(]))?+[\[{(\t ]*+"
 _NUMBERS = r"(?P<hex>(?:0[xX][0-9A-Fa-f]{1,2}(?:\s*,\s*|\s+|(?=[\])};])|$))+)"
 
 
@@ -228,7 +229,7 @@ UNREADABLE = (
         "write it with hexdump -C or od -Ax -tx1",
     ),
     (
-        lazy_pattern(r".*(?:<Buffer .* )?\.\.\. [0-9]+ more (?:bytes|items).*"),
+        lazy_pattern(r".*\.\.\. [0-9]+ more (?:bytes|items).*"),
         "the first bytes of a Buffer or array; Node.js leaves the others out",
         "print it with buffer.toString('hex')",
     ),

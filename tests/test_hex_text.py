@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import hexdump
 import pytest
 
 from kwire.errors import DumpError
 from kwire.hex_text import parse_hex_text, read_hex_text
+from tests.effort import no_hang
 
 TRIED = (
     "hexdump -C, annotated hexdump, hexdump.py, Format-Hex, Netty's hexdump, xxd, od -Ax -tx1, od -Ao -tx1, "
@@ -244,3 +247,10 @@ def test_packets_are_pieces_and_other_panes_are_left_out() -> None:
     assert read_hex_text(text) == ((b"\1\2\3", b"\4"), "tshark -x", True)
     with pytest.raises(DumpError, match="the offset is 0x2, but 0x1 bytes were read from 0x0 on"):
         read_hex_text("0000  01   .\n0002  02   .\n")
+
+
+@pytest.mark.parametrize("piece", ["[", "{(", "byte[] ", "<Buffer ", "0x01 ", "0x01,"])
+@pytest.mark.parametrize("end", ["", "\x01"])
+def test_a_long_line_of_brackets_takes_linear_time(piece: str, end: str) -> None:
+    with no_hang(60), contextlib.suppress(DumpError):  # quadratic time would be half an hour
+        read_hex_text(piece * 50_000 + end)
