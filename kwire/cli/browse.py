@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MissingExtra
 from ..input import Dump
 from ..protocol import Frame
-from .inputs import Reading, catalog_of, dumps_in, title_of
+from .inputs import Reading, UsageError, catalog_of, dumps_in, title_of
 from .options import add_command, add_files, add_profile, add_secrets
 from .output import FrameOutput, output_bytes
 
@@ -46,6 +46,8 @@ def browse(options: argparse.Namespace) -> int:
     except ImportError as error:
         raise MissingExtra("kwire browse", "textual", "tui") from error
 
+    if not sys.stdout.isatty():
+        raise UsageError("a terminal is needed: kwire browse fills the screen; kwire decode writes text")
     Reading(options)  # so that wrong options are reported before the screen is cleared
     if "-" in options.files:
         _free_the_keyboard()

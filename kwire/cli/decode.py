@@ -274,7 +274,7 @@ def _printed(shown: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
 
 
 def _summary(options: argparse.Namespace, counts: Counter[str], *, interrupted: bool = False) -> None:
-    hidden, always = 0 if interrupted else counts["hidden"], interrupted or options.follow
+    hidden, always = 0 if interrupted else counts["hidden"], interrupted or options.follow or not +counts
     unread = {code: count for code, count in counts.items() if code.isupper() and code != NotKafka.code}
     if counts["undecodable"] or counts["faulty"] or hidden or unread or always:
         records = [count_text(counts["records"], "record")] if counts["records"] else []

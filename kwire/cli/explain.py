@@ -67,7 +67,7 @@ def explain(options: argparse.Namespace) -> int:
         return _fixture(options)
     style = style_for(sys.stdout, options.color)
     failed = 0
-    for index, result in enumerate(ours(items(options, trace=True))):
+    for index, result in enumerate(_announced(ours(items(options, trace=True)))):
         if index:
             print()
         if isinstance(result, LogBatch | LogBytes):
@@ -76,6 +76,16 @@ def explain(options: argparse.Namespace) -> int:
         print_result(result, style, types=not options.no_types)
         failed |= isinstance(result, Undecodable) and result.is_failure
     return failed
+
+
+def _announced(found: Iterator[T]) -> Iterator[T]:
+    """Yield all items; remark if there are none."""
+    is_empty = True
+    for item in found:
+        is_empty = False
+        yield item
+    if is_empty:
+        remark("0 frames")
 
 
 def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed: bool) -> bool:

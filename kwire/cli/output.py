@@ -95,10 +95,10 @@ def output_text(
     """Yield a function that writes UTF-8 text to an output opened by `output_bytes`; writes all text or nothing."""
     with output_bytes(file, inputs, recursive=recursive) as stream:
         if stream is not sys.stdout.buffer:
-            yield lambda text: stream.write(text.encode())
+            yield lambda text: stream.write(text.encode(errors="backslashreplace"))
             return
         with SpooledTemporaryFile(IN_MEMORY) as page:
-            yield lambda text: page.write(text.encode())
+            yield lambda text: page.write(text.encode(errors="backslashreplace"))
             page.seek(0)
             shutil.copyfileobj(page, stream)
 

@@ -262,6 +262,15 @@ def local_path(path: str | os.PathLike[str]) -> Path | None:
     return Path("/" + rest) if scheme == "file" else None
 
 
+def name_of(path: str | os.PathLike[str]) -> str:
+    r"""Return the name of a file as text that can be written; bytes of it that are not UTF-8 are escaped.
+
+    >>> name_of("caf\udce9.pcap")
+    'caf\\xe9.pcap'
+    """
+    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> BinaryIO:
     """Open a file for reading, local or remote.
 

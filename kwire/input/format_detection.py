@@ -23,7 +23,7 @@ from ..errors import BadFrame, DumpError
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
-from .files import Opened, local_path, open_file, unpacked
+from .files import Opened, local_path, name_of, open_file, unpacked
 
 if TYPE_CHECKING:
     from ..hex_text import HexText
@@ -188,15 +188,15 @@ def open_dump(
         DumpError: hex text with an invalid line, or a capture with no readable packet.
         OSError: the file cannot be read.
     """
-    specs = catalog or catalog_for()
+    specs, file = catalog or catalog_for(), name_of(path)
     if followed is not None:
         from .files import growing
 
-        opened = unpacked(growing(Path(path), followed), str(path))
-        yield _growing_dump(opened, str(path), specs)
+        opened = unpacked(growing(Path(path), followed), file)
+        yield _growing_dump(opened, file, specs)
         return
     with open_unpacked(path) as opened:
-        dump = _capture(opened, str(path), specs, share, zookeeper) or _dump(opened, str(path), bare, specs, topic)
+        dump = _capture(opened, file, specs, share, zookeeper) or _dump(opened, file, bare, specs, topic)
         yield replace(dump, kind=opened.prefix + dump.kind, position=opened.position)
 
 

@@ -205,3 +205,26 @@ def test_garbage_is_collected_while_a_command_runs(monkeypatch: pytest.MonkeyPat
 
     assert main() == 0
     assert (seen, gc.isenabled(), gc.get_freeze_count()) == ([False, True], True, frozen)
+
+
+@pytest.mark.parametrize("command", ["decode", "decode --jsonl", "decode --json", "explain --html", "stats --json"])
+def test_bytes_of_a_file_name_that_are_not_utf_8_are_escaped(command: str, tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/caf\xe9.bin"
+    Path(os.fsdecode(path)).write_bytes(Path(DUMP).read_bytes())
+    done = ran(*command.split(), os.fsdecode(path), PYTHONUTF8="1")
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+    assert b"caf\\xe9.bin" in done.stdout.replace(b"\\\\", b"\\") or b"caf\\udce9.bin" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("command", "text"), [("decode", b"0 frames, 0 undecodable"), ("explain", b"0 frames")])
+def test_a_capture_without_frames_is_reported_as_such(command: str, text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "head.pcap").write_bytes((ROOT / "fixtures/dumps/kafka-3.9-zk.pcap").read_bytes()[:24])
+    done = ran(command, str(tmp_path / "head.pcap"))
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.endswith(b"kwire: " + text + b"\n")
+
+
+def test_browse_refuses_a_pipe() -> None:
+    done = ran("browse", DUMP)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"a terminal is needed" in done.stderr
