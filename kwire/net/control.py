@@ -133,13 +133,13 @@ class Control:
 
     async def stop_broker(self, broker: int) -> None:
         """Stop a broker: its connections close, and other brokers lead its partitions."""
-        self._node(broker)
+        self._cut(broker, is_cut=False)
         self._cluster.stop(broker)
         self.serving.settle()
 
     async def start_broker(self, broker: int) -> None:
         """Restart a stopped broker on its previous port; its replicas catch up."""
-        self._node(broker)
+        self._cut(broker, is_cut=False)
         await self.serving.resume(broker)
 
     def set_network(
@@ -150,23 +150,26 @@ class Control:
         bytes_per_second: float | None = None,
         is_cut: bool = False,
     ) -> None:
-        """Set the quality of the network between clients and a broker, or all brokers."""
+        """Set the quality of the network between clients and a broker, or all brokers; isolated ones stay isolated."""
         if delay < 0 or (bytes_per_second is not None and bytes_per_second <= 0):
             raise ValueError("a delay is not negative, and a rate is above 0")
-        for node_id in self._cluster.controller.nodes if broker is None else [self._node(broker).node_id]:
-            self.serving.set_network(node_id, Network(delay, bytes_per_second, is_cut))
+        for node in self._cluster.controller.nodes.values() if broker is None else [self._node(broker)]:
+            is_isolated = not node.is_alive and self.serving.network(node.node_id).is_cut
+            self.serving.set_network(node.node_id, Network(delay, bytes_per_second, is_cut or is_isolated))
 
     def isolate_broker(self, broker: int) -> None:
         """Cut a broker off from clients and from the other brokers: other brokers lead, and its connections hang."""
-        self.set_network(broker, is_cut=True)
+        self._cut(broker, is_cut=True)
         self._cluster.stop(broker)
         self.serving.settle()
 
-    def rejoin_broker(self, broker: int) -> None:
+    async def rejoin_broker(self, broker: int) -> None:
         """Reconnect an isolated broker; it catches up and serves again."""
-        self._cluster.start(self._node(broker).node_id)
-        self.set_network(broker)
-        self.serving.settle()
+        await self.start_broker(broker)
+
+    def _cut(self, broker: int, *, is_cut: bool) -> None:
+        network = self.serving.network(self._node(broker).node_id)
+        self.serving.set_network(broker, network._replace(is_cut=is_cut))
 
     def kill_connections(self, broker: int | None = None, client: str | None = None) -> int:
         """Reset the connections to a broker or of a client id, and return their number."""

@@ -164,6 +164,8 @@ class Operations:
     ) -> None:
         """Set the quality of the network between clients and a broker; without arguments, reset it to normal.
 
+        A broker that `isolate_broker` has cut off stays isolated until `rejoin_broker`.
+
         Args:
             broker: the id of the broker; None for all brokers.
             delay: the delay of each response, in seconds.

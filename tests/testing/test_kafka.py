@@ -160,6 +160,23 @@ def test_an_isolated_broker_answers_when_it_is_back(cluster: Kafka) -> None:
     assert sorted(cluster.partition("t")["isr"]) == [1, 2, 3]
 
 
+def test_a_slow_network_leaves_an_isolated_broker_isolated(cluster: Kafka) -> None:
+    cluster.isolate_broker(1)
+    cluster.set_network(delay=0.001)
+    with socket.create_connection(address(cluster.address(1))) as one:
+        one.sendall(kwire.encode_request(M.ApiVersionsRequest(), 1, correlation_id=1, client_id="c"))
+        one.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            one.recv(1)
+        cluster.stop_broker(1)
+        one.settimeout(180)
+        assert one.recv(1) == b""
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(address(cluster.address(1)))
+    cluster.rejoin_broker(1)
+    asked(cluster, "ApiVersions", 1, M.ApiVersionsRequest(), 1)
+
+
 def test_a_slow_network(cluster: Kafka) -> None:
     cluster.set_network(1, delay=0.03, bytes_per_second=10_000)
     begun = time.monotonic()
