@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
     from .codecs import Span as Span
-    from .codecs.columns import arrow_schema as arrow_schema
-    from .codecs.columns import columns as columns
+    from .codecs import arrow_schema as arrow_schema
+    from .codecs import columns as columns
     from .display_filter import DisplayFilter as DisplayFilter
     from .display_filter import FilterError as FilterError
     from .display_filter import parse_filter as parse_filter
@@ -110,10 +110,10 @@ _MODULES = {
     "UnknownMessage": "errors",
     "UnsupportedVersion": "errors",
     "annotate": "render.annotate",
-    "arrow_schema": "codecs.columns",
+    "arrow_schema": "codecs",
     "build_batch": "records",
     "codec": "codecs",
-    "columns": "codecs.columns",
+    "columns": "codecs",
     "decode_frames": "protocol",
     "decode_request": "protocol",
     "decode_response": "protocol",

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..codecs.columns import need_libraries
+from ..codecs import need_libraries
 
 __all__ = ["consumer_groups", "history", "read", "schema", "write_parquet"]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

@@ -18,10 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..caches import once_attribute
-from ..codecs import Codec
+from ..codecs import Codec, arrow_schema
 from ..codecs.column_plan import conform, halves
 from ..codecs.column_reader import Columns
-from ..codecs.columns import arrow_schema
 from ..errors import DecodeError, DefaultTag, EncodeError, without_password
 from ..input.files import entry_of
 from ..native import FrameRows

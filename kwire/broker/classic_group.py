@@ -1,21 +1,35 @@
-"""The state of one group: its members in the classic protocol (JoinGroup, SyncGroup), committed offsets and memory use.
+"""Classic groups (JoinGroup, SyncGroup): members, committed offsets, memory use, and the state machine of rebalances.
 
-`classic_rebalance` changes classic groups. In a group of KIP-848, the members are in `Group.consumer`, which is defined
-in `consumer_group`. This module handles no messages; the caller passes the time.
+A rebalance has the phases join and sync; sessions expire. Groups with members are converted to the protocol of KIP-848
+and back: their members are then in `Group.consumer` (see `consumer_group`), and classic members continue to use
+JoinGroup, SyncGroup and Heartbeat. The caller passes the time; the purgatory holds delayed responses and runs the
+timers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .. import messages
 from ..errors import DecodeError
-from ..internal import decode_subscription
-from .consumer_group import LEAST_SIZE, ConsumerGroup, GroupState, Protocols, size_of
-from .purgatory import Parked
+from ..internal import assignment_of, decode_assignment, decode_subscription, encode_assignment
+from ..values import ErrorCode
+from .consumer_group import (
+    LEAST_SIZE,
+    Assigned,
+    ClassicProtocol,
+    ConsumerGroup,
+    ConsumerMember,
+    GroupState,
+    Protocols,
+    places_of,
+    size_of,
+)
+from .purgatory import Parked, Purgatory
 
 
 @dataclass(slots=True)
@@ -363,3 +377,335 @@ class Group:
             next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()
         )
         return max(votes, key=lambda name: votes[name])
+
+
+def joined(
+    group: Group, member: Member, *, includes_members: bool, leader: str | None = None, skip: bool = False
+) -> Any:
+    """Return the JoinGroup response for a member of the new generation.
+
+    Args:
+        group: the group.
+        member: the recipient.
+        tells_members: whether to include all members, because it will compute the assignment.
+        leader: the leader to report if it is not the actual one.
+        skip: whether the leader can skip the assignment, because nothing has changed (KIP-814).
+    """
+    response = messages.JoinGroupResponse
+    return response(
+        generation_id=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol or "",
+        leader=leader or group.leader or "",
+        skip_assignment=skip,
+        member_id=member.member_id,
+        members=tuple(_row(group, one) for one in group.members.values()) if includes_members else (),
+    )
+
+
+def _row(group: Group, member: Member) -> Any:
+    return messages.JoinGroupResponse.JoinGroupResponseMember(
+        member_id=member.member_id, group_instance_id=member.instance_id, metadata=member.metadata(group.protocol)
+    )
+
+
+def not_joined(error_code: int, member_id: str = "") -> Any:
+    """Return the JoinGroup response with an error."""
+    return messages.JoinGroupResponse(error_code=error_code, member_id=member_id)
+
+
+def assigned(group: Group, member: Member) -> Any:
+    """Return the SyncGroup response with a member's assignment."""
+    return messages.SyncGroupResponse(
+        protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=member.assignment
+    )
+
+
+def not_assigned(error_code: int) -> Any:
+    """Return the SyncGroup response with an error."""
+    return messages.SyncGroupResponse(error_code=error_code)
+
+
+def described(group: Group) -> Any:
+    """Return the description of a group and its members; metadata is included only if the group is stable."""
+    is_stable = group.state is GroupState.STABLE
+    return messages.DescribeGroupsResponse.DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol or "") if is_stable else "",
+        members=tuple(_described(group, member, is_stable) for member in group.members.values()),
+    )
+
+
+def _described(group: Group, member: Member, is_stable: bool) -> Any:
+    return messages.DescribeGroupsResponse.DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=member.metadata(group.protocol) if is_stable else b"",
+        member_assignment=member.assignment if is_stable else b"",
+    )
+
+
+FIRST_JOIN = 300.0  # seconds to wait for a new member, which cannot send heartbeats yet
+LEAST_WAIT = 0.1  # seconds, the minimum for timers that restart themselves
+
+
+class Rebalancing:
+    """The state transitions of classic groups.
+
+    Args:
+        purgatory: holds delayed responses.
+        initial_delay: the time in seconds to wait for more members after the first one.
+        remember: called with each group that becomes stable or empty.
+    """
+
+    def __init__(self, purgatory: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
+        self.purgatory: Purgatory = purgatory
+        self.initial_delay: float = initial_delay
+        self._remember = remember
+
+    def add(self, group: Group, member: Member, now: float) -> Parked:
+        """Add a new member to the group; it joins the next generation."""
+        if group.state is GroupState.PREPARING_REBALANCE and group.generation == 0:
+            group.has_new_members = True
+        group.add(member)
+        member.deadline = now + FIRST_JOIN
+        self.wake(group, member.deadline)
+        return self.join(group, member, now)
+
+    def join(self, group: Group, member: Member, now: float) -> Parked:
+        """Park a member's JoinGroup request until the next generation; it replaces the member's previous request."""
+        self._respond(member, not_joined(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
+        parked = member.joining = Parked()
+        self.prepare(group, now)
+        return parked
+
+    def interrupt(self, group: Group, member: Member, now: float) -> None:
+        """Respond to a parked request of a member with the error that makes it rejoin."""
+        self._respond(member, not_joined(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
+        self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
+
+    def prepare(self, group: Group, now: float) -> None:
+        """Start a rebalance unless one is in progress: all members have to rejoin."""
+        if group.state is GroupState.PREPARING_REBALANCE:
+            return
+        if group.state is GroupState.COMPLETING_REBALANCE:
+            for member in group.members.values():
+                self._assign(group, member, b"")
+                self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
+        group.is_gathering = group.state is GroupState.EMPTY
+        delay = self.initial_delay if group.is_gathering else group.rebalance_timeout
+        group.prolonging = max(group.rebalance_timeout - delay, 0.0)
+        group.has_new_members = False
+        group.state = GroupState.PREPARING_REBALANCE
+        self._end_phase_at(group, now + delay)
+
+    def settle(self, group: Group, now: float) -> None:
+        """End the join phase if all members have joined or its time has passed."""
+        if group.state is not GroupState.PREPARING_REBALANCE:
+            return
+        if group.phase_ends <= now or (group.have_all_joined and not group.is_gathering):
+            self._end_joins(group, now)
+
+    def _end_joins(self, group: Group, now: float) -> None:
+        if group.is_gathering and group.has_new_members and group.prolonging > 0:
+            delay = max(min(self.initial_delay, group.prolonging), LEAST_WAIT)
+            group.prolonging, group.has_new_members = group.prolonging - delay, False
+            self._end_phase_at(group, now + delay)
+            return
+        group.is_gathering = False
+        for member in list(group.members.values()):
+            if member.joining is None and member.instance_id is None:
+                group.remove(member)
+        if not group.members:
+            group.generation += 1
+            group.state, group.protocol, group.phase_ends = GroupState.EMPTY, None, inf
+            self._remember(group)
+        elif self._has_a_leader(group):
+            self._begin_generation(group, now)
+        else:
+            self._end_phase_at(group, now + max(group.rebalance_timeout, LEAST_WAIT))
+
+    def _has_a_leader(self, group: Group) -> bool:
+        """Choose a connected member as leader, and return whether there is one. Disconnected static members cannot
+        lead."""
+        there = [member.member_id for member in group.members.values() if member.joining]
+        if there and group.leader not in there:
+            group.leader = there[0]
+        return bool(there)
+
+    def _begin_generation(self, group: Group, now: float) -> None:
+        group.generation += 1
+        group.protocol = group.choose_protocol()
+        group.state = GroupState.COMPLETING_REBALANCE
+        self._end_phase_at(group, now + group.rebalance_timeout)
+        for member in group.members.values():
+            self._respond(member, joined(group, member, includes_members=member.member_id == group.leader))
+            member.is_new = member.has_synced = False
+            self.keep(group, member, now)
+
+    def _respond(self, member: Member, response: Any) -> None:
+        """Respond to a member's JoinGroup request."""
+        if member.joining:
+            parked, member.joining = member.joining, None
+            self.purgatory.answer(parked, response)
+
+    def sync(self, group: Group, member: Member, now: float) -> Parked:
+        """Park a member's SyncGroup request until the leader's assignment; it replaces the member's previous one."""
+        self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
+        parked = member.syncing = Parked()
+        return parked
+
+    def assign(self, group: Group, assignments: dict[str, bytes], now: float) -> None:
+        """Send the leader's assignments, empty ones to members that have none; the group becomes stable."""
+        group.state = GroupState.STABLE
+        for member in group.members.values():
+            self._assign(group, member, assignments.get(member.member_id, b""))
+        self._remember(group)
+        for member in group.members.values():
+            self._answer_sync(group, member, assigned(group, member), now)
+
+    def _assign(self, group: Group, member: Member, assignment: bytes) -> None:
+        member.assignment = assignment
+        group.resize(member)
+
+    def _answer_sync(self, group: Group, member: Member, response: Any, now: float) -> None:
+        if member.syncing:
+            parked, member.syncing = member.syncing, None
+            self.purgatory.answer(parked, response)
+            self.keep(group, member, now)
+
+    def remove(self, group: Group, member: Member, now: float) -> None:
+        """Remove a member; the others take over its partitions."""
+        self._respond(member, not_joined(ErrorCode.UNKNOWN_MEMBER_ID))
+        self._answer_sync(group, member, not_assigned(ErrorCode.UNKNOWN_MEMBER_ID), now)
+        group.remove(member)
+        self.prepare(group, now)
+
+    def replace(self, group: Group, member: Member, member_id: str, now: float) -> None:
+        """Let a static member rejoin with a new id; clients with the old id are fenced."""
+        self._respond(member, not_joined(ErrorCode.FENCED_INSTANCE_ID, member.member_id))
+        self._answer_sync(group, member, not_assigned(ErrorCode.FENCED_INSTANCE_ID), now)
+        group.rename(member, member_id)
+        if group.state is GroupState.STABLE:
+            self._remember(group)
+        self.keep(group, member, now)
+
+    def keep(self, group: Group, member: Member, now: float) -> None:
+        """Extend the session of a member."""
+        member.deadline = now + member.session_timeout
+        self.wake(group, member.deadline)
+
+    def wake(self, group: Group, when: float) -> None:
+        """Set the timer of a group to a time, unless it is set to an earlier time."""
+        if when < group.wakes:
+            self.rest(group)
+            group.wakes, group.timer = when, Parked(lambda over: self._woken(group))
+            self.purgatory.park(group.timer, when)
+
+    def rest(self, group: Group) -> None:
+        """Cancel the timer of a group."""
+        if group.timer:
+            self.purgatory.forget(group.timer)
+        group.wakes, group.timer = inf, None
+
+    def _woken(self, group: Group) -> None:
+        group.wakes, group.timer = inf, None
+        self.expire(group, self.purgatory.now)
+        deadlines = [member.deadline for member in group.members.values() if member.can_expire]
+        self.wake(group, min([group.phase_ends, *group.pending.values(), *deadlines]))
+
+    def expire(self, group: Group, now: float) -> None:
+        """Remove expired members and pending ids, and end phases whose time has passed."""
+        for member_id in [member_id for member_id, until in group.pending.items() if until <= now]:
+            group.expect_no_longer(member_id)
+        for member in self._silent(group, now):
+            self.remove(group, member, now)
+        self.settle(group, now)
+
+    def _silent(self, group: Group, now: float) -> list[Member]:
+        """Return the members whose session has expired, or that did not sync in time."""
+        is_late = group.phase_ends <= now and group.state is not GroupState.PREPARING_REBALANCE
+        if is_late:
+            group.phase_ends = inf
+        return [
+            member
+            for member in group.members.values()
+            if (member.can_expire and member.deadline <= now) or (is_late and not member.has_synced)
+        ]
+
+    def _end_phase_at(self, group: Group, when: float) -> None:
+        group.phase_ends = when
+        self.wake(group, when)
+
+
+CONSUMER_TYPE = "consumer"  # the protocol type of groups that can be converted
+BOTH, UPGRADE, DOWNGRADE, DISABLED = "bidirectional", "upgrade", "downgrade", "disabled"
+POLICIES = (BOTH, UPGRADE, DOWNGRADE, DISABLED)  # values of group.consumer.migration.policy
+
+
+def upgraded(group: Group, topics: Collection[str]) -> ConsumerGroup:
+    """Return the KIP-848 state of a classic group with members; its epoch is the group's generation.
+
+    Each member keeps its last assignment, which is also its target, and rejoins because the next epoch is higher.
+
+    Args:
+        group: the classic group.
+        topics: the existing topics; assignments of other topics are left out.
+
+    Raises:
+        DecodeError: a subscription or an assignment cannot be decoded.
+    """
+    consumer = ConsumerGroup(epoch=group.generation, target_epoch=group.generation)
+    protocol = group.protocol or group.choose_protocol()
+    for old in group.members.values():
+        member = ConsumerMember(old.member_id, old.instance_id, old.client_id, old.client_host)
+        subscribe(member, decode_subscription(old.metadata(protocol)).message)
+        rows = decode_assignment(old.assignment).message.assigned_partitions if old.assignment else ()
+        member.assigned = places_of((row.topic, row.partitions) for row in rows if row.topic in topics)
+        member.epoch = member.previous_epoch = group.generation
+        member.rebalance_timeout = old.rebalance_timeout
+        member.classic = ClassicProtocol(old.session_timeout, old.protocols)
+        consumer.members[old.member_id] = member
+        consumer.target[old.member_id] = set(member.assigned)
+    return consumer
+
+
+def subscribe(member: ConsumerMember, subscription: Any) -> bool:
+    """Set a member's topics and rack from its subscription; returns whether the topics have changed."""
+    before = member.topics
+    member.topics, member.rack = tuple(sorted(subscription.topics)), subscription.rack_id or member.rack
+    return before != member.topics
+
+
+def owned_by(protocols: Protocols) -> tuple[Any, Assigned]:
+    """Return the subscription of a classic member's preferred protocol, and the partitions that it reports as owned.
+
+    Raises:
+        DecodeError: the metadata is not a valid subscription.
+    """
+    found = decode_subscription(protocols[0][1]).message
+    return found, places_of((row.topic, row.partitions) for row in found.owned_partitions)
+
+
+def classic_assignment(protocols: Protocols, places: Assigned) -> bytes:
+    """Encode assigned partitions for a classic member, in the version of its subscription."""
+    version = decode_subscription(protocols[0][1]).version
+    return encode_assignment(assignment_of(sorted(places)), version)
+
+
+def downgrade(group: Group, consumer: ConsumerGroup) -> None:
+    """Make a group classic whose members all use the classic protocol; they keep their target assignments."""
+    group.generation, group.protocol_type = consumer.epoch, CONSUMER_TYPE
+    group.consumer, group.state = None, GroupState.STABLE
+    for old in consumer.members.values():
+        assert old.classic is not None
+        timeouts = old.classic.session_timeout, old.rebalance_timeout
+        who = old.member_id, old.instance_id, old.client_id, old.client_host
+        target = consumer.target.get(old.member_id, set())
+        assignment = classic_assignment(old.classic.protocols, target)
+        group.add(Member(*who, *timeouts, old.classic.protocols, assignment, has_synced=True, is_new=False))
+    group.protocol = group.choose_protocol()

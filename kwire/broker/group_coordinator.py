@@ -16,8 +16,19 @@ from ..cluster.assignors.members import TopicPartition
 from ..errors import DecodeError, KwireError
 from ..internal import CoordinatorRecord, coordinator_record, decode_group_record, encode_record
 from ..values import ErrorCode
-from .classic_group import Commit, Group, Held, Member
-from .classic_rebalance import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, Rebalancing, downgrade, upgraded
+from .classic_group import (
+    BOTH,
+    CONSUMER_TYPE,
+    DOWNGRADE,
+    UPGRADE,
+    Commit,
+    Group,
+    Held,
+    Member,
+    Rebalancing,
+    downgrade,
+    upgraded,
+)
 from .consumer_group import LEAST_SIZE, Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState
 from .internal_topics import InternalTopic, Producer, Written, changes
 from .kraft_controller import Controller

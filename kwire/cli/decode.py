@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from ..codecs.columns import need_libraries
+from ..codecs import need_libraries
 from ..codecs.json import uuid_text
 from ..display_filter import FieldPath, names_property, parse_path
 from ..input import Dump

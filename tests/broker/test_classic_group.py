@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from kwire.broker import Parked
-from kwire.broker.classic_group import Commit, Commits, Group, Held, Member
-from kwire.broker.classic_rebalance import assigned, described, joined, not_assigned, not_joined
+from kwire.broker.classic_group import (
+    Commit,
+    Commits,
+    Group,
+    Held,
+    Member,
+    assigned,
+    described,
+    joined,
+    not_assigned,
+    not_joined,
+)
 from kwire.broker.consumer_group import GroupState
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from kwire.broker import Settings
-from kwire.broker.classic_group import Group
-from kwire.broker.classic_rebalance import Rebalancing
+from kwire.broker.classic_group import Group, Rebalancing
 from kwire.broker.consumer_group import LEAST_SIZE, GroupState
 from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World, formed

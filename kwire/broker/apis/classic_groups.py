@@ -15,8 +15,9 @@ from ... import messages
 from ...errors import DecodeError
 from ...values import AclOperation, ErrorCode, ResourceType
 from ..authentication_and_acls import CLUSTER_NAME, operations
-from ..classic_group import Group, Member
-from ..classic_rebalance import (
+from ..classic_group import (
+    Group,
+    Member,
     assigned,
     classic_assignment,
     described,
