@@ -75,7 +75,7 @@ def commands() -> str:
         about = f"{command.about[0].upper()}{command.about[1:]}."
         parts += [f"## kwire {name}", about, "```text", help_of(name), "```"]
     parts += ["# Topics", "`kwire help TOPIC` prints one of these."]
-    from kwire.cli.help import TOPICS, help_lines
+    from kwire.cli.help_and_completion import TOPICS, help_lines
 
     for topic in TOPICS:
         parts += [f"## {topic.capitalize()}", "```text", "\n".join(help_lines(topic)), "```"]

@@ -18,7 +18,7 @@ from ..render.tree import title
 from ..render.value_text import count_text
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Api, release
-from .apis import found_apis
+from .apis_and_errors import found_apis
 from .inputs import UsageError, catalog_of, named_codecs, named_release, results
 from .options import add_colour, add_command, add_profile, add_secrets
 from .terminal import style_for

@@ -60,7 +60,7 @@ AddParser = Callable[[Any, str], None]
 
 
 class Command(NamedTuple):
-    """A short description of a command, and the function that imports its `add_parser`."""
+    """A short description of a command, and a function that imports and returns the one that adds it."""
 
     about: str
     load: Callable[[], AddParser]
@@ -73,9 +73,9 @@ def _decode() -> AddParser:
 
 
 def _explain() -> AddParser:
-    from .explain import add_parser
+    from .explain_and_demo import add_explain
 
-    return add_parser
+    return add_explain
 
 
 def _report() -> AddParser:
@@ -127,15 +127,15 @@ def _place() -> AddParser:
 
 
 def _redact() -> AddParser:
-    from .redact import add_parser
+    from .slice_and_redact import add_redact
 
-    return add_parser
+    return add_redact
 
 
 def _slice() -> AddParser:
-    from .slice import add_parser
+    from .slice_and_redact import add_slice
 
-    return add_parser
+    return add_slice
 
 
 def _browse() -> AddParser:
@@ -169,9 +169,9 @@ def _serve() -> AddParser:
 
 
 def _schema() -> AddParser:
-    from .schema import add_parser
+    from .schema_and_spec import add_schema
 
-    return add_parser
+    return add_schema
 
 
 def _diff() -> AddParser:
@@ -181,21 +181,21 @@ def _diff() -> AddParser:
 
 
 def _apis() -> AddParser:
-    from .apis import add_parser
+    from .apis_and_errors import add_apis
 
-    return add_parser
+    return add_apis
 
 
 def _errors() -> AddParser:
-    from .errors import add_parser
+    from .apis_and_errors import add_errors
 
-    return add_parser
+    return add_errors
 
 
 def _spec() -> AddParser:
-    from .spec import add_parser
+    from .schema_and_spec import add_spec
 
-    return add_parser
+    return add_spec
 
 
 def _mcp() -> AddParser:
@@ -205,13 +205,13 @@ def _mcp() -> AddParser:
 
 
 def _demo() -> AddParser:
-    from .demo import add_parser
+    from .explain_and_demo import add_demo
 
-    return add_parser
+    return add_demo
 
 
 def _help() -> AddParser:
-    from .help import add_parser
+    from .help_and_completion import add_parser
 
     return add_parser
 
@@ -289,8 +289,7 @@ class _Print(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
-        from .completion import SCRIPTS
-        from .help import manual
+        from .help_and_completion import SCRIPTS, manual
 
         print(SCRIPTS[values] if values else manual(parser_for(), __version__), end="")
         parser.exit()
@@ -383,7 +382,7 @@ def _carried_out(options: argparse.Namespace) -> int:
 
 def _complete(shell: str, line: str) -> int:
     """Print the completions that a script of `kwire --print-completion` asks for."""
-    from .completion import complete
+    from .help_and_completion import complete
 
     named = [word for word in line.split() if word in COMMANDS]
     for word in complete(shell, line, parser_for(named or ["decode"])):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli.help import TOPICS, help_lines
+from kwire.cli.help_and_completion import TOPICS, help_lines
 from kwire.cli.main import main
 from kwire.net.client import Address, BrokerConnection
 from tests.docs.pages import PAGES, text_of

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli.completion import OPERATORS, SCRIPTS, SHELLS, VALUES, complete
-from kwire.cli.help import words_of
+from kwire.cli.help_and_completion import OPERATORS, SCRIPTS, SHELLS, VALUES, complete, words_of
 from kwire.cli.main import COMMANDS, main, parser_for
 from tests.conftest import ROOT
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from kwire.cli.completion import SCRIPTS
-from kwire.cli.help import words_of
+from kwire.cli.help_and_completion import SCRIPTS, words_of
 from kwire.cli.main import COMMANDS, main, parser_for
 from kwire.display_filter import PROPERTIES
 from tests.cli.test_commands import out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from kwire.cli.help import TOPICS, help_lines, manual, words_of
+from kwire.cli.help_and_completion import TOPICS, help_lines, manual, words_of
 from kwire.cli.main import parser_for
 
 PAGE = manual(parser_for(), "1.2")

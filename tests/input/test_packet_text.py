@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli.help import TOPICS
+from kwire.cli.help_and_completion import TOPICS
 from kwire.cli.main import main
 from kwire.errors import DumpError
 from kwire.input import open_dump, open_hex, read_dump

@@ -286,7 +286,7 @@ def test_a_page_has_so_many_frames_at_most(
 ) -> None:
     page = tmp_path / "page.html"
     for most, shown in ((3, 3), (114, 114), (200, 114)):
-        monkeypatch.setattr("kwire.cli.explain.MOST_ON_PAGE", most)
+        monkeypatch.setattr("kwire.cli.explain_and_demo.MOST_ON_PAGE", most)
         assert main(["explain", "--html", str(CAPTURE), "-o", str(page)]) == 0
         assert len(Structure(page.read_text()).data) == shown
         assert ("the page has the first 3 frames; kwire slice" in capsys.readouterr().err) is (most == 3)

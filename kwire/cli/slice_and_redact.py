@@ -1,19 +1,24 @@
-"""`kwire slice`: writes chosen frames, each with its request or response, as a capture."""
+"""Write captures from captures: `kwire slice` writes chosen frames, each with its request or response; `kwire redact`
+replaces payloads, secrets and names, and the size of every frame stays the same.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any
 
 from ..display_filter import names_property
+from ..errors import suggestion
 from ..protocol import Frame, FrameDecoder
 from ..protocol.headers import Header
 from ..protocol.results import MessageSummary
-from ..redaction import mask
+from ..redaction import REASONS, Redactor, mask
+from ..render.style import table
 from ..render.value_text import count_text
 from .filters import Test, add_filters, filter_for
 from .inputs import UsageError, catalog_of, dumps_in, part_read, timed_frames
@@ -26,8 +31,8 @@ HELD = 1 << 26  # bytes of frames that wait for a response
 Timed = tuple[Frame, int | None]  # with nanoseconds since 1970
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
+def add_slice(commands: Any, about: str) -> None:
+    """Add `kwire slice` and its options."""
     parser = add_command(
         commands,
         "slice",
@@ -37,7 +42,7 @@ def add_parser(commands: Any, about: str) -> None:
         "\nThe slice has the response of each selected request, and the request of each\n"
         "selected response, so it decodes as the whole capture did. Addresses, ports and\n"
         "times stay.\n",
-        run,
+        slice_dumps,
     )
     add_files(parser)
     parser.add_argument("-w", "--write", metavar="OUT", help="output file: a pcap if the input has connections")
@@ -46,7 +51,7 @@ def add_parser(commands: Any, about: str) -> None:
     add_profile(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def slice_dumps(options: argparse.Namespace) -> int:
     """Write the chosen frames; returns 1 if none was chosen."""
     if not options.write:
         raise UsageError("slice takes FILE and -w OUT, and filters such as --where 'latency > 1s'")
@@ -144,3 +149,63 @@ class Slice:
                 one.is_chosen = bool(one.is_chosen)
             yield from self._ready(queue)
         self._waiting.clear()
+
+
+def add_redact(commands: Any, about: str) -> None:
+    """Add `kwire redact` and its options."""
+    parser = add_command(
+        commands,
+        "redact",
+        about,
+        "  kwire redact dump.pcap -o shareable.pcap\n"
+        "  kwire redact dump.pcap -o shareable.pcap --keep topic,client\n"
+        "  kwire redact --list                   what is taken out, and why\n"
+        "\nA capture becomes a capture of the same connections, raw frames stay raw frames,\n"
+        "whatever the name of OUT.\n",
+        redact,
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a dump; - is standard input")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="output file; written as a capture if the input has connections, else as raw frames",
+    )
+    add_raw(parser)
+    parser.add_argument("--keep", default="", metavar="KINDS", help="data to keep, separated by commas; see --list")
+    parser.add_argument("--list", action="store_true", help="list the kinds of data that are removed")
+    add_profile(parser)
+
+
+def redact(options: argparse.Namespace) -> int:
+    """Write the redacted frames, and print what was removed and why."""
+    if options.list:
+        for line in table(["kind", "why it is taken out"], [list(row) for row in REASONS.items()]):
+            print(line)
+        return 0
+    if not options.files or not options.output:
+        raise UsageError("redact takes FILE and -o OUT; --list says what it takes out")
+    keep = _kinds(options.keep)
+    redactor = Redactor(keep, catalog_of(options))
+    with output_bytes(options.output, options.files) as stream:
+        output = FrameOutput(stream, raw=options.raw)
+        frames = chain.from_iterable(map(timed_frames, dumps_in(options)))
+        for frame, nanoseconds in with_progress(frames, partial(part_read, options)):
+            output.write(frame, redactor.redact(frame), nanoseconds)
+        output.finish()
+    rows = [[kind, str(redactor.counts[kind]), REASONS[kind]] for kind in REASONS if redactor.counts[kind]]
+    if rows:
+        for line in table(["kind", "values", "why"], rows):
+            print(line, file=sys.stderr if options.output == "-" else sys.stdout)
+    kept = f"; kept: {', '.join(sorted(keep))}" if keep else ""
+    remark(f"{count_text(output.count, 'frame')}, {count_text(redactor.counts.total(), 'value')} taken out{kept}")
+    return 0
+
+
+def _kinds(text: str) -> set[str]:
+    kinds = {word.strip() for word in text.split(",") if word.strip()}
+    unknown = sorted(kinds - set(REASONS))
+    if unknown:
+        hint = suggestion(unknown[0], REASONS) or f"write some of {', '.join(REASONS)}"
+        raise UsageError(f"--keep {', '.join(unknown)}: {hint}")
+    return kinds

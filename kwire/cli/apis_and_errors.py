@@ -1,21 +1,27 @@
-"""`kwire apis`: apis, their keys and versions, and the releases that added and removed them."""
+"""`kwire apis` lists apis, their keys and versions, and the releases that added and removed them; `kwire errors` lists
+Kafka's error codes, by number, name or part of a name.
+
+The exit codes of commands are in `main`, kwire's own exceptions in `kwire.errors`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from typing import Any
 
 from ..errors import UnknownMessage
 from ..names import folded
 from ..spec.catalog import catalog_for
 from ..spec.releases import Api, first_release, releases, removed_in
+from ..values import Value, kind
 from .inputs import name_and_version, named_release
 from .options import add_command
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
+def add_apis(commands: Any, about: str) -> None:
+    """Add `kwire apis` and its options."""
     parser = add_command(
         commands,
         "apis",
@@ -60,3 +66,34 @@ def found_apis(names: list[str]) -> list[Api]:
 def _all_versions(api: Api) -> str:
     spec = catalog_for().find(api.key, "request")
     return str(spec.versions) if spec else "none"
+
+
+def add_errors(commands: Any, about: str) -> None:
+    """Add `kwire errors` and its options."""
+    parser = add_command(commands, "errors", about, "  kwire errors 56\n  kwire errors leader\n", errors)
+    parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; default: all")
+
+
+def errors(options: argparse.Namespace) -> int:
+    """Print error codes by number, name or part of a name."""
+    codes = kind("ErrorCode")
+    found = [code for word in options.names for code in _errors_like(codes, word)] if options.names else list(codes)
+    for code in found:
+        retry = {True: "retriable", False: "not retriable", None: "unknown"}[getattr(code, "retriable", None)]
+        since = f", since {getattr(code, 'since', '')}" if getattr(code, "since", None) else ""
+        print(f"{code.value:>4}  {code}  ({retry}{since})")
+        if getattr(code, "about", ""):
+            print(textwrap.fill(getattr(code, "about", ""), 78, initial_indent="      ", subsequent_indent="      "))
+    return 0
+
+
+def _errors_like(codes: type[Value], word: str) -> list[Value]:
+    """Return the error codes with a number, a name, or a part of a name. Raises UnknownMessage if there is none."""
+    try:
+        code = codes(word)
+        found = [code] if code.name else []
+    except UnknownMessage:
+        found = [code for code in codes if folded(word) in folded(str(code))]
+    if not found:
+        raise UnknownMessage("error code", word, [str(code) for code in codes])
+    return found

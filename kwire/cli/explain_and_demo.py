@@ -1,8 +1,11 @@
-"""`kwire explain`: annotated hexdumps, and golden fixtures in the same form."""
+"""`kwire explain`: annotated hexdumps, and golden fixtures in the same form; `kwire demo` explains a bundled dump."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -12,10 +15,10 @@ from typing import Any, TypeVar
 from ..codecs import Span
 from ..errors import DumpError
 from ..hex_text import check_writer, parse_fixture
-from ..input import read_text
+from ..input import read_dump, read_text
 from ..logs import LogBatch, LogBytes
 from ..logs.spans import Explained, explain_batch, mask_explained
-from ..protocol import Result, Token, Undecodable
+from ..protocol import FrameDecoder, Result, Token, Undecodable
 from ..render.annotate import fixture_text, frame_lines, rewrite_fixture
 from ..render.html import explain_page
 from ..render.record_text import RecordLines, batch_text
@@ -33,8 +36,8 @@ T = TypeVar("T")
 MOST_ON_PAGE = 10_000  # frames; a browser opens this many without delay
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
+def add_explain(commands: Any, about: str) -> None:
+    """Add `kwire explain` and its options."""
     parser = add_command(
         commands,
         "explain",
@@ -185,3 +188,51 @@ def _text_of(file: str) -> str | None:
         return None
     text = Path(file).read_bytes().decode("utf-8", "replace")
     return text if parse_fixture(text, file) is not None else None
+
+
+_DEMO_NAME = "kafka-3.9-zk.bin"
+_HERE = Path(__file__).parent
+# In the wheel, the dump is beside this file; in a checkout, it is among the fixtures.
+DUMP = _HERE / _DEMO_NAME if (_HERE / _DEMO_NAME).exists() else _HERE.parent.parent / "fixtures" / "dumps" / _DEMO_NAME
+
+INTRODUCTION = """\
+A Kafka 3.9 controller tells its brokers about a new partition (is_new_replica) and about a broker
+that went away (offline_replicas); then a client asks for the same by Metadata. Every byte is real.
+"""
+
+
+def add_demo(commands: Any, about: str) -> None:
+    """Add `kwire demo` and its options."""
+    parser = add_command(commands, "demo", about, "  kwire demo\n", demo)
+    add_colour(parser)
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Explain the bundled dump, and suggest what to try next."""
+    style = style_for(sys.stdout, options.color)
+    print(INTRODUCTION)
+    decoder = FrameDecoder(trace=True)
+    for frame in read_dump(DUMP):
+        print_result(decoder.decode(frame), style)
+        print()
+    print("Try next:")
+    kwire, dump = _command(), shlex.quote(str(_near(DUMP)))
+    for words in (f"decode {dump}", f"decode {dump} --jsonl", "--help"):
+        print(f"  {kwire} {words}")
+    return 0
+
+
+def _command() -> str:
+    """Return the command that runs this kwire: its name if it is on the PATH, else its path, or that of the
+    interpreter.
+    """
+    script = Path(sys.executable).parent / "kwire"
+    found = shutil.which("kwire", path=os.environ.get("KWIRE_SHELL_PATH"))  # dev.py has put .venv into PATH
+    if found and (not script.exists() or Path(found).samefile(script)):
+        return "kwire"
+    return shlex.quote(str(_near(script))) if script.exists() else f"{shlex.quote(sys.executable)} -m kwire"
+
+
+def _near(path: Path) -> Path:
+    """Return a path relative to the working directory if it is below it, else unchanged."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
