@@ -45,13 +45,15 @@ CHECKS = [
 # The extras of the commands, each with what the one before it has, and the scripts that they bring.
 _LINT = ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports"]
 SCRIPTS = {
+    "": ["kwire"],
     "test": ["kwire", "pytest"],
     "test,lint": _LINT,
     "test,lint,docs": [*_LINT, "mkdocs"],
     "test,lint,docs,connect,plots": [*_LINT, "mkdocs", "spark-submit"],
 }
+SECONDS = {"": 30, "test,lint,docs,connect,plots": 120}  # of a set-up on two idle cores; others take 60
 EXTRAS = {
-    "demo": "test",
+    "demo": "",  # what `pip install .` installs, nothing for tests
     "test": "test",
     "fuzz": "test",
     "mutate": "test",
@@ -107,8 +109,9 @@ def stamp(extras: str) -> str:
 
 
 def works(extras: str) -> bool:
-    """Whether .venv has the scripts that these extras bring, and a living python that finds kwire and pytest."""
-    find = "import sys; from importlib.util import find_spec as f; sys.exit(not (f('kwire') and f('pytest')))"
+    """Whether .venv has the scripts that these extras bring, and a living python that finds their modules."""
+    modules = [name for name in ("kwire", "pytest") if name in SCRIPTS[extras]]
+    find = f"import sys; from importlib.util import find_spec as f; sys.exit(not all(map(f, {modules})))"
     scripts = all(shutil.which(name, path=str(BIN)) for name in SCRIPTS[extras])
     try:
         return scripts and (VENV / "pyvenv.cfg").is_file() and quiet(PYTHON, "-I", "-c", find)[0] == 0
@@ -127,13 +130,13 @@ def is_ready(extras: str) -> bool:
     return any(is_stamped(more) for more in SCRIPTS if more.startswith(extras))
 
 
-def quiet(*command: str) -> tuple[int, str]:
+def quiet(*command: str, **variables: str) -> tuple[int, str]:
     """Run a step of the set-up, which inherits the lock (see `locked`); return its exit code and all it printed."""
     done = subprocess.run(
         command,
         check=False,
         cwd=ROOT,
-        env=environment(),
+        env={**environment(), **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -152,13 +155,26 @@ def clear() -> None:
             sys.exit(f"dev.py: cannot remove {VENV}: {error}")
 
 
+def has_engine() -> bool:
+    return quiet(PYTHON, "-c", "import kwire.native._engine")[0] == 0
+
+
+def variables(fresh: bool) -> dict[str, str]:
+    """The variable that stops an installation of further extras from compiling the engine again, in 17 s of CPU."""
+    return {} if fresh or not has_engine() else {"KWIRE_BUILD": "none"}
+
+
+def project(extras: str) -> str:
+    return f".[{extras}]" if extras else "."
+
+
 def install_with_uv(extras: str, fresh: bool) -> bool:
     uv = shutil.which("uv")
     if uv is None or "PIP_NO_INDEX" in os.environ:  # uv has no such variable and would use the network
         return False
     venv, install = [uv, "venv", "--python", base_python(), str(VENV)], [uv, "pip", "install", "--python", PYTHON]
-    for step in [venv] * fresh + [[*install, "-e", f".[{extras}]"]]:
-        code, output = quiet(*step)
+    for step in [venv] * fresh + [[*install, "-e", project(extras)]]:
+        code, output = quiet(*step, **variables(fresh))
         if code:
             lines = output.split("\n")
             reason = next((line for line in lines if "error" in line), f"exit code {code}")
@@ -180,7 +196,7 @@ def install_with_pip(extras: str, fresh: bool) -> None:
     if pip is None:
         sys.exit("dev.py: this python3 has no ensurepip and no pip >= 22.3: `apt install python3-venv`, or install uv")
     options = ["--disable-pip-version-check", "--no-input", "--no-user", "--use-pep517"]
-    code, output = quiet(*pip, "install", *options, "-e", f".[{extras}]")
+    code, output = quiet(*pip, "install", *options, "-e", project(extras), **variables(fresh))
     if code:
         sys.exit(f"{output}dev.py: the installation failed, see above")
 
@@ -210,7 +226,7 @@ def set_up(extras: str) -> None:
     with locked():
         if is_ready(extras):  # made by another run in the meantime
             return
-        say(f"setting up .venv (once, about {60 if 'connect' in extras else 15} s) ...")
+        say(f"setting up .venv (once, about {SECONDS.get(extras, 60)} s) ...")
         finished = stamp(extras)  # taken now: pyproject.toml may be edited while the installation runs
         fresh = not any(less != extras and is_stamped(less) for less in SCRIPTS if extras.startswith(less))
         if fresh:
@@ -219,7 +235,7 @@ def set_up(extras: str) -> None:
             STAMP.unlink()
         if not install_with_uv(extras, fresh):
             install_with_pip(extras, fresh)
-        if quiet(PYTHON, "-c", "import kwire.native._engine")[0]:
+        if not has_engine():
             say("the native engine was not built (is there a C compiler?): kwire works without it, more slowly")
         if not works(extras):
             sys.exit("dev.py: the installation succeeded, but not into .venv: look at `pip config list`")

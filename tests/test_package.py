@@ -147,3 +147,12 @@ def test_the_top_level_is_fixed() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     fixed = "pyproject.toml kwire schemas tests fixtures README.md CHANGELOG.md LICENSE .ci benchmarks docs dev.py"
     assert {name.split("/")[0] for name in listed.splitlines()} <= {*fixed.split(), ".gitignore", ".gitattributes"}
+
+
+def test_the_demo_sets_up_no_extras_and_every_command_has_its_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    dev = import_module("dev")
+    assert dev.project(dev.EXTRAS["demo"]) == "."
+    assert dev.project(dev.EXTRAS["test"]) == ".[test]"
+    assert set(dev.EXTRAS.values()) == set(dev.SCRIPTS)
+    assert set(dev.SECONDS) < set(dev.SCRIPTS)
