@@ -80,25 +80,42 @@ def _(node: wire.Struct, rng: Random) -> Any:
     return node.message_class(**values)
 
 
+# Varints at and beyond the limits of 16, 31 and 32 bits, and longer than needed; integers at their limits; the quiet
+# and a signaling NaN; text that is not UTF-8; a tag, its size and its value.
+SPECIAL = tuple(
+    bytes.fromhex(text)
+    for text in (
+        *("ffffffff0f", "ffffffff07", "8080808008", "8080808010", "808080807f", "ffffffffff01", "ff01", "ff7f", "8000"),
+        *("7fff", "ffff", "8000", "fffe", "7fffffff", "ffffffff", "80000000", "fffffffe", "00ffffff", "0000ffff"),
+        *("7ff8000000000000", "7ff0000000000001", "fff0000000000000", "ffffffffffffffff", "8000000000000000"),
+        *("c080", "e08080", "eda080", "edbfbf", "eda0bdedb880", "f0808080", "f4908080", "f8888080", "c3", "e282", "fe"),
+        *("0001", "0000", "01", "02", "0100", "0101", "010001"),
+    )
+)
+
+
 def damaged(raw: bytes, rng: Random) -> bytes:
     """Change a few bytes, in ways that hit lengths, varints, tags and text."""
-    data = bytearray(raw)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        place = rng.randrange(len(data) + 1)
-        insertion = rng.choice(
-            (b"\x80", b"\xff", b"\0", b"\x80\x80", b"\xed\xa0\x80", b"\x80\x80\x80\x80\x10", rng.randbytes(2))
-        )
-        kind = rng.randrange(6)
-        if kind == 0:
-            data[place:place] = insertion
-        elif kind == 1:
-            del data[place:]
-        elif kind == 2:
-            data += rng.randbytes(rng.randrange(1, 5))
-        elif kind == 3:
-            del data[place : place + 1]
-        elif kind == 4:
-            data[place : place + 1] = bytes([rng.choice((0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF))])
-        else:
-            data[place : place + 1] = bytes([(data[place] if place < len(data) else 0) ^ 1 << rng.randrange(8)])
-    return bytes(data)
+        raw = _changed(raw, rng)
+    return raw
+
+
+def _changed(data: bytes, rng: Random) -> bytes:
+    place = rng.randrange(len(data) + 1)
+    former = data[place] if place < len(data) else 0
+    before, after = data[:place], data[place + 1 :]
+    special = rng.choice((b"\x80", b"\xff", b"\0", rng.randbytes(2), *[rng.choice(SPECIAL) for _ in range(4)]))
+    changes = (
+        lambda: before + special + data[place:],
+        lambda: before + special + data[place + len(special) :],
+        lambda: before,
+        lambda: before + data[place + rng.choice((1, 1, 2, 8)) :],
+        lambda: before + data[place : place + rng.randrange(1, 20)] + data[place:],  # a tag may come twice
+        lambda: before + bytes([rng.choice((0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF))]) + after,
+        lambda: before + bytes([former ^ 1 << rng.randrange(8)]) + after,
+        lambda: before + bytes([former + rng.choice((-1, 1)) & 0xFF]) + after,
+        lambda: before + bytes([len(data) - place + rng.randrange(-2, 3) & 0xFF]) + after,  # ends where the bytes do
+        lambda: data + rng.randbytes(rng.randrange(1, 5)),
+    )
+    return rng.choice(changes)()

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, S
 
 from .. import native
 from ..caches import once, once_attribute
-from ..errors import DecodeError, MissingExtra, Tolerated, path_text
+from ..errors import BadTag, DecodeError, MissingExtra, Tolerated, path_text
 from ..messages.classes import find_spec
 from ..native import ENGINE
 from ..native.table import NoTable, node_table
@@ -90,6 +90,15 @@ class TracingReader(Reader):
         if self.pos > start:
             self.spans.append(Span(start, self.pos, path_text(self.path), type_name, value, tuple(self.pending)))
             self.pending.clear()
+
+    def checkpoint(self) -> tuple[int, ...]:
+        """Return the current state for `rewind`, spans included."""
+        return *super().checkpoint(), len(self.spans)
+
+    def rewind(self, state: tuple[int, ...]) -> None:
+        """Return to an earlier state, and forget spans since then, too."""
+        super().rewind(state)
+        del self.spans[state[3] :], self.pending[:]
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
         """Record a fault, which is added to its span."""
@@ -419,8 +428,32 @@ class Codec(Generic[M]):
     def explain(self, reader: Reader) -> M:
         """Decode one body on the reference path, which raises detailed errors."""
         reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
-        message: M = self.schema._parse(reader, None, "")
+        message: M
+        begin = reader.checkpoint()
+        try:
+            message = self.schema._parse(reader, None, "")
+            return message
+        except BadTag:
+            if not (reader.salvage and reader.tagged and self._is_discarded(reader, begin[0])):
+                raise
+        reader.rewind(begin)
+        reader.unwritable = set()
+        message = self.schema._parse(reader, None, "")
+        reader.unwritable = None
         return message
+
+    def _is_discarded(self, reader: Reader, start: int) -> bool:
+        """Whether all tags that Kafka cannot write are in values that the same tag replaces later.
+
+        Kafka reads any unknown tag, and first refuses a message with such tags when it writes it.
+        """
+        trial = Reader(reader.data, start, salvage=True)
+        trial.end, trial.ahead, trial.unwritable = reader.end, reader.ahead, set()
+        try:
+            self.schema._parse(trial, None, "")
+        except DecodeError:
+            return False
+        return not trial.unwritable
 
     @once_attribute
     def _fast(self) -> FastPath:

@@ -89,9 +89,24 @@ class Reader:
     `ahead` returns the fast path for the elements of an array, if the codec has one. The reference path uses it to skip
     the valid elements of long arrays in bytes that the fast path has refused, because reading them one by one takes
     many times as long.
+
+    `tagged` counts the known tagged fields around the position. `unwritable` collects the offsets of tags that Kafka
+    reads but cannot write; None means that they are refused.
     """
 
-    __slots__ = ("ahead", "data", "end", "faults", "message", "path", "pos", "salvage", "version")
+    __slots__ = (
+        "ahead",
+        "data",
+        "end",
+        "faults",
+        "message",
+        "path",
+        "pos",
+        "salvage",
+        "tagged",
+        "unwritable",
+        "version",
+    )
 
     def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
         self.data: bytes = data
@@ -103,6 +118,8 @@ class Reader:
         self.message: str | None = None
         self.version: int | None = None
         self.ahead: Callable[[Any], Elements] | None = None
+        self.tagged: int = 0
+        self.unwritable: set[int] | None = None
 
     def take(self, count: int) -> bytes:
         """Return the next `count` bytes and advance; raise Truncated if there are fewer."""
@@ -162,6 +179,21 @@ class Reader:
         """Record a note about valid but unusual bytes, also in strict mode; at most `MOST_FAULTS` notes are stored."""
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(self._error(kind, offset, facts))
+
+    def refuse_unwritable(self, kind: type[DecodeError], offset: int, **facts: Any) -> None:
+        """Refuse a tag that Kafka reads but cannot write, or record its offset in `unwritable`."""
+        if self.unwritable is None:
+            self.refuse(kind, offset, **facts)
+        self.unwritable.add(offset)
+
+    def checkpoint(self) -> tuple[int, ...]:
+        """Return the current state for `rewind`."""
+        return self.pos, len(self.path), len(self.faults)
+
+    def rewind(self, state: tuple[int, ...]) -> None:
+        """Return to an earlier state, and forget what was recorded since then."""
+        self.pos, self.tagged = state[0], 0
+        del self.path[state[1] :], self.faults[state[2] :]
 
     def finish(self) -> bytes:
         """Require that no bytes are left over; in salvage mode, return them."""

@@ -131,7 +131,7 @@ class _Section:
         self.node, self.values, self.stream = node, values, stream
         self.unknown = bytearray()
         self.last = self.last_unknown = -1
-        self.seen: dict[int, bytes] = {}
+        self.seen: dict[int, tuple[int, int]] = {}  # the range of bytes of each known tag
 
     def read(self) -> None:
         stream = self.stream
@@ -178,11 +178,14 @@ class _Section:
         if tag in self.node.foreign:
             stream.refuse(TagOfOtherVersion, start, found=tag)
         if tag > HIGHEST_TAG:
-            stream.refuse(BadTag, start, found=tag)
-        if tag not in self.node.fields and tag <= self.last_unknown:
-            stream.refuse(UnknownTagOrder, start, found=tag, need=self.last_unknown)
+            stream.refuse_unwritable(BadTag, start, found=tag)
+        elif tag not in self.node.fields and tag <= self.last_unknown:
+            stream.refuse_unwritable(UnknownTagOrder, start, found=tag, need=self.last_unknown)
         if tag in self.seen:
-            stream.fault(TagTwice, start, found=tag, raw=self.seen[tag])
+            former = self.seen[tag]
+            stream.fault(TagTwice, start, found=tag, raw=stream.data[slice(*former)])
+            if stream.unwritable:  # Kafka does not write the former value again
+                stream.unwritable.difference_update(range(*former))
         elif tag < self.last:
             stream.fault(TagOrder, start, found=tag, need=self.last, raw=raw)
 
@@ -204,14 +207,16 @@ class _Section:
         begin = stream.pos
         stream.mark(start, "tag, size", (tag, size))
         stream.path.pop()
+        stream.tagged += 1
         value = stream.child(field.name, field.subcon)
+        stream.tagged -= 1
         self.values[field.name] = value
-        self.seen[tag] = stream.data[start : stream.pos]
+        self.seen[tag] = start, stream.pos
         stream.path.append(field.name)
         if stream.pos - begin != size:
             stream.fault(TagSize, start, found=size, have=stream.pos - begin, raw=stream.data[start:begin])
         if is_default(value, field.default):
-            stream.note(DefaultTag, start, found=tag, raw=self.seen[tag])
+            stream.note(DefaultTag, start, found=tag, raw=stream.data[slice(*self.seen[tag])])
         stream.path.pop()
 
 

@@ -8,7 +8,16 @@ from typing import Any, cast
 import pytest
 
 import kwire
-from kwire.errors import BadText, DefaultTag, NullNotAllowed, OverlongVarint, TrailingBytes
+from kwire.errors import (
+    BadText,
+    DefaultTag,
+    NullNotAllowed,
+    OverlongVarint,
+    TagOrder,
+    TagTwice,
+    TrailingBytes,
+    UnknownTagOrder,
+)
 
 METADATA_REQUEST = bytes.fromhex("00000001 0006 6f7264657273 01")  # v4: one topic "orders", auto creation on
 
@@ -77,6 +86,22 @@ def test_salvage_also_refuses_what_kafka_refuses() -> None:
     assert [type(fault) for fault in caught.value.faults] == [OverlongVarint]
     with pytest.raises(NullNotAllowed):
         kwire.codec("MetadataRequest", 0).decode(bytes.fromhex("fffffffe"), salvage=True)
+
+
+def test_salvage_accepts_tags_that_kafka_does_not_write_in_a_value_that_the_same_tag_replaces() -> None:
+    codec = kwire.codec("ApiVersionsResponse", 3)
+    features = "00 0c 02 02 61 0001 0002 02 05 00 04 00"  # tag 0, supportedFeatures; unknown tags 5 and 4 in it
+    data = bytes.fromhex(f"0000 01 00000000 02 {features} 00 08 02 02 62 0001 0002 00")
+    message, faults, rest = codec.decode(data, salvage=True)
+    assert ([feature.name for feature in message.supported_features], rest) == (["b"], b"")
+    assert [(type(fault), fault.offset) for fault in faults] == [(TagOrder, 20), (TagTwice, 22)]
+    spans = codec.trace(data, salvage=True)
+    assert b"".join(data[span.start : span.stop] for span in spans) == data
+    assert [type(fault) for span in spans for fault in span.faults] == [TagOrder, TagTwice]
+    for body in (f"01 {features}", f"02 {features} {features}", f"02 {features} 02 08 02 02 62 0001 0002 00"):
+        with pytest.raises(UnknownTagOrder) as caught:
+            codec.decode(bytes.fromhex(f"0000 01 00000000 {body}"), salvage=True)
+        assert (caught.value.offset, caught.value.path) == (20, "supported_features[0].unknown_tags")
 
 
 def test_a_tag_that_holds_its_default_is_accepted_noted_and_left_out() -> None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -49,11 +49,37 @@ def need(*programs: str) -> None:
         lacking(", no ".join(missing))
 
 
+@contextmanager
+def one_at_a_time(name: str) -> Iterator[None]:
+    """Let one process at a time download or build something; workers of pytest-xdist use the same caches."""
+    import fcntl  # which Windows lacks
+
+    folder = Path.home() / ".cache"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"kwire-{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@cache
+def oracle(release: str) -> list[str]:
+    """Return the command that answers questions with the classes of a release; it is built at first.
+
+    The script that builds it replaces the folder of classes, so two must not run at once.
+    """
+    command = [str(SHARED / "kafka/oracle/oracle"), "--release", release]
+    with one_at_a_time("maven"):
+        done = subprocess.run([*command, "--build-only"], timeout=600, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return command
+
+
 @cache
 def jars(release: str) -> str:
     """Return the class path of a release; it is downloaded at first."""
     command = [sys.executable, str(TOOLS / "kafka-up"), release, "--resolve-only", "--dir", os.devnull]
-    subprocess.run([*command, "--cache", str(CACHE)], check=True, timeout=600, capture_output=True)
+    with one_at_a_time("maven"):
+        subprocess.run([*command, "--cache", str(CACHE)], check=True, timeout=600, capture_output=True)
     return str(CACHE / release / "jars/*")
 
 
@@ -71,17 +97,16 @@ def message_generator(release: str) -> list[str]:
 def maven_jars(place: Path, *artifacts: tuple[str, str, str, str]) -> list[str]:
     """Return jars of Maven Central, which are downloaded at first to `place` in the cache."""
     folder = Path.home() / ".cache" / place
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-            pom = Path(temporary, "pom.xml")
-            pom.write_text(POM.format("".join(DEPENDENCY.format(*one) for one in artifacts)))
-            command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
-            done = subprocess.run(
-                [*command, f"-DoutputDirectory={temporary}/jars"], timeout=300, capture_output=True, text=True
-            )
-            assert done.returncode == 0, done.stdout[-3000:]
-            with suppress(OSError):  # another process was quicker
+    with one_at_a_time("maven"):
+        if not folder.is_dir():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+                pom = Path(temporary, "pom.xml")
+                pom.write_text(POM.format("".join(DEPENDENCY.format(*one) for one in artifacts)))
+                command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+                command.append(f"-DoutputDirectory={temporary}/jars")
+                done = subprocess.run(command, timeout=300, capture_output=True, text=True)
+                assert done.returncode == 0, done.stdout[-3000:]
                 Path(temporary, "jars").rename(folder)
     return [str(jar) for jar in sorted(folder.glob("*.jar"))]
 
