@@ -221,7 +221,8 @@ class ConnectionDecoder:
             chunks.take()
             voids.update((chunk.path, chunk.what, place) for place in chunk.places)
         feeder = _Feeder(reading, Pairing(reading.apis, reading.builder.rows), voids)
-        yield from feeder.feed_window(chunks, span, self._windows)
+        ordered = _Ahead(in_file_order(iter(chunks.take, None)))
+        yield from feeder.feed_window(ordered, span, self._windows)
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
         """Read a file that is not a capture, or report the errors in a capture."""
@@ -248,7 +249,8 @@ class _Short:
             is_one = chunk.kind == PACKETS and (chunk.path, chunk.head) == (first.path, first.head)
             if not is_one or sum(len(one.packets) for one in taken) > SHORT:
                 return taken
-        self._kept.setdefault((taken[0].path, taken[0].head), []).extend(one.packets for one in taken)
+        packets = (one.packets for one in in_file_order(taken))
+        self._kept.setdefault((taken[0].path, taken[0].head), []).extend(packets)
         self._count += 1
         self._size += sum(len(one.packets) for one in taken)
         return []
@@ -329,6 +331,30 @@ def chunks_of(batches: Iterable[Any]) -> Iterator[Chunk]:
             yield Chunk(*values, *(column[index].as_py() for column in batch.columns[-2:]))
 
 
+def in_file_order(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield chunks that are sorted by time, but the chunks of each file in the order of their positions.
+
+    Packets are not in order of time if the clock was set back, or if a file has packets of several interfaces. At most
+    `RECENT` bytes are held to be sorted.
+    """
+    heaps: dict[str, list[tuple[int, int, Chunk]]] = {}
+    paths, size = deque[str](), 0
+
+    def first() -> Chunk:
+        return heappop(heaps[paths.popleft()])[2]
+
+    for number, chunk in enumerate(chunks):
+        heappush(heaps.setdefault(chunk.path, []), (chunk.place, number, chunk))
+        paths.append(chunk.path)
+        size += len(chunk.packets)
+        while size > RECENT:
+            following = first()
+            size -= len(following.packets)
+            yield following
+    while paths:
+        yield first()
+
+
 class _Feeder:
     """Sorts the packets of one connection and passes them to the extractor of its frames.
 
@@ -345,7 +371,7 @@ class _Feeder:
 
     def feed(self, chunks: Iterator[Chunk]) -> Iterator[None]:
         """Read all chunks, ordered by their first time, and end the connection; yield periodically."""
-        yield from self._read(chunks)
+        yield from self._read(in_file_order(chunks))
         yield from self._finish()
 
     def feed_window(self, chunks: _Ahead, span: Span, windows: Windows) -> Iterator[None]:

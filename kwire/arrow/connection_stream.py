@@ -18,7 +18,7 @@ from ..capture.frame_extractor import Streams
 from ..capture.pcap import Packet
 from ..errors import BadFrame
 from .batch_reader import Reading
-from .connection_decoder import Chunk, chunks_of, packets_in
+from .connection_decoder import Chunk, chunks_of, in_file_order, packets_in
 from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row, State, Walker, fragments
 from .packet_scan import ENTRY, VOID
@@ -139,7 +139,7 @@ def _captured(chunks: Sequence[Chunk]) -> Iterable[Captured]:
     for chunk in chunks:
         if chunk.kind == VOID:
             voids.update((chunk.path, chunk.what, place) for place in chunk.places)
-    others = [chunk for chunk in chunks if chunk.kind != VOID]
+    others = list(in_file_order(chunk for chunk in chunks if chunk.kind != VOID))
     packets = [(chunk.path, packet) for chunk in others for packet in packets_in(chunk, voids)]
     if any(one.path != other.path and one.last > other.first for one, other in pairwise(others)):
         packets.sort(key=lambda one: one[1].nanoseconds or 0)  # several sniffers may have captured them

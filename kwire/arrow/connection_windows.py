@@ -2,9 +2,9 @@
 
 A cut is at a frame boundary of a connection: all bytes before it have arrived in complete frames in both directions,
 and the requests in flight are known. To find one, a decoder starts shortly before the end of each byte range. It finds
-the
-once a response answers a request that it has decoded, it has the requests in flight. The next window is decoded from
-the cut on. The previous window must end with the same state, otherwise the read fails: nothing is guessed.
+the frames of each direction, and once a response answers a request that it has decoded, it has the requests in flight.
+The next window is decoded from the cut on. The previous window must end with the same state, otherwise the read fails:
+nothing is guessed.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Region(NamedTuple):
 def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
     """Return the windows of the connections in the first region of a capture.
 
-    A capture is not cut if packets of its files overlap in time.
+    A capture is not cut if packets of its files overlap in time, or if the time goes back within a file.
 
     Args:
         regions: the regions of all files.
@@ -244,6 +244,8 @@ def windows_of(regions: Iterable[Region], sizes: dict[str, int]) -> Windows:
         times = {path: (min(r.first for r in one), max(r.last for r in one)) for path, one in files.items()}
         paths = sorted(files, key=lambda path: times[path])
         if any(times[one][1] > times[other][0] for one, other in pairwise(paths)):
+            continue
+        if any(other.first < one.first for one_file in files.values() for one, other in pairwise(one_file)):
             continue
         bases |= zip(paths, accumulate([0, *(sizes[path] for path in paths)]), strict=False)
         ordered = [region for path in paths for region in files[path]]

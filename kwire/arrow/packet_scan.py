@@ -11,13 +11,12 @@ names differ in a number, or in two letters at the end.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from io import SEEK_END
-from itertools import chain
+from itertools import chain, islice
 from struct import Struct, pack, unpack, unpack_from
 from typing import Any, BinaryIO, NamedTuple
 
@@ -60,6 +59,7 @@ from .packet_windows import (
     Sections,
     Window,
     connection_key,
+    family_of,
     in_order,
     times_in_line,
 )
@@ -90,15 +90,6 @@ LITTLE = 1 << 16  # packets are read in bulk if more bytes are in memory
 ENDLESS = 1 << 62
 STEPS = 256  # packets that are read one by one before bulk reading is tried again
 Reader = PcapReader | PcapngReader
-
-
-def family_of(path: str) -> str:
-    """Return the common part of the names of a capture's pieces.
-
-    >>> family_of("/in/a.pcap.ab") == family_of("/in/a.pcap.aa"), family_of("007.pcap"), family_of("dump.bin")
-    (True, '#.pcap', 'dump.bin')
-    """
-    return re.sub(r"(?<=\.)[a-z]{2}$|(?<=/x)[a-z]{2}$", "@", re.sub(r"\d+", "#", path))
 
 
 def neighbours(paths: Sequence[str]) -> dict[str, str]:
@@ -153,18 +144,38 @@ def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
 
 
 def _ordered(run: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Sort pieces; the one with the file header is first. Return an empty tuple if no other piece has records."""
+    """Sort pieces; the one with the file header is first.
+
+    Return an empty tuple if no packet follows the header or no other piece has records.
+    """
     first, *others = run
+    head = _beginning(first, others)
+    if not head:
+        return ()
     if len(others) > MOST_SORTED:
         return tuple(run)
-    head = head_of(first.path, PORTION)
-    times = [time for piece in run if (time := _first_time(first.path, piece.path)) is not None]
+    times = [time for piece in run if (time := _first_time(head, piece.path)) is not None]
     if not times:
         return ()
     kind = Records if capture_kind(head) == PCAP else Sections
     grammar = kind(head, min(times) - DAY * SECOND, max(times) + DAY * SECOND)
     loose = [_loose(number, piece) for number, piece in enumerate(run)]
     return tuple(run[number] for number in in_order(loose[0], loose[1:], grammar))
+
+
+def _beginning(first: Piece, others: Sequence[Piece]) -> bytes:
+    """Return the first bytes of a capture, with a packet: of the first piece, or of another one that continues it.
+
+    The result is empty if there is no packet.
+    """
+    head = head_of(first.path, PORTION)
+    for more in chain([b""], (head_of(piece.path, PORTION) for piece in others[:MOST_SORTED])):
+        reader = CAPTURES[capture_kind(head)][1](iter([head + more]), first.path, looks_ahead=True)
+        with suppress(DumpError):
+            items = islice(reader, 1) if more else reader  # only the first record proves that a piece continues it
+            if any(isinstance(item, Packet) for item in items):
+                return head + more
+    return b""
 
 
 def _loose(number: int, piece: Piece) -> Loose:
@@ -174,9 +185,9 @@ def _loose(number: int, piece: Piece) -> Loose:
         return Loose(number, piece.changed, piece.size, head, stream.read(PORTION))
 
 
-def _first_time(with_header: str, path: str) -> int | None:
+def _first_time(head: bytes, path: str) -> int | None:
     """Return the time of the first record in a piece; None if there is none."""
-    reader = placed(head_of(with_header, PORTION), iter([head_of(path, PORTION)]), path, FILE_HEADER)
+    reader = placed(head, iter([head_of(path, PORTION)]), path, FILE_HEADER)
     if not reader.synchronise():
         return None
     packet = next((one for one in reader if isinstance(one, Packet)), None)

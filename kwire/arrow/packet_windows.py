@@ -223,6 +223,15 @@ def _end(data: Any, address: Any, size: int, port: Any) -> Any:
     return number ^ number >> np.uint64(31)
 
 
+def family_of(path: str) -> str:
+    """Return the common part of the names of a capture's pieces.
+
+    >>> family_of("/in/a.pcap.ab") == family_of("/in/a.pcap.aa"), family_of("007.pcap"), family_of("dump.bin")
+    (True, '#.pcap', 'dump.bin')
+    """
+    return re.sub(r"(?<=\.)[a-z]{2}$|(?<=/x)[a-z]{2}$", "@", re.sub(r"\d+", "#", path))
+
+
 class Loose(NamedTuple):
     """A piece that is not yet ordered.
 

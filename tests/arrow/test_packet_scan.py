@@ -22,7 +22,7 @@ from kwire.capture.pcap import Packet
 from kwire.errors import DumpError
 from kwire.input import packets_of
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
-from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged
+from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged, windowed
 from tests.capture.building import Talk as Conversation
 from tests.capture.building import enhanced, interface, packet_of, pcap, section
 from tests.conftest import SHARED, each_of
@@ -108,6 +108,60 @@ def test_a_damaged_record_in_each_piece(path: Path, tmp_path: Path) -> None:
         pieces = cut_at_bytes(damaged, tmp_path / f"in-{seed}", parts, seeded("names of pieces"))
         for most in (10**6, 3_000):
             assert not expected - kept_of(staged(pieces, most))
+
+
+@pytest.mark.parametrize("at", [4, 10, 23, 24, 30])
+def test_a_cut_in_the_header(at: int, tmp_path: Path) -> None:
+    data = PCAP.read_bytes()
+    half = len(data) // 2
+    parts = [data[:at], data[at:half], data[half:]]
+    pieces = [write(tmp_path, part, f"{name}.pcap") for name, part in zip((2, 3, 1), parts, strict=True)]
+    assert content(staged(pieces, 7_000)) == whole(PCAP)
+
+
+def test_a_part_of_a_header_is_no_capture(tmp_path: Path) -> None:
+    cut = write(tmp_path, PCAP.read_bytes()[:10], "1.bin")
+    other = write(tmp_path, FRAMES.read_bytes(), "2.bin")
+    assert content(staged([cut, other], 10_000)) == whole(cut) + whole(FRAMES)
+
+
+def test_a_damaged_first_record_of_pieces(tmp_path: Path) -> None:
+    data = bytearray(PCAP.read_bytes())
+    data[24:40] = b"\xff" * 16
+    damaged = write(tmp_path, bytes(data), "whole")
+    pieces = cut_at_bytes(damaged, tmp_path / "in", 5, random.Random(1))
+    assert content(staged(pieces, 7_000)) == whole(damaged)
+
+
+def exchanges(count: int) -> list[tuple[int, bytes]]:
+    """Return the packets of a connection, with their times in nanoseconds."""
+    talk = Conversation().open()
+    for number in range(count):
+        talk.ask(number)
+    return [(segment.nanoseconds or 0, packet_of(segment)) for segment in talk.close().segments]
+
+
+@pytest.mark.parametrize("step", [2, 60, 3600, 400 * 86400])
+def test_packets_of_a_file_whose_clock_was_set_back(step: int, tmp_path: Path) -> None:
+    packets = exchanges(800)
+    packets[1200:] = [(time - step * 10**9, data) for time, data in packets[1200:]]
+    path = write(tmp_path, pcap(packets))
+    for most in (10**6, 7_000, 900):
+        assert content(staged([path], most)) == whole(path)
+        assert content(windowed([path], max(most, 2000))[0]) == whole(path)
+    assert content(staged(cut_at_bytes(path, tmp_path / "in", 6), 10**6)) == whole(path)
+
+
+def test_packets_of_interfaces_that_are_not_in_order_of_time(tmp_path: Path) -> None:
+    """dumpcap writes packets in groups, as each interface gives them, and does not sort them."""
+    blocks = [
+        enhanced(data, time // 1000 - (index // 300 % 2) * 3_000_000, index // 300 % 2)
+        for index, (time, data) in enumerate(exchanges(800))
+    ]
+    path = write(tmp_path, section() + interface(1) + interface(1) + b"".join(blocks))
+    for most in (10**6, 7_000, 900):
+        assert content(staged([path], most)) == whole(path)
+        assert content(windowed([path], max(most, 2000))[0]) == whole(path)
 
 
 def test_other_files_are_no_pieces(tmp_path: Path) -> None:
