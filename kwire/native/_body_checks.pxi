@@ -1,5 +1,5 @@
-# Checks bodies and finds their topics and errors, without objects; `summary.body_facts` selects the
-# fields.
+# Checks bodies and finds their topics and errors without creating objects; `kwire.protocol.results.body_facts` selects
+# the fields.
 
 cdef enum Interest:
     ERROR_CODE = 1, TOPIC_NAME, TOPIC_ID
@@ -18,7 +18,7 @@ cdef struct Facts:
     const uint8_t* marks       # of the fields of the table
     Field* fields
     bint has_error             # an error code other than 0
-    int count                  # of topics, also of those that have no room
+    int count                  # of topics, including those that exceed `topics`
     Topic[MOST_TOPICS] topics
 
 
@@ -26,9 +26,9 @@ cdef class BodyFacts:
     """The fields of interest in the bodies of a message at a version.
 
     Args:
-        table: of their nodes.
-        marks: by construct field, one of `INTERESTS`.
-        guarded: names and ids of topics; a body about one of them needs a closer look.
+        table: the nodes of the message.
+        marks: construct field -> one of `INTERESTS`.
+        guarded: names and ids of topics; a body that contains one of them must be decoded.
     """
 
     cdef NodeTable table
@@ -59,7 +59,7 @@ cdef class BodyFacts:
             ids += mark == TOPIC_ID
             f += 1
         if ids and ids + names > 2:
-            raise ValueError("which name is that of an id is not clear")
+            raise ValueError("the table pairs a topic id with several names")
         return 0
 
     cdef bint find(self, const uint8_t* p, Py_ssize_t size, Facts* found) except -1:
@@ -75,8 +75,8 @@ cdef class BodyFacts:
         return c.at == c.end and not (self.guarded and self.is_guarded(found))
 
     def of(self, bytes body not None):
-        """Return whether a body has an error code, how many topics, and id and name of the first of these; None if it
-        must be decoded."""
+        """Return whether a body has an error code, its number of topics, and the id and name of the first topic; or
+        None if it must be decoded."""
         cdef Facts found
         cdef int i
         if not self.find(<const uint8_t*>PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body), &found):
@@ -137,7 +137,7 @@ cdef inline const uint8_t* checked_text(Cursor* c, Py_ssize_t size) except NULL:
     """Return a pointer to UTF-8 text."""
     cdef const uint8_t* p = take(c, size)
     if text_has(p, size) & 1:
-        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises where it is not
+        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises UnicodeDecodeError if it is not UTF-8
     return p
 
 
@@ -216,14 +216,14 @@ cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
 
 
 cdef inline void add_topic(Facts* found, const Topic* topic) noexcept:
-    """Add a topic; one with an id, whose name may follow it, where its struct ends."""
+    """Add a topic. A topic with an id is added at the end of its struct, because its name may follow the id."""
     if found.count < MOST_TOPICS:
         found.topics[found.count] = topic[0]
     found.count += 1
 
 
-# Checks the records of a batch of magic 2, without objects; the reference reads those that are
-# refused here again, for the error.
+# Checks the records of a batch of magic 2 without creating objects. The reference reads a refused batch again, and
+# explains the error.
 
 cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t* value) noexcept nogil:
     """Read a varint before `stop`; false if it is truncated or longer than 64 bits."""
@@ -242,7 +242,7 @@ cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, in
 
 
 cdef inline bint skip_bytes(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t least) noexcept nogil:
-    """Skip a length and as many bytes; -1 is null if `least` allows it."""
+    """Skip a length and the bytes that it counts; -1 is null if `least` allows it."""
     cdef int64_t size
     if not zigzag(data, stop, at, &size) or size < least or size > stop - at[0]:
         return False
@@ -284,7 +284,7 @@ cdef bint record_is_whole(const uint8_t* data, Py_ssize_t there, Py_ssize_t* at,
 
 
 def records_are_whole(bytes data, Py_ssize_t start, int64_t count):
-    """Whether bytes, from a position to their end, are a number of records with offset deltas from 0."""
+    """Whether the bytes from a position on are exactly `count` records, with offset deltas from 0."""
     cdef const uint8_t* bytes_of = <const uint8_t*>PyBytes_AS_STRING(data)
     cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
     cdef int64_t i

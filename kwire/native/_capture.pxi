@@ -1,10 +1,10 @@
-# Reads packets of a pcap or pcapng file to frames of Kafka connections, as long as nothing is unusual: Ethernet and its
-# like, IP without options, TCP in order, requests answered in their order. Everything else is left to the general
-# path (`kwire.capture`), packet by packet and frame by frame, on the same state.
+# Extracts the frames of Kafka connections from the packets of a pcap or pcapng file in the usual case: Ethernet and
+# similar link layers, IP without options, TCP in order, responses in the order of requests. Everything else is left to
+# the general path (`kwire.capture`), packet by packet and frame by frame, with the same state.
 
 cdef enum:
     RECORD_HEADER = 16
-    LEAST_BLOCK = 32           # of a pcapng packet: the header and trailer around its bytes
+    LEAST_BLOCK = 32           # bytes of a pcapng packet block without packet data: its header and trailer
     ENHANCED_PACKET = 6
     LEAST_IPV4 = 20
     IPV6_HEADER = 40
@@ -15,22 +15,22 @@ cdef enum:
     LONGEST_FRAME = 100 << 20
     LEAST_REQUEST = 12         # bytes of a frame's size, api key, version and correlation id
     CLIENT_ID = 14             # bytes before a client id
-    IN_FLIGHT = 1024           # most requests in flight that are remembered
+    IN_FLIGHT = 1024           # stored requests without a response
     APIS = 32
     FIN = 1
     SYN = 2
     RST = 4
     ACK = 16
     EVERY = 256                # packets between two checks of all buffers
-    CACHED = 1024              # streams that are found without a dictionary; a power of two
-    MOST_HEADS = 4096          # first bytes of requests that are remembered
+    CACHED = 1024              # streams in the cache before the dictionary; a power of two
+    MOST_HEADS = 4096          # stored first bytes of requests
 
 cdef int64_t SECOND = 1000000000
 cdef object BILLION = 1000000000
 cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # stands for Python's None
 cdef int64_t RESERVED_IDS = 0x7FFFFFF8
 cdef tuple UNSEEN = (-1, -1)
-cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # tokens without a header follow it
+cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # after which SASL tokens have no header
 
 cdef struct Packet:
     int64_t now                # nanoseconds since 1970
@@ -52,7 +52,7 @@ cdef struct Link:              # of an interface
 
 
 cdef inline const uint8_t* part(const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Py_ssize_t count) noexcept:
-    """Return a pointer to bytes of the file; NULL if the file lacks some. Everything is read through it."""
+    """Return a pointer to bytes of the file, or NULL if the file is too short. All bytes are read through this."""
     return base + at if at >= 0 and count >= 0 and count <= there - at else NULL
 
 
@@ -80,7 +80,7 @@ cdef class FrameBuffer:
         self.limit, self.least, self._buffer = limit, least, bytearray()
 
     cdef bint fits(self, const uint8_t* p, Py_ssize_t count):
-        """Whether the next bytes consist of frames with possible sizes; the size of a frame that they truncate is included."""
+        """Whether the next bytes consist of frames with valid sizes; the last frame may be truncated."""
         cdef Py_ssize_t at = self.missing, size
         if at < 0:
             return False
@@ -104,7 +104,7 @@ cdef class FrameBuffer:
         return 0
 
     cdef bytearray release(self):
-        """Return the bytes without a copy, and forget them."""
+        """Return the bytes without a copy, and begin a new buffer."""
         cdef bytearray frame = self._buffer
         self._buffer, self.room = bytearray(), 0
         return frame
@@ -121,9 +121,9 @@ cdef class StreamState:
     cdef public int side
     cdef public StreamState peer
     cdef public ConnectionState connection
-    cdef ConversationState conversation  # once its frames are cut here
+    cdef ConversationState conversation  # set once its frames are extracted here
     cdef FrameBuffer cutter
-    cdef bint asked                      # whether they are requests
+    cdef bint asked                      # whether the frames are requests
 
     def __cinit__(self, int side=0):
         self.side, self.next_sequence, self.pieces = side, NONE, []
@@ -143,7 +143,7 @@ cdef class StreamState:
         self.first = self.next_sequence
 
     cdef int acknowledge(self, uint32_t sequence) except -1:
-        """Store what the peer has acknowledged of the bytes that were seen."""
+        """Store the newest sequence number that the peer has acknowledged."""
         if self.acked is None or signed32(sequence - <uint32_t>self.acked) > 0:
             self.acked = sequence
         return 0
@@ -184,7 +184,7 @@ cdef class StreamState:
 
     cdef int give(self, held, const char* base, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now,
                   FrameBatch out) except -1:
-        """Record a frame at a position of some bytes, and yield it."""
+        """Add the frame at a position of some bytes to `out`, and to its connection."""
         cdef const uint8_t* p = <const uint8_t*>base + start
         cdef ConversationState conversation = self.conversation
         cdef bytes frame
@@ -205,12 +205,12 @@ cdef class ConnectionState:
     """A TCP connection; for the attributes see `tcp_reassembly.Connection`.
 
     Args:
-        number, key: of the connection.
-        half: makes a side of it.
+        number, key: the number and key of the connection.
+        half: creates the state of one direction.
     """
 
-    cdef int64_t newest_time   # of this path, else NONE
-    cdef object general_time   # of the general path, in which times have any size
+    cdef int64_t newest_time   # set by this path, else NONE
+    cdef object general_time   # set by the general path, where times are unbounded
     cdef public int64_t number, newest, packets
     cdef public object key, halves, opener, unseen
     cdef public bint calm, closed
@@ -233,7 +233,7 @@ cdef class ConnectionState:
         self.newest_time, self.general_time = NONE, nanoseconds
 
     def release(self):
-        """Let both directions be freed at once: cycles wait for the garbage collector, which then takes half the time."""
+        """Break reference cycles, so that both directions are freed immediately; collecting them took half the time."""
         cdef StreamState one, other
         one, other = self.halves
         one.leave()
@@ -270,15 +270,15 @@ cdef class ConversationState:
     `kwire.capture.kafka_connection_frames`.
 
     Args:
-        recogniser, connection, client, head: as of a `KafkaConnection`.
+        recogniser, connection, client, head: the arguments of a `KafkaConnection`.
 
     Attributes:
-        ends: what names the ends of the connection.
-        readers: of responses, and of requests.
-        tokens: whether SASL tokens without a header may come.
-        client_id: of the requests, with its length in front; None as long as it is not known.
-        newest, answered: the newest correlation ids, of a request and of a response; None before.
-        general: what the general path knows besides.
+        ends: the endpoints of the connection.
+        readers: the readers of responses and of requests.
+        tokens: whether SASL tokens without a header may follow.
+        client_id: the client id of the requests, including its length; None while it is unknown.
+        newest, answered: the newest correlation ids of a request and of a response; None before the first.
+        general: further state of the general path.
     """
 
     cdef Awaited* ring
@@ -332,16 +332,16 @@ cdef class ConversationState:
 
     @property
     def awaited(self):
-        """How many responses are awaited."""
+        """The number of awaited responses."""
         return self.size
 
     @property
     def apis(self):
-        """Api keys and versions of requests, as in headers; if there are many, the first ones."""
+        """The api keys and versions of requests, as in headers; at most the first `APIS`."""
         return [signed_bytes(self.api_numbers[index]) for index in range(self.api_count)]
 
     def expected(self, int most):
-        """Return api (key and version as one number) and correlation id of the next responses, up to a number of them."""
+        """Return the api (key and version as one number) and correlation id of at most `most` next responses."""
         cdef int index
         cdef Awaited* one
         found = []
@@ -351,11 +351,11 @@ cdef class ConversationState:
         return found
 
     def expect(self, int32_t api, correlation_id):
-        """Add a response that is awaited; if there are too many, the oldest is dropped."""
+        """Add an awaited response; if there are too many, drop the oldest."""
         self.append(api, none_or_number(correlation_id))
 
     def settle(self, int count):
-        """Remove a number of awaited responses, the oldest first."""
+        """Remove the oldest `count` awaited responses."""
         self.drop(max(0, count))
 
     cdef inline void drop(self, int count) noexcept:
@@ -401,7 +401,7 @@ cdef class ConversationState:
         return 0
 
     cdef bint asks(self, const uint8_t* p, Py_ssize_t count) except -1:
-        """Process a usual request; False if the bytes may be something else."""
+        """Process a usual request. Return False if the bytes may be anything else."""
         cdef int32_t api
         cdef int64_t correlation_id
         if count < LEAST_REQUEST or self.tokens:
@@ -420,7 +420,7 @@ cdef class ConversationState:
         return True
 
     cdef bint answers(self, const uint8_t* p, Py_ssize_t count):
-        """Process the response that is awaited next; False if the bytes are something else."""
+        """Process the next awaited response. Return False if the bytes are anything else."""
         cdef int64_t correlation_id
         if count < 8 or not self.size:
             return False
@@ -455,27 +455,28 @@ cdef class PacketWalker:
 
     Args:
         state: a `Reassembler`.
-        streams: the general path, a `Streams`. Of each first payload of a connection it is told by `recognise`; of what is not taken
-            here, by `feed`; and by `look_around` every now and then.
-        segment: makes a segment for it.
-        is_other: tells whether a connection is left to others, by a key that is not known; None: none is.
-        most: how many connections may be open.
-        linger: for how many packets a closed one is kept, and for how many if it was closed so many nanoseconds ago.
-        near: how many seconds may pass between packets of a pcap file; more shows that a record is damaged.
-        stray: how far sequence numbers of a connection may jump.
+        streams: the general path, a `Streams`. Its method `recognise` receives the first payload of each connection,
+            `feed` receives each segment that is not processed here, and `look_around` is called periodically.
+        segment: creates a segment for the general path.
+        is_other: returns whether another share reads the connection with a new key; None if there are no other shares.
+        most: the maximum number of open connections.
+        linger: how long a closed connection is kept: for a number of packets; or for a second number of packets if a
+            third number of nanoseconds has passed, too.
+        near: the maximum time between packets of a pcap file, in seconds; a longer time means a damaged record.
+        stray: the maximum jump of a connection's sequence numbers.
         blocks: whether the file is pcapng.
 
     Attributes:
-        seconds: of the last packet of a pcap file; None before.
-        lacks_bytes: whether the next packet, and what follows it, are not all there; else it is laid out otherwise.
+        seconds: the time of the last packet of a pcap file; None before the first.
+        lacks_bytes: why `run` stopped: true if the next packet is incomplete, false if it has another layout.
     """
 
     cdef ReassemblerState state
     cdef object streams, segment, is_other
     cdef Py_ssize_t most, linger, linger_late
     cdef int64_t linger_time
-    cdef bytes portion         # of the file that is being read
-    cdef set heads             # api key, version and client id of frames that certainly were a client's first request
+    cdef bytes portion         # the part of the file that is being read
+    cdef set heads             # api key, version and client id of the first requests of recognised connections
     cdef int near, stray
     cdef bint big, blocks
     cdef Link[MOST_LINKS] links
@@ -500,9 +501,10 @@ cdef class PacketWalker:
         """Store the format of the file.
 
         Args:
-            big: whether its own numbers are big-endian.
-            links: of each interface, how many bytes stand in front of IP; where among them the protocol is named (-1:
-                nowhere); how many ticks a second has; and seconds that are added to times. None: it is not read here.
+            big: whether the numbers of the file format are big-endian.
+            links: for each interface: the number of bytes before the IP header; the position of the EtherType in them,
+                or -1; the ticks per second; and the seconds to add to times. None if only the general path reads the
+                interface.
         """
         cdef int64_t ticks, offset
         cdef int front, name
@@ -522,11 +524,11 @@ cdef class PacketWalker:
         """Process packets until one has another layout or has not arrived yet.
 
         Args:
-            data, start: bytes of the file, and where a record begins.
-            out: gets captured frames.
+            data, start: bytes of the file, and the position of a record.
+            out: receives the captured frames.
 
         Returns:
-            Where the next record begins.
+            The position of the next record.
         """
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
         cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
@@ -574,14 +576,14 @@ cdef class PacketWalker:
         return 0
 
     cdef StreamState find(self, const uint8_t* key, Py_ssize_t size):
-        """Return the stream of a key; the cache of calm streams is asked before the dictionary."""
+        """Return the stream of a key, from the cache of calm streams or from the dictionary."""
         cdef uint32_t mixed = (be32(key + size - 12) ^ be32(key + size - 8)) * 0x9E3779B1U
         cdef Py_ssize_t slot = ((mixed ^ be32(key + size - 4)) * 0x85EBCA6BU) >> 22
         cdef bytes known = <bytes>self.cached_keys[slot]
         cdef StreamState stream
         if PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), key, size) == 0:
             stream = <StreamState>self.cached_streams[slot]
-            if stream.connection is not None and stream.connection.calm:  # it has not ended
+            if stream.connection is not None and stream.connection.calm:  # it is still open
                 return stream
         known = PyBytes_FromStringAndSize(<const char*>key, size)
         held = PyDict_GetItem(self.state.known, known)
@@ -612,7 +614,7 @@ cdef class PacketWalker:
         return True
 
     cdef int begin(self, StreamState stream, Packet* packet) except -1:
-        """Return whether the first bytes of a connection are a request."""
+        """Find out, from the first bytes of a connection, whether it is a Kafka connection."""
         cdef const char* p = <const char*>packet.payload
         cdef Py_ssize_t size, client
         cdef bytes head = None
@@ -658,8 +660,8 @@ cdef class PacketWalker:
                 out.append(number)
         return 0
 
-    # The handshake and the end of most connections, as `tcp_reassembly` processes them; each method leaves the
-    # same state as the general path, or refuses the segment.
+    # The handshake and the end of most connections. Each method changes the state as `tcp_reassembly` does, or refuses
+    # the segment.
 
     cdef bint take_syn(self, bytes key, Packet* packet) except -1:
         cdef ConnectionState connection
@@ -751,7 +753,7 @@ cdef class PacketWalker:
     # The layout of records and packets. All bytes are read through `part`.
 
     cdef bint record(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
-        """Locate the parts of the packet at a position of a pcap file; False if it is incomplete or has another layout."""
+        """Locate the parts of a packet in a pcap file. Return False if it is incomplete or has another layout."""
         cdef const uint8_t* p = part(base, there, at, RECORD_HEADER)
         cdef const uint8_t* then
         cdef uint32_t captured
@@ -778,7 +780,7 @@ cdef class PacketWalker:
         return self.number(p + 4) < self.links[0].ticks and self.number(then + 4) < self.links[0].ticks
 
     cdef bint block(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
-        """Locate the parts of the packet at a position of a pcapng file; as `record`."""
+        """Locate the parts of a packet in a pcapng file. Return False if it is incomplete or has another layout."""
         cdef const uint8_t* p = part(base, there, at, LEAST_BLOCK)
         cdef const Link* link
         cdef uint32_t size, captured, number
@@ -848,5 +850,5 @@ cdef bint is_complete(StreamState stream) except -1:
 
 
 cdef inline int64_t ahead(uint32_t sequence, StreamState stream) noexcept:
-    """Return the distance of a sequence number from the next one of a stream; negative if it is before that."""
+    """Return the distance of a sequence number from the next expected one; negative if it is before it."""
     return signed32(sequence - <uint32_t>stream.next_sequence)

@@ -1,5 +1,5 @@
-# Runs: rows with equal lengths lie one stride apart, and are converted one column after the other. A row of
-# MetadataResponse 1x1000 then takes 26 ns, and 90 ns field by field. Most arrays consist of such rows.
+# Runs: consecutive rows whose lengths are equal have one stride, and are converted column by column. A row of
+# MetadataResponse 1x1000 then takes 26 ns instead of 90 ns field by field. Most arrays consist of such rows.
 
 cdef enum Operation:
     VALUE, BLOB, INTEGERS, NULLS
@@ -7,9 +7,9 @@ cdef enum Operation:
 cdef enum:
     MOST_PIECES = 64
     MOST_CHECKS = 128      # bytes
-    LONGEST_ROW = 4096     # bytes: others take long anyway
+    LONGEST_ROW = 4096     # bytes; longer rows gain nothing
 
-cdef struct Piece:         # a value of each row
+cdef struct Piece:         # a value that each row has
     int operation
     int kind               # of the value, or of the elements of an array
     Column* column
@@ -17,8 +17,8 @@ cdef struct Piece:         # a value of each row
     int size               # bytes, or elements of an array
 
 cdef struct Run:
-    int stride             # bytes of a row; 0: no run is known
-    unsigned int misses    # consecutive rows that were not of this run
+    int stride             # bytes of a row; 0 if there is no run
+    unsigned int misses    # consecutive rows that did not belong to this run
     int pieces
     int checks
     Piece[MOST_PIECES] piece
@@ -247,7 +247,7 @@ cdef inline int check_text(const uint8_t* p, Py_ssize_t size) except -1:
 
 # The memory of collected columns, and values of enclosing levels repeated for the rows below them.
 
-cdef enum Content:  # of memory: only what `take` made has ends that ascend, and may be repeated by
+cdef enum Content:  # of memory; `Repeat` accepts only a LEVEL, whose ends ascend
     VALUES, ENDS, LEVEL
 
 
@@ -270,11 +270,11 @@ cdef class Memory:
 cdef object taken(Output* o, int kind):
     cdef Memory memory = Memory.__new__(Memory)
     if o.data == NULL:
-        grow(o, 0)  # pyarrow takes no buffer at NULL
+        grow(o, 0)  # pyarrow refuses a buffer at NULL
     release(&memory.output)
     memory.output, memory.kind = o[0], kind
     begin(o, NULL)
-    o.expected = memory.output.size + 64  # columns of many bodies grew a dozen times: a tenth of the time
+    o.expected = memory.output.size + 64  # without it, reallocations took a tenth of the time for many bodies
     return memory
 
 
@@ -295,8 +295,8 @@ cdef class Repeat:
     """Repeats the values of a level for some rows of the last level.
 
     Args:
-        level: as `ColumnTable.take` gives it.
-        start, stop: which rows.
+        level: a level that `ColumnTable.take` returned.
+        start, stop: the range of rows of the last level.
     """
 
     cdef Memory level
@@ -356,7 +356,7 @@ cdef class Repeat:
         return where, memory
 
     def size(self, Memory offsets not None):
-        """Return how many bytes values of any size take when they are repeated."""
+        """Return the size in bytes of repeated values of variable size."""
         cdef const int32_t* bounds = <const int32_t*>offsets.output.data
         cdef Py_ssize_t i = self.first, row = self.start, until, size = 0
         self.check_ends(offsets)
@@ -373,7 +373,7 @@ cdef class Repeat:
         return 0
 
     def index(self):
-        """Return the index of the value of each row, as int64."""
+        """Return the index of each row's value, as int64."""
         cdef Memory memory = Memory.__new__(Memory)
         cdef Py_ssize_t i = self.first, row
         cdef int64_t* out = <int64_t*>room(&memory.output, (self.stop - self.start) * 8)
@@ -385,7 +385,7 @@ cdef class Repeat:
 
 
 cdef inline void repeat_bytes(uint8_t* q, const uint8_t* p, Py_ssize_t size, Py_ssize_t times) noexcept nogil:
-    """Write bytes a number of times; each copy doubles what is written, because every copy costs a call."""
+    """Write bytes repeatedly. Each copy doubles the written part, so that few calls are needed."""
     cdef Py_ssize_t i, done
     if size == 0 or times == 0:
         return

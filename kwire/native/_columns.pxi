@@ -1,4 +1,4 @@
-# Writes bytes of bodies to the buffers of Arrow arrays.
+# Writes the values of bodies to the buffers of Arrow arrays.
 #
 # A level is the message, or an array or struct on the path to the selected rows. Columns of enclosing levels hold
 # each value once, with the number of rows below it; the values are repeated when a batch is created.
@@ -6,7 +6,7 @@
 cdef enum Shape:
     FIXED, BITS, BINARY, LIST, RECORD
 
-cdef enum Action:  # what is done with a field; from 0 on: the column it is appended to
+cdef enum Action:  # for a field; a number from 0 on is the column to which its value is appended
     SKIP = -1
     DESCEND = -2
 
@@ -16,22 +16,22 @@ cdef struct Column:  # see `ColumnTable`
     int shape
     int width
     bint nullable
-    int child              # the first column below
-    int next               # the next one beside
+    int child              # the first child column
+    int next               # the next sibling
     Py_ssize_t rows
-    Output data            # values; of booleans a byte each
-    Output ends            # int32, a 0 and where each value ends
-    Output valid           # a byte each
+    Output data            # values; a boolean takes a byte
+    Output ends            # int32: 0, then the end of each value
+    Output valid           # a byte for each value
 
 cdef struct Mark:
     Py_ssize_t rows, data, ends, valid
 
-cdef struct Step:          # of reading a struct: a field, or several in a row that are of a fixed size together
+cdef struct Step:          # reads a field of a struct, or several adjacent fields of fixed size
     Node* node
     int action
-    int width              # of the several; 0: a single field
+    int width              # bytes of the adjacent fields; 0 for a single field
     int first
-    int count              # which parts of them are wanted
+    int count              # the range in `parts` of the selected fields
 
 cdef struct Part:
     int kind
@@ -46,11 +46,11 @@ cdef class ColumnTable:
 
     Args:
         table: the nodes of the message.
-        columns: (shape, width, nullable, child, next) of each; the first is of the numbers of bodies.
-        actions: of each field row its column, SKIP or DESCEND.
-        unknown: of each node row the column of its unknown tags, or SKIP.
-        elements: the column of the rows themselves where these are no structs, or SKIP.
-        levels: how many there are.
+        columns: (shape, width, nullable, child, next) of each; the first column has the numbers of bodies.
+        actions: for each field row, its column, SKIP or DESCEND.
+        unknown: for each node row, the column of its unknown tags, or SKIP.
+        elements: the column of the rows themselves if they are not structs, else SKIP.
+        levels: the number of levels.
 
     One thread at a time may use it.
     """
@@ -61,12 +61,12 @@ cdef class ColumnTable:
     cdef int* actions
     cdef int* unknown
     cdef Step* steps
-    cdef int* first_step   # by node row; those of a struct go on to the first of the next
+    cdef int* first_step   # node row -> its first step; its last step is before the first step of the next row
     cdef Part* parts
     cdef int column_count, level_count, elements
-    cdef Output* levels    # int64: behind each row of a level, how many rows there are of the last
+    cdef Output* levels    # int64, for each row of a level: the number of rows of the last level up to its end
     cdef Py_ssize_t* level_marks
-    cdef Run* runs         # of each level the last
+    cdef Run* runs         # the last run of each level
     cdef readonly Py_ssize_t rows
     cdef Py_ssize_t row_mark
 
@@ -159,7 +159,7 @@ cdef class ColumnTable:
         return 0
 
     cdef int plan_steps(self) except -1:
-        """Join adjacent fields of fixed size, selected or not: they are read with one check of the bounds."""
+        """Join adjacent fields of fixed size, selected or not, so that one check of the bounds suffices for all."""
         cdef int i, j, action, steps = 0, parts = 0
         cdef Node* n
         cdef Node* field
@@ -215,10 +215,10 @@ cdef class ColumnTable:
         return column
 
     def feed(self, list bodies not None, list numbers not None, Py_ssize_t start):
-        """Append the rows of bodies, from one of them on, each with its number.
+        """Append the rows of `bodies[start:]`, each with the number of its body.
 
         Returns:
-            Which body is refused, whose rows are left out; or how many bodies there are.
+            The index of the first refused body, whose rows are omitted; or the number of bodies.
         """
         cdef Cursor c
         cdef Py_ssize_t i
@@ -271,7 +271,7 @@ cdef class ColumnTable:
         self.rows = self.row_mark
 
     cdef int level_rows(self, int depth, Node* n, Py_ssize_t count, Cursor* c) except -1:
-        """Append rows of a level, and all rows below them; those of equal lengths column by column."""
+        """Append rows of a level, and all rows below them; rows with equal lengths are appended column by column."""
         cdef Run* run = &self.runs[depth]
         cdef Py_ssize_t same
         cdef const uint8_t* start
@@ -286,13 +286,13 @@ cdef class ColumnTable:
             start = c.at
             self.level(depth, n, c)
             count -= 1
-            run.misses += 1  # one that is unlike those before and behind it does not end the run
+            run.misses += 1  # a single different row does not end the run
             if (run.misses > 1 or run.stride == 0) and run.misses & (run.misses - 1) == 0:
                 self.lay_out(run, n, start, c.at)
         return 0
 
     cdef int lay_out(self, Run* run, Node* n, const uint8_t* start, const uint8_t* end) except -1:
-        """Store the positions of a row's values and the lengths that determine them; nested rows make no run."""
+        """Store the positions of a row's values, and of the lengths that determine them; nested rows form no run."""
         cdef Py_ssize_t row = n - self.table.nodes
         cdef Step* step = &self.steps[self.first_step[row]]
         cdef Step* last = &self.steps[self.first_step[row + 1]]
@@ -454,7 +454,7 @@ cdef class ColumnTable:
             return self.append_null(column)
         return append_binary(&self.columns[column], data, size)
 
-    # A value out of bytes.
+    # A value from bytes.
 
     cdef int append(self, int at, Node* n, Cursor* c) except -1:
         cdef Column* column = &self.columns[at]
@@ -494,7 +494,7 @@ cdef class ColumnTable:
         cdef const uint8_t* p
         cdef uint8_t* q
         cdef Py_ssize_t i
-        if element.kind == INT32 and not inner.nullable:  # replicas, ISRs: three quarters of what arrays hold
+        if element.kind == INT32 and not inner.nullable:  # replicas, ISRs: three quarters of all elements
             p = take(c, size * 4)
             q = room(&inner.data, size * 4)
             for i in range(size):
@@ -509,7 +509,7 @@ cdef class ColumnTable:
         append_nulls(self.columns, &self.columns[at], 1)
         return 0
 
-    # A value that was decoded: the default of a tagged field, or a message that the reference accepts alone.
+    # A decoded value: the default of a tagged field, or a message that only the reference accepts.
 
     cdef int level_value(self, int depth, Node* n, object value) except -1:
         if n.kind == STRUCT:
@@ -591,12 +591,12 @@ cdef class ColumnTable:
         return 0
 
     def take(self):
-        """Return the collected columns, and start anew.
+        """Return the collected columns, and reset them.
 
         Returns:
-            The number of rows; of each level but the last how many rows there are behind each of its own, as int64;
-            and of each column its rows, a byte each for whether it is valid (None: all are), where values end, with
-            a 0 in front (None where they are of a fixed size), and the values, of booleans a byte each.
+            The number of rows; for each level except the last, as int64, the number of rows of the last level up to the
+            end of each of its rows; and for each column: its number of rows, a validity byte per row (None if all are
+            valid), 0 and the end of each value (None for a fixed size), and the values (a boolean takes a byte).
         """
         cdef int i
         rows, self.rows = self.rows, 0

@@ -4,8 +4,8 @@
 
 It does not explain errors: bytes that it does not accept raise `Refused`, and the reference execution then decodes the
 same bytes and raises the error with path, offset and reason. All bytes are read through `take` and written through
-`room`, the only two places with bounds. Nothing is allocated by a claimed count before the bytes are known to be
-there. Tables do not change once they are made, so that threads share them without a lock.
+`room`, the only two functions that check bounds. A count is compared with the remaining bytes before memory is
+allocated for it. Tables are immutable, so threads share them without a lock.
 """
 
 cimport cython
@@ -22,8 +22,8 @@ from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 import msgspec
 
-# Objects are passed as pointers where that saves counting references, a fifth of the time: a `PyObject*` that a
-# function returns is the caller's, one that it is given is borrowed.
+# Objects are passed as pointers where this avoids reference counting, which took a fifth of the time. As in CPython's C
+# API, a returned `PyObject*` is a new reference, and an argument is a borrowed one.
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
     PyObject* Py_None
@@ -60,7 +60,7 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    /* Shifts, which every compiler turns into one load, and which hold on any machine. */
+    /* Compilers turn these shifts into one load; they are correct on machines of either byte order. */
     static inline uint16_t kwire_be16(const uint8_t *p) { return (uint16_t)(((uint16_t)p[0] << 8) | p[1]); }
     static inline uint32_t kwire_be32(const uint8_t *p) {
         return ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) | p[3]; }
@@ -74,31 +74,31 @@ cdef extern from *:
         case 2: p[0] = (uint8_t)(v >> 8); p += 1; /* fall through */
         default: p[0] = (uint8_t)v;
         } }
-    /* Up to 7 bytes in one word, with letters in the rest; a loop over them takes longer than the words before. */
+    /* Up to 7 bytes in a word, padded with letters: a loop over them takes longer than the preceding whole words. */
     static inline uint64_t kwire_short(const uint8_t *p, Py_ssize_t n) {
         uint32_t low = 0x61616161, high = 0x61616161;
         if (n >= 4) { memcpy(&low, p, 4); memcpy(&high, p + n - 4, 4); }
         else if (n > 0) low = p[0] | (uint32_t)p[n >> 1] << 8 | (uint32_t)p[n - 1] << 16 | 0x61000000;
         return low | (uint64_t)high << 32; }
-    #define KWIRE_EACH 0x0101010101010101ULL  /* times a byte: a word of it */
+    #define KWIRE_EACH 0x0101010101010101ULL  /* multiplied by a byte: a word of 8 such bytes */
     #define KWIRE_ZERO(x) (((x) - KWIRE_EACH) & ~(x))  /* has a high bit where a byte of x is 0 */
     static inline uint64_t kwire_escapes(uint64_t w) {
         return ((w - KWIRE_EACH * 32) & ~w) | KWIRE_ZERO(w ^ KWIRE_EACH * '"') | KWIRE_ZERO(w ^ KWIRE_EACH * '\\\\'); }
-    /* What a text has: 1 bytes that are not ASCII, 2 bytes that JSON escapes. */
+    /* Flags: 1 if the text has bytes that are not ASCII, 2 if it has bytes that JSON escapes. */
     static inline int kwire_text_has(const uint8_t *p, Py_ssize_t n) {
         uint64_t word, all, found;
         Py_ssize_t i;
         all = kwire_short(p + (n & ~7), n & 7), found = kwire_escapes(all);
         for (i = 0; i + 8 <= n; i += 8) { memcpy(&word, p + i, 8); all |= word; found |= kwire_escapes(word); }
         return ((all & KWIRE_EACH * 128) != 0) | ((found & KWIRE_EACH * 128) != 0) << 1; }
-    /* Whether JSON text, in which control characters are escaped, is printable ASCII; byte by byte it takes a sixth of
-       the time of JSON lines. A carry comes from a byte of 255 only, which is none either. */
+    /* Whether JSON text, in which control characters are escaped, is printable ASCII. A loop over bytes took a sixth of
+       the time to write JSON lines. Only a byte of 255 causes a carry, and it is not ASCII. */
     static inline int kwire_is_printable(const uint8_t *p, Py_ssize_t n) {
         uint64_t word = kwire_short(p + (n & ~7), n & 7), all = word | (word + KWIRE_EACH);
         Py_ssize_t i;
         for (i = 0; i + 8 <= n; i += 8) { memcpy(&word, p + i, 8); all |= word | (word + KWIRE_EACH); }
         return !(all & KWIRE_EACH * 128); }
-    /* Most text is ASCII, which CPython's decoder takes twice as long for. */
+    /* Most text is ASCII; CPython's decoder takes twice as long for it. */
     static inline PyObject *kwire_new_text(const uint8_t *p, Py_ssize_t n) {
         uint64_t word, all = kwire_short(p + (n & ~7), n & 7);
         Py_ssize_t i;
@@ -108,10 +108,9 @@ cdef extern from *:
         made = PyUnicode_New(n, 127);
         if (made) memcpy(PyUnicode_1BYTE_DATA(made), p, n);
         return made; }
-    /* Partitions, brokers, ports, epochs, timeouts and error codes are small numbers: most are at hand, and need no memory.
-       Up to 2048 instead of 65536, MetadataResponses and LeaderAndIsrRequests of ten thousand unlike numbers take 1.7
-       times as long; all of them together have 2.5 MB. Without a GIL threads would wait for each other to count references
-       to them. */
+    /* A cache of small integers: partitions, brokers, ports, epochs, timeouts and error codes. With 2048 of them instead
+       of 65536, MetadataResponses and LeaderAndIsrRequests with ten thousand distinct numbers take 1.7 times as long;
+       all 65536 take 2.5 MB. Without the GIL there is no cache: threads would contend for the reference counts. */
     #ifdef Py_GIL_DISABLED
     #define KWIRE_INTEGERS 0
     #else
@@ -121,10 +120,10 @@ cdef extern from *:
     static inline PyObject *kwire_new_integer(int64_t v) {
         PyObject *made;
         if ((uint64_t)v < KWIRE_INTEGERS && kwire_integers[v]) return Py_NewRef(kwire_integers[v]);
-        made = sizeof(long) == 8 ? PyLong_FromLong((long)v) : PyLong_FromLongLong(v);  /* the first is quicker */
+        made = sizeof(long) == 8 ? PyLong_FromLong((long)v) : PyLong_FromLongLong(v);  /* the first is faster */
         if ((uint64_t)v < KWIRE_INTEGERS && made) kwire_integers[v] = Py_NewRef(made);
         return made; }
-    /* As PyType_GenericAlloc, of a class without a collector: its calls take a tenth of the time of decoding. */
+    /* PyType_GenericAlloc, inlined for classes without garbage collection; calling it takes a tenth of decoding. */
     static inline PyObject *kwire_new_struct(PyTypeObject *cls) {
         PyObject *made = (PyObject *)PyObject_Malloc(cls->tp_basicsize);
         void **slot = (void **)(made + 1), **end = (void **)((char *)made + cls->tp_basicsize);
@@ -136,7 +135,7 @@ cdef extern from *:
         if (!PyLong_Check(v) || PyBool_Check(v)) return 0;
         *value = PyLong_AsLongLongAndOverflow(v, &overflow);
         return !overflow; }
-    /* Whether an object is an integer of 64 bits, and which: most have one digit, which needs no call. */
+    /* Whether an object is an integer of at most 64 bits, and its value; most have one digit, which needs no call. */
     static inline int kwire_value(PyObject *v, int64_t *value) {
         if (!PyLong_CheckExact(v)) return kwire_long_value(v, value);
     #if PY_VERSION_HEX >= 0x030C0000
@@ -153,7 +152,7 @@ cdef extern from *:
         if (!PyUnicode_IS_COMPACT_ASCII(v)) return PyUnicode_AsUTF8AndSize(v, size);
         *size = PyUnicode_GET_LENGTH(v);
         return (const char *)PyUnicode_1BYTE_DATA(v); }
-    /* Whether n bytes, 4 at least, are the same; and a number made of them, for which not all of them need to count. */
+    /* Whether n bytes, at least 4, are equal; and a hash of them, which need not depend on all of them. */
     static inline int kwire_same(const uint8_t *p, const uint8_t *q, Py_ssize_t n) {
         uint64_t one, other;
         if (n < 8) {
@@ -168,7 +167,7 @@ cdef extern from *:
         return one == other; }
     static inline uint32_t kwire_hash(const uint8_t *p, Py_ssize_t n) {
         uint64_t first, last;
-        if (n < 8) {  /* copies of a size that is not known here would go through memory, and wait for it */
+        if (n < 8) {  /* copies of constant size, because others would go through memory and stall */
             uint32_t low, high;
             memcpy(&low, p, 4); memcpy(&high, p + n - 4, 4);
             first = low; last = high; }
@@ -207,11 +206,11 @@ class Refused(Exception):
 
 
 cdef int refuse() except -1:
-    """Raise Refused: a call is shorter than the statement, and lets the compiler inline what has it."""
+    """Raise Refused. A call compiles to less code than the statement, so that the compiler inlines the callers."""
     raise Refused
 
 
-cdef enum Kind:  # integers first, so that `kind <= UINT32` asks for one
+cdef enum Kind:  # integers first, so that `kind <= UINT32` means an integer
     INT8, INT16, INT32, INT64, UINT16, UINT32, BOOLEAN, FLOAT64, UUID, STRING, BYTES, ARRAY, STRUCT, NULLABLE_STRUCT
 
 KINDS = {
@@ -224,10 +223,10 @@ cdef int* WIDTHS = [1, 2, 4, 8, 2, 4, 1, 8, 16]
 
 cdef tuple EMPTY = ()
 cdef str UNKNOWN_TAGS = "unknown_tags"
-cdef int64_t HIGHEST_TAG   # of `kwire.wire`, as those below: imported with the first table, not for `kwire --version`
+cdef int64_t HIGHEST_TAG   # from `kwire.wire`, like the next names: imported with the first table, to start quickly
 cdef object _is_default, NodeRow, FieldRow
 cdef enum:
-    LONGEST = 2147483646  # what a compact length can say (KIP-482)
+    LONGEST = 2147483646  # the largest compact length (KIP-482)
 
 cdef struct Field
 
@@ -238,8 +237,8 @@ cdef struct Node:  # see `table.NodeRow`
     bint tagged_marker
     Node* child
     int64_t least
-    int64_t longest        # of what the length counts
-    Field* fields          # in wire order, then the tagged ones, then those of other versions
+    int64_t longest        # the maximum length
+    Field* fields          # in wire order, then tagged fields, then fields of other versions
     int count
     int tags
     int absent
@@ -252,8 +251,8 @@ cdef struct Field:  # see `table.FieldRow`
     Node* node
     int kind               # of the node
     int width
-    int run                # how many fields of fixed size follow each other from this one on, and their bytes
-    Py_ssize_t run_width
+    int run                # the number of consecutive fixed-size fields from this one on
+    Py_ssize_t run_width   # their bytes
     int tag
     bint ignorable
     Py_ssize_t slot
@@ -263,7 +262,7 @@ cdef struct Field:  # see `table.FieldRow`
     const char* key        # `,"jsonName":`
     Py_ssize_t key_size
 
-cdef struct Seen:  # an array of integers that was read, which the message under way holds
+cdef struct Seen:  # an array of integers that was read and belongs to the current message
     const uint8_t* start
     PyObject* items
     int size
@@ -275,21 +274,21 @@ cdef enum:
 cdef struct Cursor:
     const uint8_t* at
     const uint8_t* end
-    Seen* seen             # NULL, or arrays by what `hash_of` says of them, which are empty while `mask` is 0
-    Seen* last             # the newest of them
+    Seen* seen             # NULL, or a hash table of arrays (see `hash_of`), which is uninitialised while `mask` is 0
+    Seen* last             # the newest entry
     uint32_t mask
 
 cdef enum:
     SMALL = 1024
 
 cdef struct Output:
-    uint8_t* data          # `small`, or memory of its own
+    uint8_t* data          # `small`, or allocated memory
     Py_ssize_t size
     Py_ssize_t capacity
-    Py_ssize_t expected    # bytes that will be written, as far as the last time says it
-    uint8_t* small         # memory of the caller's for the beginning, or NULL
+    Py_ssize_t expected    # estimate of the final size, from the previous output
+    uint8_t* small         # the caller's memory for short outputs, or NULL
 
-cdef struct Small:         # most messages are shorter: saves the allocation, 20 % of encoding a Heartbeat
+cdef struct Small:         # for most messages, avoids the allocation: 20 % of the time to encode a Heartbeat
     uint8_t[SMALL] bytes
 
 
@@ -367,7 +366,7 @@ include "_json.pxi"
 
 
 cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
-    """Read an unsigned varint of the fewest bytes (KIP-482)."""
+    """Read an unsigned varint (KIP-482) in its shortest form; refuse longer forms."""
     cdef uint64_t value = take(c, 1)[0]
     cdef uint8_t byte
     cdef int shift = 7
@@ -388,7 +387,7 @@ cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
 
 
 cdef inline Py_ssize_t length(Node* n, Cursor* c) except -2:
-    """Read a length or a count; -1 is null. It is compared with the bytes left before anything is allocated."""
+    """Read a length or a count; -1 is null. Refuse one that exceeds the remaining bytes."""
     cdef int64_t size
     if n.width or c.at == c.end or not 0 < c.at[0] < 128:
         return longer_length(n, c)
@@ -399,7 +398,7 @@ cdef inline Py_ssize_t length(Node* n, Cursor* c) except -2:
 
 
 cdef Py_ssize_t longer_length(Node* n, Cursor* c) except -2:
-    """Read a length that is not a compact one of one byte."""
+    """Read a length in any other form than a compact length of one byte."""
     cdef int64_t size
     if n.width == 0:
         size = <int64_t>unsigned_varint(c) - 1
@@ -432,7 +431,7 @@ cdef inline int put_length(Output* o, Node* n, Py_ssize_t size) except -1:
 
 
 cdef int put_longer_length(Output* o, Node* n, Py_ssize_t size) except -1:
-    """Write a length that is not a compact one of one byte."""
+    """Write a length in any other form than a compact length of one byte."""
     if size < 0 and not n.nullable or size > n.longest:
         refuse()
     if n.width == 0:
@@ -512,7 +511,7 @@ include "_messages.pxi"
 
 
 cdef class NodeTable:
-    """The nodes of a message at one version, as `table.node_table` lists them.
+    """The nodes of a message at one version, from the rows of `table.node_table`.
 
     Args:
         nodes: `NodeRow`s; the first is the message.
@@ -522,7 +521,7 @@ cdef class NodeTable:
     cdef Node* nodes
     cdef Field* fields
     cdef int node_count, field_count
-    cdef tuple rows        # what the table points to
+    cdef tuple rows        # keeps the objects alive to which the table points
 
     def __cinit__(self, nodes, fields):
         cdef int i
@@ -550,7 +549,7 @@ cdef class NodeTable:
 
     cdef int set_node(self, Node* n, row) except -1:
         n.kind, n.width, n.nullable, n.tagged_marker = KINDS[row.kind], row.width, row.nullable, row.tagged_marker
-        n.least = row.least or LONGEST  # what takes no bytes could be claimed any number of times: none but 0 is read
+        n.least = row.least or LONGEST  # elements of 0 bytes: only a count of 0 is accepted, since no input bounds it
         n.longest = min(row.longest or LONGEST, 32767 if n.width == 2 else LONGEST)
         n.count, n.tags, n.absent = row.size, row.tags, row.absent
         if not (0 <= row.child < self.node_count and 0 <= row.first and n.count >= 0 and n.absent >= 0 and n.tags >= -1):
@@ -639,7 +638,7 @@ cdef class NodeTable:
             release(&o)
 
     def decode(self, bytes data not None):
-        """Decode a body that ends with the bytes."""
+        """Decode a body that fills all of the bytes."""
         return self.message(data)
 
     def decode_from(self, bytes data not None, Py_ssize_t start):
@@ -652,7 +651,7 @@ cdef class NodeTable:
         return message, place(&c, data)
 
     def decode_many(self, bytes data not None, Py_ssize_t start, Py_ssize_t count):
-        """Decode a number of values of the first node's type from a position; return them and the position after them."""
+        """Decode `count` values of the first node's type at a position; return them and the position after them."""
         cdef Cursor c
         cdef list values = []
         cdef Py_ssize_t i
@@ -662,7 +661,7 @@ cdef class NodeTable:
         return values, place(&c, data)
 
     def skip_from(self, bytes data not None, Py_ssize_t start):
-        """Return the position after a body that starts at a position; lengths are read, values are not."""
+        """Return the position after the body at a position. Reads only the lengths."""
         cdef Cursor c
         stand(&c, data, start)
         skip(self.nodes, &c)
@@ -673,21 +672,21 @@ cdef class NodeTable:
         return self.bytes_of(<PyObject*>message)
 
     def json(self, bytes data not None, Py_ssize_t start=0):
-        """Return the JSON text of a body that begins at a position and ends where the bytes do, as UTF-8."""
+        """Return the JSON text, in UTF-8, of the body from a position to the end of the bytes."""
         return self.json_of(data, start, False)
 
 
-@cython.auto_pickle(False)  # the codec's own `__reduce__` is meant
+@cython.auto_pickle(False)  # so that the codec's own `__reduce__` is used
 @cython.binding(False)
 @cython.embedsignature(True)
 cdef class NativeMethods:
-    """Methods of a codec without a Python function in between, which precede those of `Codec` in its bases.
+    """Native methods of a codec; this class precedes `Codec` in the bases of its class.
 
-    They save 75 ns a call, a third of decoding a Heartbeat. All that is unusual, in the arguments or in what they hold,
-    is left to the codec's own methods.
+    They avoid the call of a Python function: 75 ns, a third of the time to decode a Heartbeat. For unusual arguments or
+    contents, they call the codec's own methods.
     """
 
-    cdef NodeTable table   # None until it is needed, and where the codec has another fast path
+    cdef NodeTable table   # None before the first use, or if the codec has another fast path
 
     cdef inline bint ready(self) except -1:
         if self.table is None:
@@ -741,7 +740,7 @@ cdef Py_ssize_t slot_of(message_class, name) except -1:
 
 
 cdef bint slots_known() except -1:
-    """Whether objects filled slot by slot equal those that their class creates; checked once, on import."""
+    """Whether objects filled slot by slot equal objects created by a call of their class; checked once, on import."""
     cdef PyObject* made
     sample = msgspec.defstruct("Sample", [("a", object), ("b", object, None)], frozen=True, gc=False)
     cdef Py_ssize_t a = slot_of(sample, "a"), b = slot_of(sample, "b")

@@ -1,10 +1,10 @@
-# Batches of captured frames: the position, connection, direction and time of each. Objects
-# of Python are created only for frames that are used.
+# Batches of captured frames: the position, connection, direction and time of each. Python objects are created only for
+# frames that are used.
 
 cdef struct Captured:
-    PyObject* held             # bytes or a bytearray in which the frame lies; without `ends`, what was captured otherwise
-    PyObject* ends             # of its connection
-    Py_ssize_t start, size     # in what it lies in
+    PyObject* held             # bytes or a bytearray that contains the frame; if `ends` is NULL, another captured item
+    PyObject* ends             # the endpoints of its connection
+    Py_ssize_t start, size     # its position in `held`
     int64_t offset, now
     bint asked
 
@@ -17,7 +17,7 @@ cdef inline const uint8_t* bytes_of_frame(const Captured* one) noexcept:
 
 
 cdef class FrameBatch:
-    """Frames that were captured together, in order: a sequence of `CapturedFrame`s and numbers, each created on demand."""
+    """Captured frames, in order: a sequence of `CapturedFrame`s and numbers, each created on demand."""
 
     cdef Captured* items
     cdef Py_ssize_t count, room
@@ -54,7 +54,7 @@ cdef class FrameBatch:
         return 0
 
     def append(self, captured):
-        """Add a `CapturedFrame`, or the number of a connection that has ended."""
+        """Add a `CapturedFrame`, or the number of a closed connection."""
         cdef Captured* one
         if type(captured) is tuple:
             ends, asked, offset, now, data, fault, first, _ = captured
@@ -84,7 +84,7 @@ cdef class FrameBatch:
             yield self.captured(self.items + at)
 
     def others(self):
-        """Return the items that are not whole frames: tuples with a fault, and numbers."""
+        """Return the items that are not complete frames: tuples with a fault, and numbers."""
         cdef Py_ssize_t at
         return [<object>self.items[at].held for at in range(self.count) if self.items[at].ends == NULL]
 
@@ -98,7 +98,7 @@ cdef class FrameBatch:
         first = signed32(be32(p + 4)) if one.size >= 8 else None
         second = signed32(be32(p + 8)) if one.size >= LEAST_REQUEST else 0
         found = <object>one.ends, one.asked, one.offset, number_or_none(one.now), self.data_of(one), None, first, second
-        PyObject_GC_UnTrack(<PyObject*>found)  # millions of them, without cycles: a tenth of the time
+        PyObject_GC_UnTrack(<PyObject*>found)  # it is in no cycle; the collector took a tenth of the time
         return found
 
     cdef object data_of(self, const Captured* one):
@@ -109,16 +109,16 @@ cdef class FrameBatch:
         return PyBytes_FromStringAndSize(<const char*>bytes_of_frame(one), one.size)
 
     def count_frames(self, counter):
-        """Count frames; the counter counts the unusual ones.
+        """Count frames; `counter` counts the unusual ones.
 
         Args:
-            counter: has `apis`, those of its connections; `begin(ends)`, which returns the connection that frames came
-                on; `meet(connection, data)`, which looks at requests whose api key is that of the bytes `telling`;
-                `note(connection, call)`, which returns a `FrameCount`; and `count(captured)`, which counts what is
-                unusual.
+            counter: has `apis`, the apis of its connections; `begin(ends)`, which returns the connection of a frame;
+                `telling`, the first bytes of requests that are passed to `meet(connection, data)`;
+                `note(connection, call)`, which returns a `FrameCount`; and `count(captured)`, which counts an unusual
+                frame.
 
         Returns:
-            How many frames were counted here, all bytes of these, and the `FrameCount`s that have counted some.
+            The number of frames that were counted here, their size in bytes, and the `FrameCount`s that changed.
         """
         cdef list counts = []
         cdef int64_t frames = 0, size = 0
@@ -140,16 +140,17 @@ cdef class FrameBatch:
         return frames, size, counts
 
     def lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):
-        """Write the lines of frames; their writer writes the unusual ones.
+        """Write the lines of frames; `writer` writes the unusual ones.
 
         Args:
             writer: a `CapturedLines` or a `JsonLines`.
-            start: which item is the first.
-            number: of the next frame in the capture.
-            most: about how many bytes are written.
+            start: the index of the first item.
+            number: the number of the next frame in the capture.
+            most: the approximate maximum size of the lines in bytes.
 
         Returns:
-            Which item comes next, how many frames were written, their lines, and what has interrupted it, or None.
+            The index of the next item, the number of written frames, their lines, and the exception that interrupted
+            writing, or None.
         """
         cdef Py_ssize_t at = start, written = 0
         cdef int64_t first = number
@@ -183,16 +184,16 @@ cdef class FrameBatch:
             release(&o)
 
     def tally(self, tally, int64_t number, double width):
-        """Count frames for a report; its tally counts the unusual ones.
+        """Count frames for a report; `tally` counts the unusual ones.
 
         Args:
             tally: a `CapturedTally`.
-            number: of the first frame in the capture.
-            width: of the spans of time, in seconds.
+            number: the number of the first frame in the capture.
+            width: the width of a span of time, in seconds.
 
         Returns:
-            The number after that of the last frame, the kinds that have counted some, how many frames by endpoints, and
-            how many responses and requests by spans of time.
+            The number of the next frame, the kinds whose counts changed, the number of frames by endpoints, and the
+            numbers of responses and of requests by span of time.
         """
         cdef Captured* one
         cdef Py_ssize_t at
@@ -212,7 +213,7 @@ cdef class FrameBatch:
             if taken.call is not None and tallied(one, tally, taken, number, kinds):
                 ends[<object>one.ends] = ends.get(<object>one.ends, 0) + 1
                 span = <int64_t>floor(<double>(<object>one.now / BILLION) / width)
-                if span != newest:  # many frames lie in one span: objects for each took a tenth of the time
+                if span != newest:  # most frames are in the span of the frame before; objects took a tenth of the time
                     add_to_spans(spans, newest, seen)
                     newest = span
                 seen[one.asked] += 1
@@ -226,9 +227,9 @@ cdef class FrameBatch:
         """Add the rows of frames.
 
         Args:
-            pairing: has `take(captured)`, which adds the rows of what is unusual, and `begin(ends, nanoseconds)`, which
-                begins a connection with its first frame.
-            connections: the connection of each number, as far as they have begun.
+            pairing: has `take(captured)`, which adds the rows of an unusual frame, and `begin(ends, nanoseconds)`,
+                which creates a connection at its first frame.
+            connections: number -> connection.
             rows: receives the rows.
         """
         cdef Captured* one
@@ -247,7 +248,7 @@ cdef class FrameBatch:
                     connections.pop(<object>one.held, None)
                 continue
             number = (<EndsState>one.ends).connection
-            if number != newest:  # many frames in a row are of one connection
+            if number != newest:  # consecutive frames often belong to one connection
                 connection, newest = connections.get(number), number
             if connection is None:
                 connection = pairing.begin(<object>one.ends, number_or_none(one.now))
@@ -258,7 +259,7 @@ cdef class FrameBatch:
                 rows.put(self, one, connection, call)
 
     cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
-        """Count a frame; False: it is unusual."""
+        """Count a frame. Return False if it is unusual."""
         cdef const uint8_t* p = bytes_of_frame(one)
         cdef FrameCount count
         cdef CallState call
@@ -291,7 +292,7 @@ cdef class FrameBatch:
 
 
 cdef int add_to_spans(tuple spans, int64_t span, int64_t* counts) except -1:
-    """Add how many responses and requests there were in a span of time; count from nothing on."""
+    """Add the numbers of responses and requests in a span of time to `spans`, and reset them."""
     cdef int asked
     cdef dict found
     for asked in range(2):
@@ -310,12 +311,12 @@ cdef PairingState connection_of(const Captured* one, reader, apis):
 
 
 cdef class Taken:
-    """The properties of a frame that come from its connection."""
+    """The properties that a frame has from its connection."""
 
-    cdef PairingState connection   # None where there is none
-    cdef CallState call            # None: it must be decoded in full
-    cdef object header             # as `Connection.pair` returns it; None where that was not asked
-    cdef Asked asked               # of a response its request, without references
+    cdef PairingState connection   # None for an item without a connection
+    cdef CallState call            # None if the frame must be decoded in full
+    cdef object header             # from `Connection.pair`; None if that was not called
+    cdef Asked asked               # the request of a response, without references
 
     cdef int take(self, FrameBatch batch, const Captured* one, reader, apis, int64_t number) except -1:
         """Add a frame with its number in the capture."""
@@ -338,7 +339,7 @@ cdef class Taken:
         return 0
 
     cdef object header_of(self, const Captured* one):
-        """Return the header, as `Connection.pair` does: of a response without problems that of the request."""
+        """Return the header, as `Connection.pair` does: for a response, the header of its request."""
         if self.header is None and self.connection is not None:
             if one.asked:
                 self.header = self.connection.in_flight[len(self.connection.in_flight) - 1]
@@ -348,7 +349,7 @@ cdef class Taken:
 
 
 cdef inline KindState kind_of(const Captured* one, reader, CallState call):
-    """Return the kind of a frame; None: such frames must be decoded in full."""
+    """Return the kind of a frame; None if such frames must be decoded in full."""
     return (call.note if call.note is not None else reader.kinds(call))[one.asked]
 
 
@@ -436,7 +437,7 @@ cdef int write_link(const Asked* asked, double time, Output* o) except -1:
 
 
 cdef double latency_of(const Asked* asked, double time) except? -1:
-    """Return how long a response took, as `results.seconds_between` does."""
+    """Return the time between request and response, as `results.seconds_between` does."""
     return rint((time - <double>(<object>asked.now / BILLION)) * 1e6) / 1e6
 
 
@@ -561,7 +562,7 @@ cdef int finish_line(writer, Py_ssize_t start, Output* o) except -1:
 
 
 cdef inline bint same_client(CallState met, CallState call):
-    """Whether a request names the same client as that of another call."""
+    """Whether the requests of two calls have the same client id."""
     return met is call or (met is not None and call.is_plain and met.client == call.client)
 
 

@@ -1,4 +1,4 @@
-# Bytes to JSON text: values stand in it as msgspec writes them, so that all of kwire's JSON is the same.
+# Converts bytes to JSON text. Values have the format of msgspec, so that all JSON of kwire has one format.
 
 cdef const char* BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 cdef const char* BASE64URL = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -25,7 +25,7 @@ cdef inline int put_decimal(Output* o, int64_t value) except -1:
 
 
 cdef int put_float(Output* o, double value) except -1:
-    """Write a float; values that JSON lacks in quotes, as Kafka's converters do."""
+    """Write a float; NaN and infinities are strings, as in Kafka's JSON converters."""
     cdef bytes text
     if value != value:
         text = b'"NaN"'
@@ -175,7 +175,7 @@ cdef int struct_text(Node* n, Cursor* c, Output* o) except -1:
     cdef const uint8_t* p
     cdef Py_ssize_t start = o.size
     while f < end:
-        if f.run:  # one check of the bounds
+        if f.run:  # one check of the bounds for all of them
             p = take(c, f.run_width)
             stop = f + f.run
             while f < stop:
@@ -194,7 +194,7 @@ cdef int struct_text(Node* n, Cursor* c, Output* o) except -1:
             tags_text(n, c, o)
     if o.size == start:
         room(o, 1)
-    o.data[start] = c'{'  # each key begins with a comma: the first becomes the brace
+    o.data[start] = c'{'  # replaces the comma before the first key
     room(o, 1)[0] = c'}'
     return 0
 

@@ -1,4 +1,4 @@
-# Bytes to messages, and messages to bytes.
+# Converts bytes to messages, and messages to bytes.
 
 cdef PyObject* read(Node* n, Cursor* c) except NULL:
     cdef Py_ssize_t size
@@ -40,8 +40,8 @@ cdef PyObject* read_array(Node* n, Cursor* c) except NULL:
     return finished(items, (<Reading>read_items)(element, c, items))
 
 
-# What is half made goes where the rest is refused, by a result that is looked at: `try` and objects of Cython's count
-# references of every struct four times, a tenth of the time.
+# `finished` checks a result and releases a partial object. `try` with Cython's objects would change the reference count
+# of every struct four times, which takes a tenth of the time.
 ctypedef int (*Reading)(Node* n, Cursor* c, PyObject* into) noexcept
 
 
@@ -51,7 +51,7 @@ cdef inline PyObject* finished(PyObject* made, int result) except NULL:
         Py_DECREF(made)
         return NULL
     if PyTuple_CheckExact(made):
-        PyObject_GC_UnTrack(made)  # frozen values without cycles: nothing for the collector to find
+        PyObject_GC_UnTrack(made)  # immutable values cannot form a cycle
     return made
 
 
@@ -67,9 +67,10 @@ cdef int read_items(Node* element, Cursor* c, PyObject* items) except -1:
 
 
 cdef PyObject* read_integers(int kind, int width, const uint8_t* p, Py_ssize_t count, Cursor* c) except NULL:
-    """Read an array of integers; one with the bytes of another is the same tuple again.
+    """Read an array of integers; equal bytes in a message return the same tuple.
 
-    A cluster has few sets of replicas, and nearly every ISR is one of them: half of the time of Kafka's MetadataResponses.
+    A cluster has few sets of replicas, and nearly every ISR equals one of them. This saves half of the time to decode
+    Kafka's MetadataResponses.
     """
     cdef Py_ssize_t size = count * width
     cdef PyObject* items
@@ -114,24 +115,24 @@ cdef PyObject* read_struct(Node* n, Cursor* c) except NULL:
 
 
 cdef int read_slots(Node* n, Cursor* c, PyObject* message) except -1:
-    """Read a struct into the slots of a message, which are empty."""
+    """Read a struct into the empty slots of a message."""
     cdef Field* f = n.fields
     cdef Field* end = f + n.count
     cdef const uint8_t* p
     cdef Field* stop
     while f < end:
-        if f.run:  # one check of the bounds
+        if f.run:  # one check of the bounds for all of them
             p = take(c, f.run_width)
             stop = f + f.run
             while f < stop:
-                if f.kind == INT32:  # most: without the jump to what reads each kind
+                if f.kind == INT32:  # most fields; this avoids the switch over kinds
                     fill(message, f.slot, new_integer(signed32(be32(p))))
                 else:
                     fill(message, f.slot, read_fixed(f.kind, p))
                 p += f.width
                 f += 1
         elif f.kind == ARRAY:
-            if f.width == 0 and c.at < c.end and c.at[0] == 1:  # empty, as most arrays of adding, removing and offline replicas
+            if f.width == 0 and c.at < c.end and c.at[0] == 1:  # most `offlineReplicas` are empty
                 c.at += 1
                 fill(message, f.slot, Py_NewRef(<PyObject*>EMPTY))
             else:
@@ -160,7 +161,7 @@ cdef inline void fill_defaults(Field* f, Field* end, PyObject* message) noexcept
 
 
 cdef int read_tags(Node* n, Cursor* c, PyObject* message) except -1:
-    """Read a tagged section into the slots of a message, which are empty: given tags first, then defaults."""
+    """Read a tagged section into the empty slots of a message; missing tags have their defaults."""
     cdef list values = [None] * n.tags
     cdef Field* f = n.fields + n.count
     cdef int i
@@ -174,7 +175,7 @@ cdef int read_tags(Node* n, Cursor* c, PyObject* message) except -1:
 
 
 cdef object tag_values(Node* n, Cursor* c, list values, unsigned long long* seen):
-    """Read a tagged section: known fields into `values`, with a bit each in `seen`; return the unknown ones."""
+    """Read a tagged section: store known fields in `values` and set their bits in `seen`; return the unknown ones."""
     cdef int64_t count = unsigned_varint(c), i, tag, last = -1
     cdef Py_ssize_t size
     cdef int known
@@ -207,7 +208,7 @@ cdef object tag_values(Node* n, Cursor* c, list values, unsigned long long* seen
 
 
 cdef object tag_value(Field* f, Py_ssize_t size, Cursor* c):
-    """Read a tagged field. One that holds its default is legal, but not what a writer writes: it is refused."""
+    """Read a tagged field. One that holds its default is refused: it is legal, but it is encoded to other bytes."""
     cdef const uint8_t* start = c.at
     value = owned(read(f.node, c))
     if c.at - start != size or is_default(value, <object>f.default):
@@ -225,13 +226,13 @@ cdef inline int known_tag(Node* n, int64_t tag) noexcept:
 
 
 cdef PyObject* read_struct_by_call(Node* n, Cursor* c) except NULL:
-    """The same by a call of the class, if the layout of its objects is unknown."""
+    """Read a struct by calling its class, if the memory layout of its objects is unknown."""
     cdef Field* f = n.fields
     cdef int i, tags = max(n.tags, 0)
     cdef list values = [None] * tags
     cdef dict members = {}
     cdef unsigned long long seen = 0
-    c.seen = NULL  # the class may make others of the values that it is given
+    c.seen = NULL  # the class may convert its arguments to other objects
     for i in range(n.count):
         members[<object>f[i].name] = owned(read(f[i].node, c))
     if n.tags >= 0:
@@ -243,7 +244,7 @@ cdef PyObject* read_struct_by_call(Node* n, Cursor* c) except NULL:
     made = (<object>n.message_class)(**members)
     return Py_NewRef(<PyObject*>made)
 
-# Bytes that are skipped.
+# Skips the bytes of values.
 
 
 cdef int skip(Node* n, Cursor* c) except -1:
@@ -321,7 +322,7 @@ cdef int write(Node* n, PyObject* value, Output* o) except -1:
 
 
 cdef inline bint put_fixed(int kind, PyObject* value, uint8_t* p) noexcept:
-    """Write a value of fixed size where there is room for it; return whether it is one."""
+    """Write a value of fixed size to memory with enough room; return whether its type and range are right."""
     if kind <= UINT32:
         return put_integer(kind, value, p)
     if kind == BOOLEAN:
@@ -408,7 +409,7 @@ cdef inline PyObject* attribute(Node* n, PyObject* name, Py_ssize_t slot, PyObje
         if value == NULL:
             refuse()
         return value
-    held = getattr(<object>message, <object>name)  # the message, which is frozen, keeps it
+    held = getattr(<object>message, <object>name)  # the frozen message keeps the reference
     return <PyObject*>held
 
 
@@ -421,7 +422,7 @@ cdef int write_struct(Node* n, PyObject* message, Output* o) except -1:
         refuse()
     cdef PyObject* unknown = attribute(n, <PyObject*>UNKNOWN_TAGS, n.unknown, message)
     while f < end:
-        if f.run:  # room is made once
+        if f.run:  # one check of the room for all of them
             p = room(o, f.run_width)
             stop = f + f.run
             while f < stop:
@@ -458,7 +459,7 @@ cdef inline bint has_defaults(Node* n, Field* f, PyObject* message) except -1:
 
 
 cdef int write_tags(Node* n, PyObject* message, PyObject* unknown, Output* o) except -1:
-    """Write the tagged section, which ascends: known fields that differ from their defaults between unknown ones."""
+    """Write the tagged section, sorted by tag: unknown fields, and known fields that differ from their defaults."""
     cdef Field* f = n.fields + n.count
     cdef Output section
     cdef Small small
@@ -490,7 +491,7 @@ cdef int write_tags(Node* n, PyObject* message, PyObject* unknown, Output* o) ex
 
 
 cdef uint32_t put_unknown_tags(Node* n, Cursor* c, int64_t* last, int64_t below, Output* o) except? 0xFFFFFFFF:
-    """Copy the unknown tags below one; return how many."""
+    """Copy the unknown tags below `below`; return their number."""
     cdef uint32_t count = 0
     cdef int64_t tag
     cdef const uint8_t* start

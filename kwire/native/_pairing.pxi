@@ -8,13 +8,13 @@ cdef struct Asked:
     PyObject* call
     int64_t correlation_id, now, frame
 
-cdef int64_t LONGEST_WAIT = 10000 * SECOND  # the sum over a batch of frames does not overflow
-NO_CALLS = {}  # of a connection whose calls are left to the general path
+cdef int64_t LONGEST_WAIT = 10000 * SECOND  # so that the sum over a batch of frames does not overflow
+NO_CALLS = {}  # for a connection whose calls only the general path processes
 cdef object _header_class = None
 
 
 cdef object header_of(CallState call, const Asked* one):
-    """Make the header of a request."""
+    """Create the header of a request."""
     global _header_class
     if _header_class is None:
         from kwire.protocol.headers import Header
@@ -26,7 +26,7 @@ cdef object header_of(CallState call, const Asked* one):
 
 
 cdef class InFlight:
-    """The headers of requests without a response, the oldest first, created on demand; at most the newest ones."""
+    """The headers of the newest requests without a response, oldest first; each is created on demand."""
 
     cdef Asked* ring
     cdef Py_ssize_t room, begin, size
@@ -124,7 +124,7 @@ cdef inline bint begins(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, bytes 
 
 
 cdef class CallState:
-    """What requests have in common; for the attributes see `headers.Call`."""
+    """The properties that requests have in common; for the attributes see `headers.Call`."""
 
     cdef public object api, client_id, note, _downgraded
     cdef public bytes client, refused
@@ -134,7 +134,7 @@ cdef class CallState:
     cdef public bint is_plain, is_answered
 
     cdef bint surely_answered(self, const uint8_t* p, Py_ssize_t size):
-        """Whether a request will be answered, by the first bytes after the client id."""
+        """Whether the first bytes after the client id show that the broker will send a response."""
         if self.is_answered:
             return True
         for prefix in self.answered:
@@ -146,7 +146,7 @@ cdef class CallState:
 cdef class PairingState:
     """The state of a connection of Kafka's protocol; for the attributes see `connection.ConnectionState`.
 
-    What nearly all frames are is paired here as `Connection.pair` does it; all else is left to that.
+    Pairs usual frames as `Connection.pair` does; all other frames are left to that method.
     """
 
     cdef public object apis, answers, group, mechanism, _doubt, _ids, call, note
@@ -174,8 +174,8 @@ cdef class PairingState:
         return <CallState>call
 
     cdef CallState pair_plain(self, const Captured* one, int64_t number, Asked* asked):
-        """Take a frame as most are, whose number may be -1, and return its call, and of a response its request without
-        references; None: look closer."""
+        """Pair a usual frame; `number` may be -1. Return its call, and store the request of a response in `asked`,
+        without references. Return None if the general path must process the frame."""
         cdef const uint8_t* p = bytes_of_frame(one)
         cdef CallState call
         if not one.asked:
@@ -228,16 +228,15 @@ cdef class KindState:
 
 
 cdef class FrameCount:
-    """Counts of the frames of one call, until they are taken.
+    """Counts of the frames of one call, until `clear` resets them.
 
     Args:
-        owner: whose they are.
+        owner: the object to which the counts belong.
 
     Attributes:
-        owner: as given.
-        requests, responses, request_bytes, response_bytes: how many frames, and bytes of these.
-        answered, time, longest: how many times between request and response are known, their sum and the longest one, in
-            nanoseconds.
+        owner: the argument.
+        requests, responses, request_bytes, response_bytes: the numbers of frames, and their sizes in bytes.
+        answered, time, longest: the number of known latencies, their sum and their maximum in nanoseconds.
     """
 
     cdef readonly object owner

@@ -1,8 +1,8 @@
-# Rows of frames for Arrow. A usual row holds numbers and references to what its frames share; objects of Python for it
-# are created only where a caller asks for the row, and columns are written to the buffers of Arrow arrays.
+# Rows of frames for Arrow. A usual row holds numbers, and references to its connection and call. Its Python objects are
+# created only when a caller asks for the row; columns are written directly to the buffers of Arrow arrays.
 
 cdef struct FrameRow:
-    PyObject* held             # its bytes, NULL if they are not kept; without `call` the row, a tuple
+    PyObject* held             # its bytes, or NULL if they are not kept; if `call` is NULL, the row as a tuple
     PyObject* connection
     PyObject* call
     Py_ssize_t size
@@ -10,7 +10,7 @@ cdef struct FrameRow:
     int32_t correlation_id
     bint asked
 
-cdef enum RowField:            # of a row as a tuple, see `frame_rows.Row`
+cdef enum RowField:            # the fields of a row as a tuple, see `frame_rows.Row`
     ROW_OFFSET, ROW_DATA, ROW_TIME, ROW_ENDS, ROW_ASKED, ROW_API, ROW_CORRELATION_ID, ROW_CLIENT_ID, ROW_FAULT
 
 
@@ -18,7 +18,7 @@ cdef class FrameRows:
     """Rows of frames, in order: a sequence of `frame_rows.Row`s, each created on demand. A call appends a row.
 
     Args:
-        keeps_bytes: whether rows have the bytes of usual frames; otherwise only their number is known.
+        keeps_bytes: whether rows hold the bytes of usual frames; otherwise they hold only the size.
     """
 
     cdef FrameRow* items
@@ -35,7 +35,7 @@ cdef class FrameRows:
         PyMem_Free(self.items)
 
     cdef int cut(self, Py_ssize_t start) except -1:
-        """Remove the rows from one on."""
+        """Remove the rows from `start` on."""
         cdef FrameRow* one
         while self.count > start:
             self.count -= 1
@@ -125,7 +125,7 @@ cdef class FrameRows:
         self.cut(0)
 
     def take(self, Py_ssize_t start=0):
-        """Remove the rows from one on, and return them."""
+        """Remove the rows from `start` on, and return them."""
         cdef FrameRows taken = FrameRows(self.keeps_bytes)
         cdef Py_ssize_t at, size = 0
         if not 0 <= start <= self.count:
@@ -141,7 +141,7 @@ cdef class FrameRows:
         return taken
 
     cdef int copy(self, const FrameRow* other) except -1:
-        """Add a row of others."""
+        """Add a copy of a row."""
         cdef FrameRow* one = self.next()
         one[0] = other[0]
         if one.held != NULL:
@@ -155,10 +155,10 @@ cdef class FrameRows:
         return 0
 
     def parts(self, Py_ssize_t most_rows, Py_ssize_t most_bytes):
-        """Divide the rows into runs that end when they have a number of rows or bytes.
+        """Divide the rows into parts; a part ends when it has `most_rows` rows or `most_bytes` bytes.
 
         Returns:
-            For each run its first row's index and its rows.
+            For each part, the index of its first row, and its rows.
         """
         cdef FrameRows part = None
         cdef list found = []
@@ -186,23 +186,23 @@ cdef class FrameRows:
         return found
 
     def offsets(self):
-        """Return the offsets as int64: a bit for each that is there (None: all are), and the values."""
+        """Return the offsets as int64: the validity bits (None if all are valid), and the values."""
         return self.column(ROW_OFFSET, 8, None)
 
     def sizes(self):
-        """Return the numbers of bytes as int32; as `offsets`."""
+        """Return the sizes in bytes as int32, in the form of `offsets`."""
         return self.column(ROW_DATA, 4, None)
 
     def times(self, convert):
-        """Return the times in microseconds as int64; as `offsets`. `convert` converts those of unusual rows."""
+        """Return the times in microseconds as int64, in the form of `offsets`; `convert` is for unusual rows."""
         return self.column(ROW_TIME, 8, convert)
 
     def directions(self):
-        """Return as int8 whether each is a request, null if that is unknown; as `offsets`."""
+        """Return whether each row is a request, as int8, or null if that is unknown, in the form of `offsets`."""
         return self.column(ROW_ASKED, 1, None)
 
     def correlation_ids(self):
-        """Return the correlation ids as int32; as `offsets`."""
+        """Return the correlation ids as int32, in the form of `offsets`."""
         return self.column(ROW_CORRELATION_ID, 4, None)
 
     cdef tuple column(self, RowField field, int width, convert):
@@ -244,19 +244,19 @@ cdef class FrameRows:
         return NONE if one.now == NONE else one.now // 1000 - (one.now % 1000 < 0)
 
     def calls(self):
-        """Return the different pairs of api and client id, and as int32 which of them each row has."""
+        """Return the distinct pairs of api and client id, and for each row the index of its pair, as int32."""
         cdef dict known = {}
         index = self.distinct(True, known)
         return [(call.api, call.client_id) if isinstance(call, CallState) else call for call in known], index
 
     def ends(self):
-        """Return the endpoints of connections, and as int32 which of them each row has."""
+        """Return the distinct endpoints of connections, and for each row the index of its endpoints, as int32."""
         cdef dict known = {}
         index = self.distinct(False, known)
         return [ends.ends if isinstance(ends, PairingState) else ends for ends in known], index
 
     cdef tuple distinct(self, bint calls, dict known):
-        """Number the different calls or connections; return the number of each row, as `offsets`."""
+        """Number the distinct calls or connections; return the number of each row, in the form of `offsets`."""
         cdef Output data
         cdef Py_ssize_t at
         cdef FrameRow* one
