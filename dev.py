@@ -1,7 +1,7 @@
-"""Set up .venv beside this file, then run the demo, the tests or the checks in it; needs only a bare python3.
+"""Sets up .venv beside this file, then runs the demo, the tests or the checks in it; needs only python3.
 
-The .venv belongs to this script: it is removed and made again when pyproject.toml, this file, the native engine, the
-folder's path or the python version has changed, or when it is broken. Nothing is installed outside it.
+The .venv belongs to this script, which removes and creates it again when pyproject.toml, this file, the native engine,
+the folder's path or the Python version has changed, or when it is broken. Nothing is installed outside it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
 ON_TWO_CORES = ["-n", "2", "--dist", "worksteal"]
-WITH_CI = ["-m", "", "--durations", "40"]  # all tests, instead of "not ci", which pyproject.toml gives
-COMMANDS = {  # that take arguments of their own
+WITH_CI = ["-m", "", "--durations", "40"]  # all tests; pyproject.toml selects "not ci"
+COMMANDS = {  # commands that pass arguments on
     "demo": [str(BIN / "kwire"), "demo"],
     "test": PYTEST,
     "fuzz": [PYTHON, "-m", "tests.tools.fuzz"],
@@ -36,13 +36,13 @@ COMMANDS = {  # that take arguments of their own
     "docs": [PYTHON, "-m", "tests.tools.site"],
 }
 CHECKS = [
-    [PYTHON, "-m", "kwire.stubs"],  # the installation wrote them, but specs may have changed since
+    [PYTHON, "-m", "kwire.stubs"],  # the specs may have changed since the installation generated the stubs
     [str(BIN / "ruff"), "check"],
     [str(BIN / "ruff"), "format", "--check"],
     [str(BIN / "mypy"), "--strict", "kwire", "tests", "dev.py"],
     [str(BIN / "lint-imports")],
 ]
-# The extras of the commands, each with what the one before it has, and the scripts that they bring.
+# Sets of extras, each including the one before it, and the scripts that they install.
 _LINT = ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports"]
 SCRIPTS = {
     "": ["kwire"],
@@ -63,17 +63,17 @@ EXTRAS = {
     "ci": "test,lint,docs,connect,plots",
 }
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
-       python3 dev.py test             run the tests but those marked "ci", on two cores
-       python3 dev.py test -x -k name  run what the arguments select, in one process; they are passed on to pytest
-       python3 dev.py fuzz --minutes 10  draw anew what is tested until then; print seeds and failures
+       python3 dev.py test             run the tests on two cores, without those marked "ci"
+       python3 dev.py test -x -k name  pass the arguments on to pytest, and run it in one process
+       python3 dev.py fuzz --minutes 10  repeat the random tests with new seeds; print seeds and failures
        python3 dev.py fuzz --sanitize  fuzz the native engine, built with address and undefined behaviour sanitizers
-       python3 dev.py mutate --seed 1 --count 50  change kwire in small ways; print what no test notices
-       python3 dev.py wheel            build a wheel into dist/, and try it in an empty environment
+       python3 dev.py mutate --seed 1 --count 50  make small changes to kwire; print those that no test detects
+       python3 dev.py wheel            build a wheel into dist/, and test it in an empty environment
        python3 dev.py docs             build the documentation site into dist/site, without network
-       python3 dev.py docs --playground  the same, and fetch what its page "Decode in the browser" runs on
-       python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
+       python3 dev.py docs --playground  also download Pyodide for its page "Decode in the browser"
+       python3 dev.py lint             run ruff, mypy and import-linter, and report the result of each
        python3 dev.py ci               lint, then all tests, with Spark (on Java 17); report the time of each"""
-# Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.
+# Only those variables of pip and uv are kept that configure downloads: others could redirect the installation.
 FETCHING = r"\w*(INDEX|CACHE|TIMEOUT|RETRIES|KEYRING|CERT|HOST)\w*|FIND_LINKS|PROXY|CONFIG_FILE|NATIVE_TLS|OFFLINE"
 PYTHONS = "HOME|PATH|WARNINGS|OPTIMIZE|INSPECT|STARTUP|SAFEPATH|EXECUTABLE|PLATLIBDIR|USERBASE"
 DROPPED = re.compile(rf"(PIP|UV)_(?!({FETCHING})$).*|PYTHON({PYTHONS})|VIRTUAL_ENV|CONDA_PREFIX|__PYVENV_LAUNCHER__")
@@ -84,32 +84,32 @@ def say(text: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The caller's environment with .venv first on PATH and without what would lead python, pip or uv astray."""
+    """Return the caller's environment with .venv first on PATH, without variables that misdirect python, pip or uv."""
     env = {name: value for name, value in os.environ.items() if not DROPPED.fullmatch(name)}
     for name in ("INDEX_URL", "EXTRA_INDEX_URL"):  # uv does not read pip's variables
         if f"PIP_{name}" in env:
             env.setdefault(f"UV_{name}", env[f"PIP_{name}"])
-    if not os.access(os.path.expanduser("~"), os.W_OK):  # no cache, where its place cannot be made or is unknown
+    if not os.access(os.path.expanduser("~"), os.W_OK):  # there is no place for a cache
         env.update(PIP_NO_CACHE_DIR="1", UV_NO_CACHE="1")
-    path = env.get("PATH", os.defpath)  # what the demo shows is typed into the caller's own shell
+    path = env.get("PATH", os.defpath)  # the demo suggests commands for the caller's shell
     return {**env, "KWIRE_SHELL_PATH": path, "PATH": os.pathsep.join([str(BIN), path])}
 
 
 def base_python() -> str:
-    """The python to make .venv with: not that of an active virtualenv, which may be the very .venv to remove."""
+    """Return the Python that creates .venv; never one of an active virtualenv, which may be the .venv to remove."""
     base = str(getattr(sys, "_base_executable", sys.executable))
     return base if os.path.exists(base) else os.path.realpath(sys.executable)
 
 
 def stamp(extras: str) -> str:
-    """What the stamp file of a finished and current .venv with these extras holds."""
+    """Return the content of the stamp file of a complete and current .venv with these extras."""
     engine = sorted((ROOT / "kwire" / "native").glob("*.p[xy]*"))  # compiled by the installation
     files = [path.read_bytes() for path in [ROOT / "pyproject.toml", Path(__file__), *engine]]
     return hashlib.sha256(repr((files, sys.version, str(ROOT), extras)).encode()).hexdigest()
 
 
 def works(extras: str) -> bool:
-    """Whether .venv has the scripts that these extras bring, and a living python that finds their modules."""
+    """Whether .venv has the scripts of these extras, and a working Python that finds their modules."""
     modules = [name for name in ("kwire", "pytest") if name in SCRIPTS[extras]]
     find = f"import sys; from importlib.util import find_spec as f; sys.exit(not all(map(f, {modules})))"
     scripts = all(shutil.which(name, path=str(BIN)) for name in SCRIPTS[extras])
@@ -120,18 +120,18 @@ def works(extras: str) -> bool:
 
 
 def is_stamped(extras: str) -> bool:
-    """Whether .venv was finished with just these extras, is current, and works."""
+    """Whether .venv is complete with exactly these extras, is current, and works."""
     found = STAMP.read_bytes().decode(errors="replace") if STAMP.is_file() else ""
     return found == stamp(extras) and works(extras)
 
 
 def is_ready(extras: str) -> bool:
-    """Whether .venv was finished with at least these extras, is current, and works."""
+    """Whether .venv is complete with at least these extras, is current, and works."""
     return any(is_stamped(more) for more in SCRIPTS if more.startswith(extras))
 
 
 def quiet(*command: str, **variables: str) -> tuple[int, str]:
-    """Run a step of the set-up, which inherits the lock (see `locked`); return its exit code and all it printed."""
+    """Run a step of the set-up, which inherits the lock (see `locked`); return its exit code and its output."""
     done = subprocess.run(
         command,
         check=False,
@@ -186,7 +186,7 @@ def install_with_uv(extras: str, fresh: bool) -> bool:
 def install_with_pip(extras: str, fresh: bool) -> None:
     if fresh:
         clear()
-        if quiet(base_python(), "-m", "venv", str(VENV))[0]:  # such as Debian's python3 without python3-venv
+        if quiet(base_python(), "-m", "venv", str(VENV))[0]:  # as on Debian without the package python3-venv
             clear()
             code, output = quiet(base_python(), "-m", "venv", "--without-pip", str(VENV))
             if code:
@@ -203,7 +203,7 @@ def install_with_pip(extras: str, fresh: bool) -> None:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """Lock this very file. Installers inherit the lock: one that outlives a killed set-up still holds it."""
+    """Lock this file. Installers inherit the lock, and hold it even if the set-up is killed before them."""
     with open(__file__, "rb") as file:
         if sys.platform != "win32":
             import fcntl
@@ -220,11 +220,11 @@ def locked() -> Iterator[None]:
 
 
 def set_up(extras: str) -> None:
-    """Make .venv ready; where only further extras are missing add them, otherwise start from nothing."""
+    """Set up .venv: add missing extras to a current one, otherwise create it again."""
     if is_ready(extras):
         return
     with locked():
-        if is_ready(extras):  # made by another run in the meantime
+        if is_ready(extras):  # another run has set it up in the meantime
             return
         say(f"setting up .venv (once, about {SECONDS.get(extras, 60)} s) ...")
         finished = stamp(extras)  # taken now: pyproject.toml may be edited while the installation runs
@@ -246,14 +246,14 @@ def run(command: list[str]) -> int:
     with subprocess.Popen(command, cwd=ROOT, env=environment()) as process:
         try:
             code = process.wait()
-        except KeyboardInterrupt:  # the command got it too: let it finish in its own way
+        except KeyboardInterrupt:  # the command was interrupted, too: wait until it has finished
             process.wait()
             raise
     return code if code >= 0 else 128 - code
 
 
 def run_all(steps: list[list[str]]) -> int:
-    """Run every step even after a failure, and report each; the result is the first exit code that is not 0."""
+    """Run all steps, even after a failure, and report each; return the first exit code that is not 0."""
     report, result = [], 0
     for step in steps:
         name = " ".join([Path(step[0]).name, *step[1:]])
@@ -267,7 +267,7 @@ def run_all(steps: list[list[str]]) -> int:
 
 
 def run_only(command: list[str]) -> int:
-    """Become the command, so that its exit code and signals need no passing on."""
+    """Replace this process by the command, so that exit codes and signals need not be passed on."""
     if os.name == "nt":
         return run(command)
     os.chdir(ROOT)
@@ -276,7 +276,7 @@ def run_only(command: list[str]) -> int:
 
 def main() -> int:
     if sys.version_info[:2] < NEEDED:
-        say("python {}.{} or newer is needed, this is {}.{}".format(*NEEDED, *sys.version_info))
+        say("needs Python {}.{} or newer; this is {}.{}".format(*NEEDED, *sys.version_info))
         return 2
     parser = argparse.ArgumentParser(usage=USAGE)
     parser.add_argument("command", choices=list(EXTRAS))
@@ -288,7 +288,7 @@ def main() -> int:
     set_up(EXTRAS[options.command])
     if checking:
         if options.command == "ci":
-            os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # tests draw anew each time: see tests/seeds.py
+            os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # draws a new seed for each run: see tests/seeds.py
         return run_all(CHECKS + [[*PYTEST, *ON_TWO_CORES, *WITH_CI]] * (options.command == "ci"))
     whole = options.command == "test" and not options.args
     return run_only([*COMMANDS[options.command], *(ON_TWO_CORES if whole else options.args)])

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .protocol import Request, Response
     from .testing import Kafka
 
-LONGEST = 1 << 22  # most bytes that are decoded for a failed comparison; for more, pytest's own text must suffice
+LONGEST = 1 << 22  # bytes; a failed comparison of more bytes is left to pytest's own explanation
 _VALUES = frozenset(("kwire.messages", "kwire.protocol.results"))  # the modules of messages and decoded frames
-_HEADER = 8  # size, and a correlation id or an api key and its version
+_HEADER = 8  # bytes: the size, then a correlation id, or an api key and a version
 
 
 class Golden(NamedTuple):
@@ -148,7 +148,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
         return None
     try:
         lines = _difference(bytes(left), bytes(right), None)
-    except Exception:  # a test that fails must not fail for this
+    except Exception:  # an explanation must not hide the failure of the test
         return None
     return ["Kafka frames are not equal", *lines] if lines else None
 
@@ -158,14 +158,14 @@ def _value_lines(left: object, right: object) -> list[str] | None:
 
     try:
         lines = value_lines(left, right)
-    except Exception:  # a test that fails must not fail for this
+    except Exception:  # an explanation must not hide the failure of the test
         return None
     names = " and ".join(dict.fromkeys((type(left).__name__, type(right).__name__)))
     return [f"{names} are not equal", *lines] if lines else None
 
 
 def _looks_framed(data: bytes | bytearray) -> bool:
-    """Whether the sizes of frames add up to all bytes; fast, and imports nothing."""
+    """Whether the bytes consist of frames, by their sizes alone; fast, and without imports."""
     if not _HEADER <= len(data) <= LONGEST:
         return False
     at = 0

@@ -184,7 +184,7 @@ def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
     for one in state.partitions():
         if options.topic not in (None, one.topic) or not all(test(state, one) for test in tests):
             state.drop(one.topic, one.index)
-    if options.topic is not None or tests:  # --topic does not ask for anything else
+    if options.topic is not None or tests:  # --topic selects only the topic's own data
         configs = {key: found for key, found in state.settings.configs.items() if key == ("topic", options.topic)}
         state.settings, state.log_dirs = Settings(configs), {}
     return state

@@ -296,7 +296,7 @@ def read_sizes(file: str) -> Sizes:
     """
     text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     try:
-        brokers = json.loads(text[text.find("{") :])["brokers"]  # behind what the tool says of itself
+        brokers = json.loads(text[text.find("{") :])["brokers"]  # after the tool's own status lines
         rows = [row for broker in brokers for folder in broker["logDirs"] for row in folder["partitions"]]
         named = [(row["partition"], row["size"], row.get("isFuture", False)) for row in rows]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):

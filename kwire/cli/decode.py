@@ -41,8 +41,8 @@ from .options import add_colour, add_command, add_inputs, add_keylog
 from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
-MOST_SORTED = 10  # frames of --sort without --first
-# Options that choose frames or how to read them, and do not apply to tables: the reader of a table chooses.
+MOST_SORTED = 10  # frames that --sort prints without --first
+# Options that choose frames or how to read them. They do not apply to Parquet, whose readers select rows themselves.
 OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")
 _ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 FORMATS = ("tsv", "csv", "jsonl", "table")
@@ -554,12 +554,12 @@ class AsText:
     ) -> None:
         self._style, self._live, self._wanted = style, live, wanted
         self._records, self._frames = RecordLines(style), FrameLines(summary, style)
-        self._first: Item | None = None  # until there is another
+        self._first: Item | None = None  # kept until the second item
         self._count = 0
 
     def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> Writer:
         """Return what writes the lines of a capture."""
-        return _BehindTheFirst(CapturedLines(decoder, file, self._frames, sealed=sealed), self)
+        return _SeveralLines(CapturedLines(decoder, file, self._frames, sealed=sealed), self)
 
     @property
     def has_several(self) -> bool:
@@ -590,8 +590,8 @@ class AsText:
         return self._frames.text(item)
 
 
-class _BehindTheFirst:
-    """Writes lines once there are several items; until then yields results, since a single one may become a tree."""
+class _SeveralLines:
+    """Writes lines from bytes after the first item, which is decoded, because a single item becomes a tree."""
 
     def __init__(self, writer: CapturedLines, form: AsText) -> None:
         self._writer, self._form = writer, form
@@ -632,7 +632,7 @@ class Lines:
         self._part = partial(part_read, reading.options)
         self._decoder, self._seal = reading.decoder(), reading.seal
         self._quick = form.writer(self._decoder, dump.file, sealed=reading.sealed)
-        self._number = self._frames = self._size = 0  # undecoded frames, and characters, not yielded yet
+        self._number = self._frames = self._size = 0  # the last two: frames and characters that are not yet yielded
         self._lines: list[str] = []
 
     def __iter__(self) -> Iterator[str]:

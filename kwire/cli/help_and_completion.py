@@ -251,8 +251,8 @@ complete -c kwire -f -a '(__kwire_complete)'
 """,
 }
 SHELLS = tuple(SCRIPTS)
-MOST_FRAMES, MOST_SECONDS = 5_000, 1.0  # that are read of the files on the line
-SAFE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names from files that need no quoting in a shell
+MOST_FRAMES, MOST_SECONDS = 5_000, 1.0  # limits for reading the files on the line
+SAFE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names that need no quoting in a shell
 Found = dict[str, str]  # a word that fits at the cursor -> its description
 
 

@@ -32,7 +32,7 @@ from .terminal import remark
 if TYPE_CHECKING:  # imported only to read logs or mask secrets, not for `kwire stats`
     from ..logs import DiskEntry, LogBatch, LogBytes
 
-SHOWN = 3  # places of damage
+SHOWN = 3  # damaged places that a remark lists
 
 
 class NonKafkaStreams:
@@ -41,11 +41,11 @@ class NonKafkaStreams:
     def __init__(self, knows_zookeeper: bool = False) -> None:
         self.knows_zookeeper: bool = knows_zookeeper
         self.connections: dict[str, set[int | None]] = {}
-        self.elsewhere: Counter[str] = Counter()  # connections of other shares
+        self.elsewhere: Counter[str] = Counter()  # connections that other processes counted
         self.bytes: Counter[str] = Counter()
         self.hints: dict[str, str] = {}
         self.damaged: int = 0  # bytes
-        self.places: list[int] = []  # their positions, in bytes from the start of the file
+        self.places: list[int] = []  # the positions of the damage, in bytes from the start of the file
 
     def watched(self, dump: Dump) -> Dump:
         """Return a dump that counts streams of other protocols and damage while its frames are read."""

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import DumpError, MissingExtra
 from .options import add_command
 
-MOST_TEXT = 40_000  # characters of an answer
+MOST_TEXT = 40_000  # characters of a tool's result
 MOST_SECONDS = 120
 MOST_FRAMES = 500
 
@@ -35,7 +35,7 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 class Tools:
-    """The tools: each runs a command of kwire in a process of its own, and returns what it prints.
+    """The tools: each runs a command of kwire in a separate process, and returns its output.
 
     Args:
         roots: files and folders that may be read.
@@ -59,7 +59,7 @@ class Tools:
 
         Args:
             file: one of `files`.
-            by: api, client, version, ip or topic; several with commas between.
+            by: api, client, version, ip or topic, or several of them separated by commas.
         """
         return self._run("stats", f"--by={by}", "--", self._allowed(file))
 
@@ -69,8 +69,8 @@ class Tools:
         Args:
             file: one of `files`.
             where: a display filter, such as: error_code != 0 and latency > 20ms; topics[].name == "orders".
-            fields: instead of lines, these fields as TSV, with commas between: frame,api,client_id,latency,error_code.
-            first: how many frames at most, up to 500.
+            fields: return these fields as TSV instead of lines; separated by commas: frame,api,latency,error_code.
+            first: the maximum number of frames, at most 500.
         """
         chosen = [f"--where={where}"] * bool(where) + [f"--fields={fields}"] * bool(fields)
         return self._run("decode", *chosen, f"--first={_count(first)}", "--no-pager", "--", self._allowed(file))
@@ -86,7 +86,7 @@ class Tools:
         return self._run("decode", "-v", where, "--first=1", "--no-pager", "--", self._allowed(file))
 
     def cluster(self, file: str) -> str:
-        """Show the brokers by rack, the topics, leaders, replicas and ISRs that a dump or a metadata log says.
+        """Show the brokers by rack, and the topics, leaders, replicas and ISRs, from a dump or a metadata log.
 
         Args:
             file: one of `files`.
@@ -97,7 +97,7 @@ class Tools:
         """Show the fields of a message and what they mean.
 
         Args:
-            message: an api or message, with a version or without: Fetch:17, MetadataResponse.
+            message: an api or message, with or without a version: Fetch:17, MetadataResponse.
         """
         return self._run("schema", "--", message)
 
@@ -112,7 +112,7 @@ class Tools:
     def _allowed(self, file: str) -> str:
         path = Path(file).resolve()
         if not any(path == root or root in path.parents for root in self.roots) or not path.is_file():
-            raise ValueError(f"{file} is none of the files that may be read; the tool files lists them")
+            raise ValueError(f"{file} is not a file that may be read; the tool `files` lists these files")
         return str(path)
 
     def _run(self, *arguments: str) -> str:

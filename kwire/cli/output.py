@@ -36,7 +36,7 @@ def refuse_input(file: str | Path, inputs: Iterable[str], *, recursive: bool = F
         if not Path(file).is_file():  # /dev/stdout, a pipe
             return
     except OSError:
-        return  # it is not there
+        return  # the output does not exist yet
     for name, _ in files_of(list(inputs), recursive):
         try:
             read = os.fstat(sys.stdin.fileno()) if name == "-" else Path(name).stat()
@@ -117,14 +117,14 @@ class FrameOutput:
         self.count: int = 0  # frames
         self._capture: CaptureWriter | None = None
         self._left_out: Counter[str] = Counter()
-        self._connections: set[tuple[object, ...]] = set()  # two are enough to know
+        self._connections: set[tuple[object, ...]] = set()  # at most two: raw output warns about several
         self._without_time = False
 
     def write(self, frame: Frame, data: bytes | None = None, nanoseconds: int | None = None) -> None:
         """Write a frame; the arguments are those of `CaptureWriter.write`."""
         data, source = frame.data if data is None else data, frame.source
         if isinstance(frame.fault, NoFrame) and source.client is None:
-            self._left_out[str(frame.fault)] += 1  # it is about the dump as a whole
+            self._left_out[str(frame.fault)] += 1  # a fault of the dump, not of a connection
             return
         if not self.count and not self.raw and names_connection(source):
             self._capture = CaptureWriter(self.stream)

@@ -46,7 +46,7 @@ def add_parser(commands: Any, about: str) -> None:
 def report(options: argparse.Namespace) -> int:
     """Count all frames, or those until Ctrl-C, and write the page. Returns 1 if a frame did not decode."""
     if options.output:
-        refuse_input(options.output, options.files, recursive=options.recursive)  # before all is read
+        refuse_input(options.output, options.files, recursive=options.recursive)  # before the input is read
     tally = Tally(masker(options))
     try:
         _count(options, tally)
@@ -383,7 +383,7 @@ class CapturedTally:
         self._tally = tally
         self._kinds = Kinds(_Kind)
         self._number = 0
-        # for what batches count themselves
+        # attributes that `FrameBatch.tally` uses
         self.apis: Apis = decoder.connections.apis
         self.kinds, self.meet = self._kinds.of, self._kinds.meet
         self.begin, self.forget = decoder.connections.of, decoder.connections.forget

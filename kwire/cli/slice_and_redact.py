@@ -26,7 +26,7 @@ from .options import add_command, add_files, add_profile, add_raw
 from .output import FrameOutput, output_bytes
 from .terminal import remark, with_progress
 
-MOST_WRITTEN = 1 << 16  # remembered requests that have no response yet
+MOST_WRITTEN = 1 << 16  # written requests, without a response so far, that are remembered
 HELD = 1 << 26  # bytes of frames that wait for a response
 Timed = tuple[Frame, int | None]  # with nanoseconds since 1970
 
@@ -78,7 +78,7 @@ class Waiting:
     def __init__(self, timed: Timed, header: Header, is_chosen: bool | None) -> None:
         self.timed: Timed = timed
         self.header: Header = header
-        self.is_chosen: bool | None = is_chosen  # None: not known before its response
+        self.is_chosen: bool | None = is_chosen  # None while only the response can decide
 
 
 class Slice:
@@ -106,7 +106,7 @@ class Slice:
             frame = timed_frame[0]
             connection, header = self.decoder.connections.receive(frame)
             result = self.decoder.result(frame, connection, header)
-            is_wanted = self.wanted(mask(result))  # a filter cannot ask for secrets
+            is_wanted = self.wanted(mask(result))  # masked, so that filters cannot reveal secrets
             queue = self._waiting.setdefault(connection, deque())
             self._add(queue, Waiting(timed_frame, header, is_wanted or (None if header.is_request else False)))
             yield from self._ready(queue)

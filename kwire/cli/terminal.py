@@ -95,7 +95,7 @@ class Paged:
         text, self.held = "".join(self.held), []
         try:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, text=True, errors="backslashreplace")
-        except OSError:  # no such pager: the terminal has to do
+        except OSError:  # the pager does not exist: print without one
             self.height = sys.maxsize
             self.out.write(text)
             return

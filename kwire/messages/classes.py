@@ -1,4 +1,4 @@
-"""Makes one `msgspec.Struct` class per message, good for all its versions.
+"""Creates one `msgspec.Struct` class per message, for all its versions.
 
 The classes are plain values without a version: frozen, compared by value, pickled by name. Their constructors convert
 lists to tuples, and a `uuid.UUID` to its 16 bytes, so that a message equals the one that its bytes decode to.
@@ -31,7 +31,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-_SPECS: dict[type, MessageSpec] = {}  # the spec of each message's class
+_SPECS: dict[type, MessageSpec] = {}  # message class -> its spec
 
 
 class MessageMeta(msgspec.StructMeta):
@@ -45,7 +45,7 @@ class MessageMeta(msgspec.StructMeta):
         kinds = _CONVERTED[cls]
         for name in kinds.keys() & values.keys():
             values[name] = _immutable(kinds[name], values[name])
-        named = zip(cls.__struct_fields__, args, strict=False)  # too many are left to the constructor's own words
+        named = zip(cls.__struct_fields__, args, strict=False)  # the constructor reports surplus arguments
         by_position = [_immutable(kinds.get(name), value) for name, value in named]
         return super().__call__(*by_position, *args[len(by_position) :], **values)
 
@@ -63,7 +63,7 @@ def _immutable(kind: tuple[bool, bool] | None, value: Any) -> Any:
 
 @once
 def constructor_of(cls: Any) -> Callable[..., Any]:
-    """Return what makes a message of values that are immutable, as a decoder has them."""
+    """Return the constructor that does not convert its arguments, for decoders, whose values are immutable."""
     return msgspec.StructMeta.__call__.__get__(cls) if isinstance(cls, MessageMeta) else cls  # type: ignore[no-any-return]
 
 
@@ -167,7 +167,7 @@ def _spec_of_class(cls: type[Any], version: int | None, catalog: Catalog | None)
 
 
 def default_for(field: FieldSpec, classes: Any) -> Any:
-    """Return a field's default as its class has it; `classes` has the structs as attributes."""
+    """Return the default of a field in its class; `classes` has the classes of structs as attributes."""
     if field.default is not ...:
         return field.default
     assert field.struct is not None

@@ -251,7 +251,7 @@ else:
             return taken
 
         def parts(self, most_rows: int, most_bytes: int) -> list[tuple[int, FrameRows]]:
-            """Divide the rows into runs of at most so many rows or bytes, each with the index of its first row."""
+            """Divide the rows into parts, each with the index of its first row; see `FrameRows` of the engine."""
             found, size = list[tuple[int, FrameRows]](), most_bytes
             for index, row in enumerate(self):
                 if size >= most_bytes or len(found[-1][1]) >= most_rows:
@@ -270,7 +270,7 @@ else:
             return [row[0] for row in self]
 
         def sizes(self) -> list[Any]:
-            """Return the numbers of bytes."""
+            """Return the sizes in bytes."""
             return [len(row[1]) for row in self]
 
         def times(self, convert: Any) -> list[Any]:
@@ -278,7 +278,7 @@ else:
             return [convert(row[2]) for row in self]
 
         def directions(self) -> list[Any]:
-            """Return whether each is a request, if that is known."""
+            """Return whether each row is a request; None if that is unknown."""
             return [None if row[4] is None else int(row[4]) for row in self]
 
         def correlation_ids(self) -> list[Any]:
@@ -286,11 +286,11 @@ else:
             return [row[6] for row in self]
 
         def calls(self) -> tuple[list[Any], list[Any]]:
-            """Return the different pairs of api and client id, and which of them each row has."""
+            """Return the distinct pairs of api and client id, and for each row the index of its pair."""
             return _distinct([(row[5], row[7]) for row in self])
 
         def ends(self) -> tuple[list[Any], list[Any]]:
-            """Return the endpoints of connections, and which of them each row has."""
+            """Return the distinct endpoints of connections, and for each row the index of its endpoints."""
             return _distinct([row[3] for row in self])
 
     def _distinct(values: list[Any]) -> tuple[list[Any], list[Any]]:

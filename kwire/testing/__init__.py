@@ -22,7 +22,7 @@ from ..broker.authentication_and_acls import MECHANISMS
 from ..records import Record
 from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
 
-INTERVAL = 0.005  # seconds between two looks at what is waited for
+INTERVAL = 0.005  # seconds between two checks of a condition
 
 
 class Rule:
@@ -75,7 +75,7 @@ class Requests:
 
         Args:
             name: the error by Kafka's name, such as `NOT_LEADER_OR_FOLLOWER`, or its code.
-            times: for how many requests.
+            times: the number of requests that fail; None for all.
 
         Raises:
             UnknownMessage: no error has this name or code.
@@ -90,7 +90,7 @@ class Requests:
             answer: the response message, or its JSON as a dict, or a function or coroutine function that takes the
                 request message and returns a response, or None to let the broker respond. Functions do not work with
                 `process`.
-            times: for how many requests.
+            times: the number of requests that get this response; None for all.
         """
         return self._rule("respond", times, answer=answer)
 
@@ -255,7 +255,7 @@ class Operations:
         """Advance the clock of the cluster: sessions and transactions expire, and old records are deleted.
 
         Args:
-            seconds: by how much.
+            seconds: the time to add.
             keep_connected: whether group members with an open connection are kept from expiring.
         """
         self._do("advance", seconds=seconds, keep_connected=keep_connected)
@@ -386,9 +386,9 @@ class Kafka(_Cluster):
     """A Kafka cluster for tests, in a thread or as a process; a context manager.
 
     Args:
-        brokers: how many; their ids are 1, 2 and so on.
+        brokers: the number of brokers; their ids are 1, 2 and so on.
         racks: the racks of the brokers, one for each broker; by default brokers have no rack.
-        log_dirs: how many log directories each broker has; they are in memory, unless `directory` is given.
+        log_dirs: the number of log directories of each broker; they are in memory, unless `directory` is given.
         directory: where the log directories are created on disk; they remain after the test. With `process` and without
             `directory`, they are in a temporary directory.
         partitions: the number of partitions of a topic that is created without one.

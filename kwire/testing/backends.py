@@ -1,4 +1,4 @@
-"""Where a cluster for tests runs: in the running event loop, in a thread, or as a process of `kwire serve`."""
+"""Runs a cluster for tests in the running event loop, in a thread, or as a process of `kwire serve`."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Backend(Protocol):
 
 
 class InThread:
-    """A cluster in a thread of its own."""
+    """A cluster in a separate thread."""
 
     def __init__(self, plan: Plan) -> None:
         self._running = Running(plan)
@@ -196,7 +196,7 @@ class InThread:
 
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Perform an operation of `Control` and return its result."""
-        if threading.current_thread() is self._thread:  # a rule's function asks; what waits cannot be done there
+        if threading.current_thread() is self._thread:  # called by a rule's function, which must not wait
             return getattr(self._running.control, operation)(**arguments)
         return self._wait(self._running.control.do(operation, arguments))
 
