@@ -323,7 +323,12 @@ def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
 
     Raises:
         FilterError: the text is not an expression, names a field that no message has, or compares a field with a value
-            of another type; with the column.
+            of another type. The error has the column.
+
+    >>> import kwire
+    >>> wanted = parse_filter("api == Heartbeat and error_code == REBALANCE_IN_PROGRESS")
+    >>> [wanted(frame) for frame in kwire.decode_frames(kwire.read_dump("fixtures/dumps/kafka-4.4-metadata.bin"))]
+    [False, False]
     """
     parser = _Parser(text, catalog or catalog_for())
     holds, messages = parser.whole()

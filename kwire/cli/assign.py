@@ -50,7 +50,7 @@ def add_parser(commands: Any, about: str) -> None:
         commands,
         "assign",
         about,
-        "  kwire assign dump.pcap --group app          its last rebalance, again\n"
+        "  kwire assign dump.pcap --group app          recompute its last rebalance\n"
         "  kwire assign group.json --assignor all      what each assignor gives\n"
         "  kwire assign group.json --release 3.4 --release 3.5\n"
         "  kwire assign group.json --rack 2=b          if broker 2 moved to rack b\n"
@@ -356,8 +356,8 @@ def _rebalances(question: Question, changed: Question, release: str) -> bool:
 def _change_lines(question: Question, changed: Question, assignor: str, release: str) -> Iterator[str]:
     asks = _rebalances(question, changed, release)
     rack = _leader_rack(question) or "none"
-    answer = "a rebalance" if asks else "no rebalance"
-    yield f"with the racks of --rack, a leader of release {release} with client.rack {rack} asks for {answer}"
+    answer = "requests a rebalance" if asks else "requests no rebalance"
+    yield f"with the racks of --rack, a leader (release {release}, client.rack {rack}) {answer}"
     if asks:
         found = assign(assignor, changed.topics, changed.members, release=release)
         yield from _lines(changed, {"assignor": assignor, "release": release, **_measured(changed, found)})

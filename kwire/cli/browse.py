@@ -26,10 +26,10 @@ def add_parser(commands: Any, about: str) -> None:
         "browse",
         about,
         "  kwire browse dump.pcap\n"
-        "  kwire proxy :9092 --listen :9093 -w - | kwire browse -\n"
-        "\nThe list, the fields and the bytes are one picture: move in one of them and the\n"
-        "others follow. Keys: Tab next pane, / filter, c one connection, r request or\n"
-        "response, s slowest first, w write as pcap, q quit.\n",
+        "  kwire proxy :19092 broker:9092 -q -w - | kwire browse -\n"
+        "\nThe list, the fields and the bytes move together: a selection in one pane is\n"
+        "shown in the others. Keys: Tab next pane, / filter, c one connection, r request\n"
+        "or response, s slowest first, w write as pcap, q quit.\n",
         browse,
     )
     add_files(parser)

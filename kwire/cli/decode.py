@@ -91,8 +91,8 @@ def add_parser(commands: Any, about: str) -> None:
     about = "with --jsonl, requests name their response's frame"
     parser.add_argument("--response-frames", action="store_true", help=about)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after N frames")
-    parser.add_argument("--sort", metavar="FIELD", help="the greatest first, 10 unless --first: --sort size")
-    parser.add_argument("--follow", action="store_true", help="read on as FILE or a folder of captures grows")
+    parser.add_argument("--sort", metavar="FIELD", help="greatest values first; 10 frames unless --first")
+    parser.add_argument("--follow", action="store_true", help="keep reading as FILE or a folder of captures grows")
     add_filters(parser)
     parser.add_argument("--no-pager", action="store_true", help="do not page long output")
     add_colour(parser)

@@ -33,13 +33,13 @@ def add_parser(commands: Any, about: str) -> None:
         commands,
         "encode",
         about,
-        "  kwire encode frames.jsonl -o dump.pcap    what decode --jsonl or --json wrote\n"
+        "  kwire encode frames.jsonl -o dump.pcap    from decode --jsonl or --json\n"
         "  kwire encode broker.log -o dump.pcap      a log of requests in JSON\n"
         "  kwire encode --template Metadata:12       JSON to start from\n"
         "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n"
-        "\nWhere the input names connections (JSON of a capture, a log of a broker), a\n"
-        "capture is written, else raw frames, whatever the name of the output. Lines that\n"
-        "cannot be encoded are named and skipped; exit code 1.\n",
+        "\nIf the input names connections (JSON of a capture, a broker's log), the output\n"
+        "is a capture, otherwise raw frames, regardless of its name. Lines that cannot be\n"
+        "encoded are reported and skipped; the exit code is then 1.\n",
         encode,
     )
     parser.add_argument("file", nargs="?", help="JSON of frames, a log of requests, or a payload; - is stdin")

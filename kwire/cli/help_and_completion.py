@@ -68,10 +68,10 @@ TOPICS: dict[str, tuple[str, str]] = {
     "exit-codes": (
         "what commands return to scripts",
         "0    done\n"
-        "1    done, and there is something to look at:\n"
+        "1    done, but something needs attention:\n"
         "       decode, explain,  a complete frame, record or batch did not decode; gaps,\n"
         "       report, pipeline  frames cut short and streams of other protocols are\n"
-        "                         named and counted apart, and change nothing\n"
+        "                         counted separately and do not cause this code\n"
         "       decode --guess    no message fits a frame\n"
         "       check             something is not encoded to the same bytes, or a file\n"
         "                         beside a segment contradicts it\n"
@@ -87,8 +87,8 @@ TOPICS: dict[str, tuple[str, str]] = {
         "2    wrong usage, input that cannot be read, a broker that cannot be reached,\n"
         "     output that cannot be written: stderr says which and why\n"
         "130  interrupted with Ctrl-C; decode, stats and report first print or write\n"
-        "     what was read until then; Ctrl-C or SIGTERM end --follow as the end of a\n"
-        "     file would, with 0 or 1. A pipe that is closed early (| head) is no error.",
+        "     what was read until then. With --follow, Ctrl-C or SIGTERM acts as the end\n"
+        "     of the file: 0 or 1. A pipe that is closed early (| head) is not an error.",
     ),
     "secrets": (
         "what is not printed",
@@ -96,9 +96,9 @@ TOPICS: dict[str, tuple[str, str]] = {
         "values of configurations that are passwords are printed as [hidden] with their\n"
         'size, as ** in dumps, as {"_hidden": size} in JSON, which kwire encode refuses.\n'
         "--show-secrets prints them. The bytes of a frame that does not decode are\n"
-        "hidden unless it is known which message was meant, and that it holds none of\n"
-        "these; the reason, with its sizes and offsets, is always shown. The contents of\n"
-        "records are not masked: kwire redact removes them from a dump.",
+        "hidden unless its message is known and contains none of these; the reason, with\n"
+        "sizes and offsets, is always shown. The contents of records are not masked:\n"
+        "kwire redact removes them from a dump.",
     ),
     "tls": (
         "captures of encrypted connections",
@@ -109,25 +109,26 @@ TOPICS: dict[str, tuple[str, str]] = {
         "  tshark -r FILE -o tls.keylog_file:KEYS -q $(tshark -r FILE -Y tls \\\n"
         "    -T fields -e tcp.stream | sort -nur | sed 's/^/-z follow,tls,yaml,/') |\n"
         "    kwire decode -\n"
-        "KEYS is what clients write with SSLKEYLOGFILE (librdkafka, Python), KeyLogWriter\n"
-        "(Go), or on Java an agent such as extract-tls-secrets or jSSLKeyLog. The capture\n"
-        "must contain the beginning of each connection. tshark's output has times, so\n"
-        "latencies are shown, but at most one of the addresses of a connection.",
+        "Clients write the file KEYS with SSLKEYLOGFILE (librdkafka, Python), with\n"
+        "KeyLogWriter (Go), or in Java with an agent such as extract-tls-secrets or\n"
+        "jSSLKeyLog. The capture must contain the beginning of each connection. tshark's\n"
+        "output has times, so latencies are shown, but at most one of the two addresses\n"
+        "of a connection.",
     ),
     "filters": (
         "which frames are shown",
         "--where 'FILTER' compares fields, as Wireshark's display filters do:\n"
         '  topics[].name == "orders" and error_code != 0\n'
         '  api == "Fetch" and latency > 20ms and not client_id matches "^test-"\n'
-        "== != < <= > >= contains matches in, and or not ( ). A field is named by its\n"
-        "path or the end of it, as kwire schema shows it; the frame itself has\n"
+        "Operators: == != < <= > >= contains matches in, and or not ( ). A field has the\n"
+        "path that kwire schema shows, or the end of it. Properties of the frame:\n"
         "  api, api_key, version, type, correlation_id, client_id, software, size,\n"
         "  latency, request_frame, response_frame, time, frame, client, broker,\n"
         "  connection, faults, undecodable\n"
-        "The same in options: --api Metadata or --api Metadata:12, more than once\n"
-        "for several; --client 'app-*'; --conn 10.0.0.1:9092; --errors; --from and --to\n"
-        "with a time (2026-11-21T09:30:00, 09:30:00, seconds), or with frame numbers\n"
-        "if the dump has no times. A frame must match all given filters.",
+        "Filters as options: --api Metadata or --api Metadata:12, repeated for several\n"
+        "apis; --client 'app-*'; --conn 10.0.0.1:9092; --errors; --from and --to with a\n"
+        "time (2026-11-21T09:30:00, 09:30:00, seconds), or with frame numbers if the\n"
+        "dump has no times. A frame must match all given filters.",
     ),
     "versions": (
         "versions, releases, profiles",

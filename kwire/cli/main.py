@@ -34,7 +34,7 @@ Examples:
   kwire report dump.pcap -o report.html    what a capture contains, one page
   kwire stats dump.pcap                    which clients request what, how often
   kwire cluster dump.pcap                  brokers by rack, partitions, replicas
-  kwire cluster :9092                      the same of a live broker
+  kwire cluster :9092                      the same from a live broker
   kwire place dump.pcap                    how evenly replicas are spread
   kwire place :9092 --repair               a plan that repairs rack placement
   kwire encode frames.jsonl -o dump.pcap   JSON back to bytes

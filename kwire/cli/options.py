@@ -91,7 +91,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 def add_keylog(parser: argparse.ArgumentParser) -> None:
     """Add --keylog."""
-    parser.add_argument("--keylog", metavar="FILE", help="keys of TLS (SSLKEYLOGFILE), for tshark to decrypt with")
+    parser.add_argument("--keylog", metavar="FILE", help="TLS session keys (SSLKEYLOGFILE); tshark decrypts")
 
 
 def add_raw(parser: argparse.ArgumentParser) -> None:

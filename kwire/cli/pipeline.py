@@ -33,13 +33,14 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster\n"
         "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
         "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
-        "\nlake/frames has a row a frame, by date and cluster. Beside it: partition_states,\n"
-        "brokers, offline_replicas (KIP-112), rack_violations (KIP-36; rule names\n"
-        "KIP-879's), isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources.\n"
-        "The captures of a folder are of one cluster, unless --cluster names them.\n",
+        "\nThe table lake/frames has one row per frame, by date and cluster. Other tables:\n"
+        "partition_states, brokers, offline_replicas (KIP-112), rack_violations (KIP-36;\n"
+        "KIP-879 in the column rule), isr_shrinks, reassignments, metrics (KIP-112),\n"
+        "conflicts, sources. The captures of a folder belong to one cluster, unless\n"
+        "--cluster derives its name from their paths.\n",
         pipeline,
     )
-    parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of captures, or globs")
     parser.add_argument("--out", metavar="DIR", help="output folder")
     parser.add_argument(
         "--master", metavar="URL", help="the Spark master: local[2], spark://host:7077, yarn, sc://host:15002"

@@ -504,10 +504,10 @@ def _level_lines(level: Level[PlacedPartition], labels: Mapping[PlacedPartition,
     rows = [[*name, *number] for name, number in zip(names, numbers, strict=True)]
     yield from table(head, rows, style, right=2 if level.is_of_brokers else 3)
     if level.uneven:
-        text = f"not spread as evenly as can be: {_counted(level.uneven, labels)}"
+        text = f"not spread as evenly as possible: {_counted(level.uneven, labels)}"
         yield from (style.paint("warning", line) for line in wrapped(text, style))
     elif not level.is_of_brokers:
-        yield "each partition is spread as evenly as can be over this level"
+        yield "each partition is spread as evenly as possible over this level"
 
 
 def _warnings(levels: Sequence[Level[PlacedPartition]]) -> Iterator[str]:
@@ -516,7 +516,7 @@ def _warnings(levels: Sequence[Level[PlacedPartition]]) -> Iterator[str]:
         small, large = (pick(level.loads, key=lambda load: load.node.size).node for pick in (min, max))
         if small.size < large.size:
             sizes = f"{large.path} has {count_text(large.size, 'broker')}, {small.path} has {small.size}"
-            yield f"warning: level {level.number} is uneven: {sizes}; brokers of small ones hold more replicas"
+            yield f"warning: level {level.number} is uneven: {sizes}; brokers in smaller ones hold more replicas"
     least, most = (pick(levels[-1].loads, key=lambda load: load.replicas) for pick in (min, max))
     if most.replicas > least.replicas + 1 and most.replicas >= UNBALANCED * least.replicas:
         times = f", {most.replicas / least.replicas:.1f} times as many" if least.replicas else ""
@@ -528,7 +528,7 @@ def _loss_lines(
     losses: Sequence[Loss[PlacedPartition]], labels: Mapping[PlacedPartition, str], style: Style
 ) -> Iterator[str]:
     if not losses:
-        yield "no partition loses its majority with any one of these"
+        yield "no single failure leaves a partition without a majority"
     for loss in losses:
         found = ("no replica of", loss.everything), ("no majority of", loss.majority)
         texts = [f"{what} {_counted(partitions, labels)}" for what, partitions in found if partitions]
@@ -609,11 +609,11 @@ def _evenness_change(
     style: Style,
 ) -> Iterator[str]:
     if after:
-        text = f"not spread as evenly as can be: {_counted(after, labels)} ({len(before)} before)"
+        text = f"not spread as evenly as possible: {_counted(after, labels)} ({len(before)} before)"
         yield from (style.paint("warning", line) for line in wrapped(text, style))
     else:
         were = f" ({len(before)} {'was' if len(before) == 1 else 'were'} not)" if before else ""
-        yield f"each partition is spread as evenly as can be over this level{were}"
+        yield f"each partition is spread as evenly as possible over this level{were}"
 
 
 def _loss_change(
@@ -633,7 +633,7 @@ def _loss_change(
     if rows:
         yield from table(["without", "no replica of", "no majority of"], rows, style, right=2)
     else:
-        yield "no partition loses its majority with any one of these, before and after"
+        yield "no single failure leaves a partition without a majority, before and after"
 
 
 def _arrow(before: int, after: int) -> str:

@@ -31,7 +31,7 @@ def add_parser(commands: Any, about: str) -> None:
         commands,
         "proxy",
         about,
-        "  kwire proxy :19092 broker:9092                 a line a message\n"
+        "  kwire proxy :19092 broker:9092                 one line per message\n"
         "  kwire proxy :19092 broker:9092 -w seen.pcap    record a capture\n"
         "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
         "\nClients connect to the first address. Each broker named in a response gets its\n"

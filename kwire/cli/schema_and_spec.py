@@ -87,7 +87,7 @@ def add_spec(commands: Any, about: str) -> None:
         "  kwire spec check ~/kafka/clients/src/main/resources/common/message\n",
         check,
     )
-    command.add_argument("files", nargs="+", metavar="FILE", help="spec files, or folders of them")
+    command.add_argument("files", nargs="+", metavar="FILE", help="spec files, or folders of specs")
 
 
 def check(options: argparse.Namespace) -> int:

@@ -235,10 +235,10 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve                                    one on 127.0.0.1:9092\n"
         "  kwire serve :19092 --brokers 3                 three, on consecutive ports\n"
         "  kwire serve --cluster cluster.json             with racks and directories\n"
-        "  kwire serve --config server.properties         as Kafka's own file says\n"
+        "  kwire serve --config server.properties         configured by Kafka's own file\n"
         "  kwire serve --data /var/lib/kafka --read-only  a real broker's directory\n"
         "  kwire serve --sasl-users users --acls --super-user admin\n"
-        "  kwire serve --release 2.8                      as Kafka 2.8 did\n"
+        "  kwire serve --release 2.8                      only the apis of Kafka 2.8\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; only the id is required.\n'
         "Without directories, everything is kept in memory. With them, topics, records,\n"

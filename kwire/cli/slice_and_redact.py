@@ -159,9 +159,9 @@ def add_redact(commands: Any, about: str) -> None:
         about,
         "  kwire redact dump.pcap -o shareable.pcap\n"
         "  kwire redact dump.pcap -o shareable.pcap --keep topic,client\n"
-        "  kwire redact --list                   what is taken out, and why\n"
-        "\nA capture becomes a capture of the same connections, raw frames stay raw frames,\n"
-        "whatever the name of OUT.\n",
+        "  kwire redact --list                   what is removed, and why\n"
+        "\nThe redacted copy of a capture is a capture with the same connections, and that\n"
+        "of raw frames is raw frames, regardless of the name of OUT.\n",
         redact,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="a dump; - is standard input")

@@ -44,6 +44,10 @@ class Span(NamedTuple):
 
     `start` and `stop` are offsets in bytes; `path` is as in errors (`topics[0].partitions[2].isr_nodes[1]`); `type` is
     the wire type; `value` is the decoded value, or the count of an array; `faults` are the faults found in these bytes.
+
+    >>> import kwire
+    >>> kwire.codec("HeartbeatResponse", 0).trace(bytes.fromhex("001b"))[0]
+    Span(start=0, stop=2, path='error_code', type='int16', value=27, faults=())
     """
 
     start: int
@@ -237,6 +241,11 @@ class Salvaged(NamedTuple, Generic[M]):
 
     Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Without faults, or with
     `DefaultTag`s only, strict decoding accepts the same bytes.
+
+    >>> import kwire
+    >>> found = kwire.codec("HeartbeatResponse", 0).decode(bytes.fromhex("001b ff"), salvage=True)
+    >>> found.message.error_code, len(found.faults), found.rest
+    (27, 1, b'\\xff')
     """
 
     message: M

@@ -187,6 +187,10 @@ def open_dump(
     Raises:
         DumpError: hex text with an invalid line, or a capture with no readable packet.
         OSError: the file cannot be read.
+
+    >>> with open_dump("fixtures/dumps/kafka-4.4-metadata.bin") as dump:
+    ...     [len(frame.data) for frame in dump.frames]
+    [54, 259]
     """
     specs, file = catalog or catalog_for(), name_of(path)
     if followed is not None:
@@ -335,6 +339,9 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
 
     Raises:
         DumpError, OSError: see `open_dump`.
+
+    >>> [(frame.source.frame, frame.source.offset) for frame in read_dump("fixtures/dumps/kafka-4.4-metadata.bin")]
+    [(0, 0), (1, 54)]
     """
     with open_dump(path) as dump:
         yield from dump.frames

@@ -192,7 +192,20 @@ def encode_response(
     header_tags: bytes | None = None,
     catalog: Catalog | None = None,
 ) -> bytes:
-    """Encode a response as a frame; for arguments and errors see `encode_request`."""
+    """Encode a response as a frame.
+
+    Args:
+        message: a response, such as `kwire.messages.MetadataResponse(...)`.
+        version: the api version of the request.
+        correlation_id, header_tags, catalog: see `encode_request`.
+
+    Returns:
+        The bytes of size, header and body. Raises the errors of `encode_request`.
+
+    >>> import kwire
+    >>> kwire.encode_response(kwire.messages.HeartbeatResponse(error_code=27), 0, correlation_id=7).hex(" ", 4)
+    '0000 00060000 0007001b'
+    """
     codec = codec_in(catalog or catalog_for(), type(message).__name__, version)
     fields = {"correlation_id": correlation_id, "unknown_tags": header_tags}
     return _frame(codec, message, "ResponseHeader", fields, catalog or catalog_for())

@@ -88,15 +88,15 @@ def is_secret_record(value: bytes) -> bool:
 
 # kind -> why it is removed
 REASONS: dict[str, str] = {
-    "records": "keys, values and headers of records are payload; batch headers stay, with their checksums made anew",
+    "records": "keys, values and headers of records are payload; batch headers stay, with new checksums",
     "sasl": "SASL tokens carry passwords and proofs of them",
     "scram": "salts and salted passwords can be used instead of the password",
     "token": "the HMAC of a delegation token is its password",
     "config": "values of configurations hold passwords and paths",
-    "group": "subscriptions and assignments of group members carry what their clients like",
-    "offset": "the text beside a committed offset is the client's own",
+    "group": "subscriptions and assignments of group members carry arbitrary data of clients",
+    "offset": "the metadata of a committed offset is arbitrary text",
     "metrics": "telemetry of clients",
-    "envelope": "a forwarded request may hold anything of the above",
+    "envelope": "a forwarded request may contain any of the above",
     "text": "error messages repeat names and values",
     "client": "client ids are names of applications",
     "topic": "topic names reveal what a business does",

@@ -22,17 +22,22 @@ SEGMENT = lazy_pattern(r"[^.\[\]]+|\[\d+\]")
 def annotate(
     data: bytes, spans: Sequence[Span], style: Style = PLAIN, *, codec: Codec | None = None, types: bool = True
 ) -> str:
-    """Write the annotated hexdump of a message.
+    """Return the annotated hexdump of a message.
 
-    data: all bytes of the message.
-    spans: the spans of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
+    Args:
+        data: all bytes of the message.
         spans: the spans of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
-        style: colours, and the width in columns.
+        style: the colours, and the width in columns.
         codec: the codec of the message, for names of numbers such as error codes.
-        types: whether to name the wire types, right-aligned if the line is long enough.
+        types: whether to show the wire types, right-aligned if the line is long enough.
 
     Returns:
         Lines, each with its newline. `kwire.hex_text.parse_hex_text` parses them again.
+
+    >>> import kwire
+    >>> codec, body = kwire.codec("HeartbeatResponse", 0), bytes.fromhex("001b")
+    >>> print(annotate(body, codec.trace(body), codec=codec, types=False), end="")
+    00000000  00 1b                    error_code = 27 REBALANCE_IN_PROGRESS
     """
     return "".join(f"{line}\n" for line in frame_lines(data, spans, style, codec=codec, types=types))
 

@@ -87,7 +87,19 @@ def _part(value: object) -> object:
 
 
 def envelope(result: Result) -> dict[str, Any]:
-    """Return the JSON object of a frame, as plain values. Offsets are relative to the frame's size field."""
+    """Return the JSON object of a frame, as plain values, in the format of `kwire decode --jsonl`.
+
+    Args:
+        result: a `Request`, `Response`, `Token` or `Undecodable`. Secrets are not masked.
+
+    Returns:
+        A dict for `json.dumps`. Offsets in it are relative to the frame's size field.
+
+    >>> import kwire
+    >>> request = kwire.encode_request(kwire.messages.ApiVersionsRequest(), 0, correlation_id=7)
+    >>> envelope(kwire.decode_request(request))["header"]
+    {'apiKey': 18, 'apiName': 'ApiVersions', 'apiVersion': 0, 'correlationId': 7, 'clientId': None}
+    """
     members: dict[str, Any] = {"kwire": 1, "type": _type(result), "source": _source(result)}
     header = _header(result)
     if header:

@@ -52,8 +52,8 @@ def test_whether_the_leader_rebalances(description: str, capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["rebalances"] == {"3.4": False, "3.9": False}
     assert main([*asked, "--rack", "2=a"]) == 0
     out = capsys.readouterr().out
-    assert "a leader of release 3.4 with client.rack b asks for no rebalance" in out
-    assert "a leader of release 3.9 with client.rack b asks for a rebalance\n" in out
+    assert "a leader (release 3.4, client.rack b) requests no rebalance" in out
+    assert "a leader (release 3.9, client.rack b) requests a rebalance\n" in out
 
 
 def test_the_last_rebalance_of_a_capture(capsys: pytest.CaptureFixture[str]) -> None:

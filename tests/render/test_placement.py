@@ -41,13 +41,13 @@ def test_the_report() -> None:
         "level 1  brokers  replicas  leaders",
         "/a             3         5        3",
         "/b             1         2        1",
-        "not spread as evenly as can be: 1 partition: 1",
+        "not spread as evenly as possible: 1 partition: 1",
         "",
         "level 2  brokers  replicas  leaders",
         "/a/0           2         3        2",
         "/a/1           1         2        1",
         "/b/1           1         2        1",
-        "each partition is spread as evenly as can be over this level",
+        "each partition is spread as evenly as possible over this level",
         "",
         "broker  rack  replicas  leaders",
         "0       /a/0         2        1",
@@ -55,9 +55,9 @@ def test_the_report() -> None:
         "2       /a/0         1        1",
         "3       /b/1         2        1",
         "",
-        "warning: level 1 is uneven: /a has 3 brokers, /b has 1; brokers of small ones",
+        "warning: level 1 is uneven: /a has 3 brokers, /b has 1; brokers in smaller ones",
         "  hold more replicas",
-        "warning: level 2 is uneven: /a/0 has 2 brokers, /a/1 has 1; brokers of small",
+        "warning: level 2 is uneven: /a/0 has 2 brokers, /a/1 has 1; brokers in smaller",
         "  ones hold more replicas",
         "",
         "without /a no replica of 2 partitions: 1, 3; no majority of 2 partitions: 0, 2",
@@ -84,7 +84,7 @@ def test_brokers_that_hold_much_more_than_others() -> None:
 def test_nothing_to_warn_of() -> None:
     tree = RackTree([Broker(id, rack="abc"[id]) for id in range(3)], strict=False)
     lines = list(report_lines(tree, {("t", 0): [0, 1, 2]}, Style(colour=True)))
-    assert lines[-2:] == ["", "no partition loses its majority with any one of these"]
+    assert lines[-2:] == ["", "no single failure leaves a partition without a majority"]
     assert not any("warning" in line for line in lines)
 
 
@@ -130,7 +130,7 @@ def test_a_plan_before_and_after() -> None:
         "level 1  brokers  replicas  leaders",
         "/a             2    4 -> 3   2 -> 3",
         "/b             2    2 -> 3   1 -> 0",
-        "each partition is spread as evenly as can be over this level (1 was not)",
+        "each partition is spread as evenly as possible over this level (1 was not)",
         "",
         "broker  rack  replicas  leaders",
         "0       /a           2        2",
