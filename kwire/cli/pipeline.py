@@ -34,10 +34,9 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
         "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
         "\nThe table lake/frames has one row per frame, by date and cluster. Other tables:\n"
-        "partition_states, brokers, offline_replicas (KIP-112), rack_violations (KIP-36;\n"
-        "KIP-879 in the column rule), isr_shrinks, reassignments, metrics (KIP-112),\n"
-        "conflicts, sources. The captures of a folder belong to one cluster, unless\n"
-        "--cluster derives its name from their paths.\n",
+        "partition_states, brokers, offline_replicas (KIP-112), rack_violations (KIP-36,\n"
+        "KIP-879), isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources.\n"
+        "The captures of a folder belong to one cluster, unless --cluster names it.\n",
         pipeline,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of captures, or globs")

@@ -184,7 +184,7 @@ def redact(options: argparse.Namespace) -> int:
             print(line)
         return 0
     if not options.files or not options.output:
-        raise UsageError("redact takes FILE and -o OUT; --list says what it takes out")
+        raise UsageError("redact takes FILE and -o OUT; --list shows what is removed")
     keep = _kinds(options.keep)
     redactor = Redactor(keep, catalog_of(options))
     with output_bytes(options.output, options.files) as stream:
