@@ -187,10 +187,6 @@ def open_dump(
     Raises:
         DumpError: hex text with an invalid line, or a capture with no readable packet.
         OSError: the file cannot be read.
-
-    >>> with open_dump("fixtures/dumps/kafka-4.4-metadata.bin") as dump:
-    ...     [len(frame.data) for frame in dump.frames]
-    [54, 259]
     """
     specs, file = catalog or catalog_for(), name_of(path)
     if followed is not None:
