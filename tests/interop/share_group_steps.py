@@ -1,7 +1,7 @@
 """The steps of consumers in a share group (KIP-932), good and bad ones, against any single broker.
 
-`python -m tests.interop.share_group_steps HOST:PORT` prints a line for each;
-`tests/data/share-groups-kafka-4.4.0.txt` is what Kafka 4.4.0 answered.
+`python -m tests.interop.share_group_steps HOST:PORT` prints a line for each; `tests/data/share-groups-kafka-*.txt` are
+what Kafka 4.1.0, whose `share.version` must first be set to 1 (UpdateFeatures), and 4.4.0 answered.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ M = kwire.messages
 ACCEPT, RELEASE, REJECT, RENEW, GAP = 1, 2, 3, 4, 0
 Acks = Sequence[tuple[int, int, Sequence[int]]]  # first and last offset, and the types
 GROUP = 32  # the type of the configs of a group
+SINCE_V2 = ("is_renew_ack", "share_acquire_mode")
 LOCK_MS = 15_000  # the shortest lock that brokers allow by default
 
 
@@ -29,6 +30,14 @@ class Sharers(Steps):
 
     patience = 1.0
 
+    def ask(self, name: str, version: int, place: str = "", **fields: Any) -> Any:
+        """Ask at this version or at the broker's newest; before 4.2, ShareFetch and ShareAcknowledge have no v2."""
+        place = place or self.place
+        self.connect(place)
+        if (newest := self.connections[place].newest(f"{name}Request")) is not None and newest < version:
+            version, fields = newest, {name: value for name, value in fields.items() if name not in SINCE_V2}
+        return super().ask(name, version, place, **fields)
+
     def begin(self) -> None:
         super().begin()
         self.ids: dict[str, str] = {}
@@ -38,6 +47,10 @@ class Sharers(Steps):
         self.reads_from("latest")
         wanted = M.MetadataRequest.MetadataRequestTopic(name=self.topic)
         self.topic_id = self.ask("Metadata", 12, topics=(wanted,)).topics[0].topic_id
+
+    def member_ids(self, names: str) -> dict[str, str]:
+        """Return an id for each member, ordered by name: a UUID as Kafka writes it, which 4.1 requires."""
+        return {name: f"{name}{self.group.removeprefix('group-'):A>20}A" for name in names}
 
     def configure(self, name: str, value: str | None, operation: int = 0) -> int:
         """Set a config of the group, or delete it; return the error code."""
@@ -254,7 +267,7 @@ def _offsets(records: Any) -> list[int]:
 
 def steps_of(group: Sharers) -> Iterator[Line]:
     """Take the steps."""
-    group.ids = {name: f"member-{name}-{group.group}" for name in "abcdefg"}
+    group.ids = group.member_ids("abcdefg")
     yield "features", group.features()
     yield from _members(group)
     yield from _configs(group)
@@ -265,7 +278,7 @@ def steps_of(group: Sharers) -> Iterator[Line]:
     other = Sharers(group.place, group.pause)
     other.patience, other.connections = group.patience, group.connections
     other.begin()
-    other.ids = {name: f"member-{name}-{other.group}" for name in "ab"}
+    other.ids = other.member_ids("ab")
     yield from _isolation_steps(other)
     yield from _limit_steps(other)
 

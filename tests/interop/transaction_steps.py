@@ -34,10 +34,13 @@ class Steps:
         self.topic, self.group, self.id = f"topic-{name}", f"group-{name}", f"id-{name}"
         self.sequences: dict[tuple[int, int, int], int] = {}
 
-    def ask(self, name: str, version: int, place: str = "", **fields: Any) -> Any:
-        place = place or self.place
+    def connect(self, place: str) -> None:
         if place not in self.connections:
             self.connections[place] = BrokerConnection(address(place), timeout=180, client_id="steps")
+
+    def ask(self, name: str, version: int, place: str = "", **fields: Any) -> Any:
+        place = place or self.place
+        self.connect(place)
         request = getattr(M, f"{name}Request")(**fields)
         answer = self.connections[place].ask(kwire.codec(f"{name}Request", version), request)
         assert answer is not None
