@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from .. import messages
+from ..errors import suggestion
 from ..values import ErrorCode
 
 OBSERVE, ERROR, RESPOND, CHANGE = "observe", "error", "respond", "change"
@@ -19,6 +20,10 @@ DELAY, DROP, CUT, HANG = "delay", "drop", "cut", "hang"
 ACTIONS = (OBSERVE, ERROR, RESPOND, CHANGE, DELAY, DROP, CUT, HANG)
 
 Place = tuple[str | None, int | None]  # topic and partition; None matches any
+
+
+class FunctionFailed(Exception):
+    """A function of a rule raised an exception, the cause of this one; the connection is closed."""
 
 
 class Request(Protocol):
@@ -94,8 +99,18 @@ class Rule:
             and (self.client is None or fnmatchcase(request.client_id, self.client))
             and (self.group is None or any(fnmatchcase(name, self.group) for name in groups_in(request.message)))
             and (self.topic is None or any(self.covers(*place) for place in places_in(request)))
-            and (self.where is None or self.where(request.message))
+            and (self.where is None or self._selects(self.where, request.message))
         )
+
+    def _selects(self, where: Callable[[Any], bool], message: Any) -> bool:
+        try:
+            return where(message)
+        except Exception as error:
+            raise FunctionFailed(self.failure(error)) from error
+
+    def failure(self, error: Exception) -> str:
+        """Describe an exception of a function of this rule."""
+        return f"the function of a rule for {self.api or 'all requests'} failed: {type(error).__name__}: {error}"
 
     def covers(self, topic: str | None, partition: int | None) -> bool:
         """Return whether the rule matches a partition of a topic; a request about a whole topic matches all of its
@@ -136,6 +151,7 @@ class Rules:
 
     def __init__(self) -> None:
         self._rules: list[Rule] = []
+        self.failed: Exception | None = None  # the first exception of a function of a rule, until it is reported
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -255,7 +271,8 @@ def check_rule(rule: Rule, apis: Mapping[str, Served]) -> None:
         ValueError: the api is unknown, or its responses cannot contain the error.
     """
     if rule.api is not None and rule.api not in apis:
-        raise ValueError(f"api {rule.api!r} is not served; the served apis are {', '.join(sorted(apis))}")
+        known = suggestion(rule.api, apis) or f"the served apis are {', '.join(sorted(apis))}"
+        raise ValueError(f"api {rule.api!r} is not served; {known}")
     if rule.partition is not None and rule.topic is None:
         raise ValueError("a rule with a partition must also name the topic")
     if rule.times is not None and rule.times < 1:

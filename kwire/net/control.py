@@ -29,8 +29,9 @@ from ..broker.partitions import Partition
 from ..broker.settings import checked
 from ..codecs import codec
 from ..errors import CallError, KwireError, MissingExtra
-from ..protocol import Result, decode_frames
+from ..protocol import Request, Response, Result, decode_frames
 from ..records import Record, RecordHeader, build_batch, parse_records
+from ..spec.catalog import catalog_for
 from ..values import ErrorCode
 from .client import Address, why
 from .limits import Recorder
@@ -123,6 +124,12 @@ class Control:
     def hits(self, rule: int) -> int:
         """Return the number of requests to which a rule has applied."""
         return self._rule(rule).hits
+
+    def failed(self) -> Exception | None:
+        """Return the first exception that a function of a rule raised, once; not an operation over HTTP."""
+        rules = self._cluster.rules
+        found, rules.failed = rules.failed, None
+        return found
 
     def _rule(self, number: int) -> Rule:
         if number not in self._rules:
@@ -323,9 +330,9 @@ class Control:
 
     # What happened
 
-    def frames(self, api: str | None = None, client: str | None = None) -> list[Result]:
+    def frames(self, api: str | None = None, client: str | None = None, direction: str | None = None) -> list[Result]:
         """Return the decoded requests and responses so far, in the order in which they were read and written."""
-        return chosen(decode_frames(self.serving.recorded.frames(), self._cluster.catalog), api, client)
+        return chosen(decode_frames(self.serving.recorded.frames(), self._cluster.catalog), api, client, direction)
 
     def capture(self) -> bytes:
         """Return all frames so far as a pcap file, for `kwire decode` and Wireshark."""
@@ -343,12 +350,26 @@ class Control:
         self.serving.recorded.clear()
 
 
-def chosen(results: Iterable[Result], api: str | None, client: str | None) -> list[Result]:
-    """Return the results of an api and of a client id; None is any."""
+DIRECTIONS: dict[str | None, Any] = {None: object, "request": Request, "response": Response}
+
+
+def chosen(results: Iterable[Result], api: str | None, client: str | None, direction: str | None) -> list[Result]:
+    """Return the results of an api, of a client id, and of a direction; None is any.
+
+    Raises:
+        UnknownMessage: Kafka has no such api.
+        ValueError: the direction is neither `request` nor `response`.
+    """
+    if api is not None:
+        catalog_for().spec(f"{api}Request")
+    if direction not in DIRECTIONS:
+        raise ValueError(f"direction is {direction!r}; write 'request' or 'response'")
     return [
         one
         for one in results
-        if api in (None, getattr(one, "api_name", None)) and client in (None, one.client.client_id)
+        if api in (None, getattr(one, "api_name", None))
+        and client in (None, one.client.client_id)
+        and isinstance(one, DIRECTIONS[direction])
     ]
 
 
@@ -542,13 +563,13 @@ def _record_of(row: dict[str, Any]) -> Record:
     return Record(row["offset"], row["timestamp"], _bytes(row["key"]), _bytes(row["value"]), headers)
 
 
-def _frames(capture: bytes, api: str | None, client: str | None) -> list[Any]:
+def _frames(capture: bytes, **choice: Any) -> list[Any]:
     from ..input import read_dump  # here: serve starts sooner
 
     with NamedTemporaryFile(suffix=".pcap") as file:
         file.write(capture)
         file.flush()
-        return chosen(decode_frames(read_dump(file.name)), api, client)
+        return chosen(decode_frames(read_dump(file.name)), **choice)
 
 
 def offline_counts(cluster: ServedCluster) -> dict[int, tuple[int, int]]:

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from random import SystemRandom
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from ..broker import Node, Parked, ServedCluster
 from ..broker.apis import ServedRequest, read_request, write_response
 from ..broker.authentication_and_acls import AuthenticationFailed, Session, principal_of
 from ..broker.cluster_state import RequestContext
-from ..broker.faults import Treatment, api_of
+from ..broker.faults import FunctionFailed, Rule, Treatment, api_of
 from ..broker.settings import LogDir
 from ..errors import BadFrame, CallError, DumpError, KwireError
 from ..protocol import Frame, Source
@@ -46,10 +47,13 @@ def _end_of(transport: asyncio.Transport, name: str) -> str:
     return str(Address(str(found[0]), found[1]))
 
 
-async def _made(answer: Any, *values: Any) -> Any:
+async def _made(rule: Rule, *values: Any) -> Any:
     """Return a rule's response: a message, or the result of a function or coroutine function of the values."""
-    made = answer(*values) if callable(answer) else answer
-    return await made if inspect.isawaitable(made) else made
+    try:
+        made = rule.answer(*values) if callable(rule.answer) else rule.answer
+        return await made if inspect.isawaitable(made) else made
+    except Exception as error:
+        raise FunctionFailed(rule.failure(error)) from error
 
 
 class ServedConnection(asyncio.BufferedProtocol):
@@ -178,6 +182,10 @@ class ServedConnection(asyncio.BufferedProtocol):
             pass  # the client is gone, or took nothing for too long
         except KwireError as error:
             self.serving.note(f"{self.host}: {error}; closed")
+        except FunctionFailed as error:
+            self.serving.note(f"{self.host}: {error}; closed")
+            rules = self.serving.cluster.rules
+            rules.failed = rules.failed or (error.__cause__ if isinstance(error.__cause__, Exception) else error)
         finally:
             self.serving.finish(self.task)
             self._portions = self.task = None
@@ -287,11 +295,11 @@ class ServedConnection(asyncio.BufferedProtocol):
             return False
         if treatment.drop and not treatment.drop.is_handled:
             return False
-        response = await _made(treatment.respond.answer, received.message) if treatment.respond else None
+        response = await _made(treatment.respond, received.message) if treatment.respond else None
         if response is None:
             response = await self._answered(request)
         if treatment.change and response is not None:
-            response = await _made(treatment.change.answer, received.message, response)
+            response = await _made(treatment.change, received.message, response)
         data = self._written(received, response)
         if treatment.delay:
             await asyncio.sleep(treatment.delay)
@@ -367,6 +375,9 @@ def tls_context(certificate: str, key: str | None = None, client_ca: str | None 
         OSError: a file cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    for file in (certificate, key, client_ca):
+        if file is not None:
+            Path(file).open("rb").close()  # OpenSSL's error does not name the file
     try:
         context.load_cert_chain(certificate, key, password=lambda: b"")
         if client_ca is not None:

@@ -16,13 +16,16 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from ..broker.authentication_and_acls import MECHANISMS
+from ..broker.consumer_group import GroupState
 from ..records import Record
 from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
 
 INTERVAL = 0.005  # seconds between two checks of a condition
+NOT_YET = "the condition does not hold in time"
+Text = str | Callable[[], str]  # a text, or a function that returns it when it is needed
 
 
 class Rule:
@@ -38,7 +41,11 @@ class Rule:
 
     @property
     def hits(self) -> int:
-        """The number of requests to which the rule has applied."""
+        """The number of requests to which the rule has applied.
+
+        Raises what a function of a rule has raised, as at the end of the cluster.
+        """
+        self._kafka._report()
         return int(self._kafka._do("hits", rule=self.number))
 
     def remove(self) -> None:
@@ -124,6 +131,9 @@ class Operations:
     exist."""
 
     def _do(self, operation: str, **arguments: Any) -> Any:
+        raise NotImplementedError
+
+    def _report(self) -> None:
         raise NotImplementedError
 
     def on(
@@ -302,16 +312,27 @@ class Operations:
         """Return the records of a topic, or of one partition, without a client."""
         return list(self._do("records", topic=topic, partition=partition))
 
-    def frames(self, api: str | None = None, *, client: str | None = None) -> list[Any]:
+    def frames(
+        self,
+        api: str | None = None,
+        *,
+        client: str | None = None,
+        direction: Literal["request", "response"] | None = None,
+    ) -> list[Any]:
         """Return the decoded requests and responses (`kwire.Request`, `kwire.Response`) so far, in order.
 
         Args:
             api: return only frames of this api, such as `Produce`.
             client: return only frames of this client id.
+            direction: `request` or `response`; both by default.
 
         Only the newest 64 MiB of frames are kept.
+
+        Raises:
+            UnknownMessage: Kafka has no such api.
+            ValueError: there is no such direction.
         """
-        return list(self._do("frames", api=api, client=client))
+        return list(self._do("frames", api=api, client=client, direction=direction))
 
     def save_capture(self, path: str | Path) -> None:
         """Write the frames so far to a pcap file, for `kwire decode` and Wireshark."""
@@ -345,11 +366,12 @@ class _Cluster(Operations):
         super_users: Sequence[str] = (),
         tls: Tls | None = None,
         release: str | None = None,
+        process: bool = False,
     ) -> None:
-        security = users or {}, tuple(sasl_mechanisms), max_reauth, acls, tuple(super_users), tls, release
+        security = users or {}, sasl_mechanisms, max_reauth, acls, super_users, tls, release
         self._plan = Plan(
             brokers,
-            tuple(racks),
+            racks,
             log_dirs,
             None if directory is None else Path(directory),
             partitions,
@@ -360,6 +382,7 @@ class _Cluster(Operations):
             rack_aware_fetch,
             *security,
         )
+        self._is_process = process
         self._addresses: Sequence[Any] = ()
 
     @property
@@ -379,7 +402,36 @@ class _Cluster(Operations):
             self.create_topic(topic, partitions)
 
     def _is_in(self, group: str, state: str) -> Callable[[], bool]:
+        GroupState(state)  # raises ValueError for a state that Kafka does not have
         return lambda: self.group_state(group) == state
+
+    def _failed(self) -> Exception | None:
+        """Return the exception that a function of a rule has raised, once."""
+        raise NotImplementedError
+
+    def _report(self, error: Exception | None = None) -> None:
+        """Raise the exception that a function of a rule has raised."""
+        error = error or self._failed()
+        if error is not None:
+            raise error
+
+    def _is_due(self, condition: Callable[[], Any], until: float, what: Text) -> bool:
+        """Return whether a condition holds; raises TimeoutError once the time is up, with what is there instead."""
+        self._report()
+        if condition():
+            return True
+        if time.monotonic() > until:
+            raise TimeoutError(what if isinstance(what, str) else what())
+        return False
+
+    def _state_text(self, group: str, state: str, timeout: float) -> Callable[[], str]:
+        return lambda: f"group {group!r} is {self.group_state(group)}, not {state}, after {timeout} s"
+
+    def _hits_text(self, rule: Rule, hits: int, timeout: float) -> Callable[[], str]:
+        return lambda: f"the rule has applied to {rule.hits} requests, not {hits}, after {timeout} s"
+
+    def _records_text(self, topic: str, count: int, timeout: float) -> Callable[[], str]:
+        return lambda: f"topic {topic!r} has {len(self.records(topic))} records, not {count}, after {timeout} s"
 
 
 class Kafka(_Cluster):
@@ -419,10 +471,7 @@ class Kafka(_Cluster):
     [b'one', b'two']
     """
 
-    def __init__(self, brokers: int = 1, *, process: bool = False, **more: Any) -> None:
-        super().__init__(brokers, **more)
-        self._is_process = process
-        self._backend: Backend | None = None
+    _backend: Backend | None = None
 
     def start(self) -> Self:
         """Start the cluster, if `with` cannot be used."""
@@ -434,10 +483,11 @@ class Kafka(_Cluster):
         return self
 
     def stop(self) -> None:
-        """Stop the cluster, and remove its temporary files."""
+        """Stop the cluster, and remove its temporary files; raises what a function of a rule has raised."""
         backend, self._backend, self._addresses = self._backend, None, ()
         if backend is not None:
             backend.stop()
+            self._report(backend.failed())
 
     def __enter__(self) -> Self:
         return self.start()
@@ -450,6 +500,9 @@ class Kafka(_Cluster):
             raise RuntimeError("the cluster does not run; enter it: with Kafka() as kafka")
         return self._backend.do(operation, arguments)
 
+    def _failed(self) -> Exception | None:
+        return self._backend.failed() if self._backend is not None else None
+
     def stop_broker(self, broker: int) -> None:
         """Stop a broker: its connections close, and other brokers lead its partitions."""
         self._do("stop_broker", broker=broker)
@@ -458,25 +511,23 @@ class Kafka(_Cluster):
         """Restart a stopped broker on its previous port; its replicas catch up."""
         self._do("start_broker", broker=broker)
 
-    def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: str = "the condition") -> None:
-        """Wait until a condition holds; raises TimeoutError after `timeout` seconds."""
+    def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: Text = NOT_YET) -> None:
+        """Wait until a condition holds; raises TimeoutError with the text `what` after `timeout` seconds."""
         until = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > until:
-                raise TimeoutError(f"{what} does not hold after {timeout} s")
+        while not self._is_due(condition, until, what):
             time.sleep(INTERVAL)
 
     def wait_group(self, group: str, state: str, timeout: float = 30.0) -> None:
         """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` means that the group does not exist."""
-        self.wait_for(self._is_in(group, state), timeout, f"group {group} {state}")
+        self.wait_for(self._is_in(group, state), timeout, self._state_text(group, state, timeout))
 
     def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 30.0) -> None:
         """Wait until a rule has applied to `hits` requests."""
-        self.wait_for(lambda: rule.hits >= hits, timeout, f"{hits} hits of the rule")
+        self.wait_for(lambda: rule.hits >= hits, timeout, self._hits_text(rule, hits, timeout))
 
     def wait_records(self, topic: str, count: int, timeout: float = 30.0) -> list[Record]:
         """Wait until a topic has at least `count` records; returns all its records."""
-        self.wait_for(lambda: len(self.records(topic)) >= count, timeout, f"{count} records in {topic}")
+        self.wait_for(lambda: len(self.records(topic)) >= count, timeout, self._records_text(topic, count, timeout))
         return self.records(topic)
 
 
@@ -496,6 +547,8 @@ class AsyncKafka(_Cluster):
         """Start the cluster, if `async with` cannot be used."""
         if self._running is not None:
             raise RuntimeError("the cluster runs already")
+        if self._is_process:
+            raise ValueError("an AsyncKafka runs in the running event loop; as a process, take Kafka(process=True)")
         running = Running(self._plan)
         await running.start()
         self._running = running
@@ -503,10 +556,11 @@ class AsyncKafka(_Cluster):
         return self
 
     async def stop(self) -> None:
-        """Stop the cluster, and remove its temporary files."""
+        """Stop the cluster, and remove its temporary files; raises what a function of a rule has raised."""
         running, self._running, self._addresses = self._running, None, ()
         if running is not None:
             await running.stop()
+            self._report(running.control.failed())
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -519,6 +573,9 @@ class AsyncKafka(_Cluster):
             raise RuntimeError("the cluster does not run; enter it: async with AsyncKafka() as kafka")
         return getattr(self._running.control, operation)(**arguments)
 
+    def _failed(self) -> Exception | None:
+        return self._running.control.failed() if self._running is not None else None
+
     async def stop_broker(self, broker: int) -> None:
         """Stop a broker: its connections close, and other brokers lead its partitions."""
         await self._do("stop_broker", broker=broker)
@@ -527,25 +584,25 @@ class AsyncKafka(_Cluster):
         """Restart a stopped broker on its previous port; its replicas catch up."""
         await self._do("start_broker", broker=broker)
 
-    async def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: str = "the condition") -> None:
-        """Wait until a condition holds; raises TimeoutError after `timeout` seconds."""
+    async def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: Text = NOT_YET) -> None:
+        """Wait until a condition holds; raises TimeoutError with the text `what` after `timeout` seconds."""
         until = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > until:
-                raise TimeoutError(f"{what} does not hold after {timeout} s")
+        while not self._is_due(condition, until, what):
             await asyncio.sleep(INTERVAL)
 
     async def wait_group(self, group: str, state: str, timeout: float = 30.0) -> None:
         """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` means that the group does not exist."""
-        await self.wait_for(self._is_in(group, state), timeout, f"group {group} {state}")
+        await self.wait_for(self._is_in(group, state), timeout, self._state_text(group, state, timeout))
 
     async def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 30.0) -> None:
         """Wait until a rule has applied to `hits` requests."""
-        await self.wait_for(lambda: rule.hits >= hits, timeout, f"{hits} hits of the rule")
+        await self.wait_for(lambda: rule.hits >= hits, timeout, self._hits_text(rule, hits, timeout))
 
     async def wait_records(self, topic: str, count: int, timeout: float = 30.0) -> list[Record]:
         """Wait until a topic has at least `count` records; returns all its records."""
-        await self.wait_for(lambda: len(self.records(topic)) >= count, timeout, f"{count} records in {topic}")
+        await self.wait_for(
+            lambda: len(self.records(topic)) >= count, timeout, self._records_text(topic, count, timeout)
+        )
         return self.records(topic)
 
 

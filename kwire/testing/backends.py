@@ -65,6 +65,11 @@ class Plan:
     def __post_init__(self) -> None:
         if self.brokers < 1 or self.log_dirs < 1 or self.partitions < 1:
             raise ValueError("a cluster has at least one broker, with one log directory, and topics have a partition")
+        for name in ("racks", "super_users", "sasl_mechanisms"):
+            if isinstance(found := getattr(self, name), str):
+                raise TypeError(f"{name} is a list, such as [{found!r}]")
+        if unknown := [name for name in self.sasl_mechanisms if name not in MECHANISMS]:
+            raise ValueError(f"there is no SASL mechanism {unknown[0]!r}; take from {', '.join(MECHANISMS)}")
         if self.racks and len(self.racks) != self.brokers:
             raise ValueError(f"{len(self.racks)} racks for {self.brokers} brokers: name one for each broker")
         if not 1 <= self.replicas <= self.brokers:
@@ -124,6 +129,8 @@ class Plan:
 
 def topics_of(topics: Mapping[str, int] | Iterable[str], partitions: int) -> dict[str, int]:
     """Return the number of partitions of each topic."""
+    if isinstance(topics, str):
+        raise TypeError(f"topics is a list of names, such as [{topics!r}], or a dict from names to partitions")
     return dict(topics) if isinstance(topics, Mapping) else dict.fromkeys(topics, partitions)
 
 
@@ -172,6 +179,9 @@ class Backend(Protocol):
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Perform an operation of `Control` and return its result."""
 
+    def failed(self) -> Exception | None:
+        """Return the exception that a function of a rule raised, once."""
+
     def stop(self) -> None:
         """Stop the cluster."""
 
@@ -199,6 +209,10 @@ class InThread:
         if threading.current_thread() is self._thread:  # called by a rule's function, which must not wait
             return getattr(self._running.control, operation)(**arguments)
         return self._wait(self._running.control.do(operation, arguments))
+
+    def failed(self) -> Exception | None:
+        """Return the exception that a function of a rule raised, once."""
+        return self._running.control.failed()
 
     def stop(self) -> None:
         """Stop the cluster."""
@@ -267,6 +281,10 @@ class AsProcess:
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Perform an operation of `Control` and return its result."""
         return self._client.do(operation, arguments)
+
+    def failed(self) -> Exception | None:
+        """Return None: rules have no functions in another process."""
+        return None
 
     def stop(self) -> None:
         """Stop the cluster."""

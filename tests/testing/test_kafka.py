@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import CallError
+from kwire.errors import CallError, UnknownMessage
 from kwire.net.client import BrokerConnection, address
 from kwire.testing import AsyncKafka, Kafka
 from tests.broker.served import batch
@@ -70,10 +70,13 @@ def test_nothing_is_left_behind() -> None:
         ({"brokers": 0}, "at least one broker"),
         ({"brokers": 2, "racks": ["a"]}, "name one for each"),
         ({"brokers": 2, "replication_factor": 3}, "cannot have 3 replicas"),
+        ({"topics": "orders"}, r"such as \['orders'\]"),
+        ({"super_users": "admin"}, r"such as \['admin'\]"),
+        ({"sasl_mechanisms": ["SCRAM"]}, "take from PLAIN, SCRAM-SHA-256"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises((ValueError, TypeError), match=reason):
         Kafka(**arguments)
 
 
@@ -100,6 +103,49 @@ def test_answers_and_functions(cluster: Kafka) -> None:
     assert (found.cluster_id, len(found.brokers)) == ("another", 3)
     versions = M.ApiVersionsRequest(client_software_name="a", client_software_version="1")
     assert [asked(cluster, "ApiVersions", 3, versions).error_code for _ in range(2)] == [35, 0]
+
+
+def test_an_exception_in_a_function_of_a_rule_reaches_the_test() -> None:
+    def fail(*_: Any) -> Any:
+        raise LookupError("no such bill")
+
+    async def fail_later(request: Any) -> Any:
+        return fail()
+
+    for where, action, function in ((None, "respond", [fail_later]), (None, "change", [fail]), (fail, "observe", [])):
+        with pytest.raises(LookupError, match="no such bill"), Kafka(topics=["t"]) as kafka:
+            rule = getattr(kafka.on("Produce", where=where), action)(*function)
+            with pytest.raises(CallError):
+                asked(kafka, "Produce", 9, producing())
+            assert "a rule for Produce failed: LookupError: no such bill; closed" in kafka.notes()[0]
+            with pytest.raises(LookupError):  # in the wait, not 30 s later
+                kafka.wait_hits(rule, 9)
+            kafka.wait_for(lambda: True)  # reported once
+            rule.remove()
+            produced(kafka)
+            kafka.on("Produce").change(fail)
+            with suppress(CallError):
+                asked(kafka, "Produce", 9, producing())
+
+
+def test_frames_of_one_direction_and_texts_of_waits() -> None:
+    with Kafka(topics=["t"]) as kafka:
+        produced(kafka)
+        requests, responses = (kafka.frames("Produce", direction=one) for one in ("request", "response"))
+        assert [frame.message.acks for frame in requests] == [-1]
+        assert [frame.message.responses[0].partition_responses[0].error_code for frame in responses] == [0]
+        with pytest.raises(UnknownMessage, match="did you mean FetchRequest"):
+            kafka.frames("Fech")
+        with pytest.raises(ValueError, match="write 'request' or 'response'"):
+            kafka.frames(direction="sent")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="'Fech' is not served; did you mean Fetch"):
+            kafka.on("Fech").observe()
+        with pytest.raises(ValueError, match="'stable' is not a valid GroupState"):
+            kafka.wait_group("g", "stable")
+        with pytest.raises(TimeoutError, match="topic 't' has 1 records, not 2, after 0 s"):
+            kafka.wait_records("t", 2, timeout=0)
+        with pytest.raises(TimeoutError, match="the rule has applied to 0 requests, not 1"):
+            kafka.wait_hits(kafka.on("Fetch").observe(), timeout=0)
 
 
 def test_delays_and_lost_connections(cluster: Kafka) -> None:
@@ -249,7 +295,7 @@ def test_the_clock_moves_sessions_on() -> None:
             kafka.wait_group("g", "Stable")
             kafka.advance(60, keep_connected=False)
             kafka.wait_group("g", "Empty")
-        with pytest.raises(TimeoutError, match="group g Stable does not hold"):
+        with pytest.raises(TimeoutError, match="group 'g' is Empty, not Stable, after"):
             kafka.wait_group("g", "Stable", timeout=0.01)
         with pytest.raises(ValueError, match="forward"):
             kafka.advance(-1)
