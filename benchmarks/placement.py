@@ -25,7 +25,7 @@ from kwire.cluster.multi_level_placement import (
     spread_of,
 )
 from kwire.cluster.rack_aware_placement import assign_replicas
-from kwire.cluster.replica_plan import Goals, plan_replicas
+from kwire.cluster.reassignment_plan import Goals, plan_replicas
 
 
 def timed(name: str, rounds: int, call: Callable[[], object]) -> None:

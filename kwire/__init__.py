@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from . import hooks as _hooks
 
 if TYPE_CHECKING:
-    from . import codecs as _codecs
     from . import messages as messages
     from . import values as values
     from ._codec import codec as codec
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from .codecs import Salvaged as Salvaged
     from .codecs import Span as Span
     from .codecs import arrow_schema as arrow_schema
+    from .codecs import columns as columns
     from .display_filter import DisplayFilter as DisplayFilter
     from .display_filter import FilterError as FilterError
     from .display_filter import parse_filter as parse_filter
@@ -74,8 +74,6 @@ if TYPE_CHECKING:
     from .render.json_objects import envelope as envelope
     from .spec.catalog import Catalog as Catalog
     from .spec.releases import release as release
-
-    columns = _codecs.columns
 
 _MODULES = {
     "Catalog": "spec.catalog",

@@ -102,7 +102,7 @@ def errors() -> str:
 
     with contextlib.suppress(ImportError):  # without pyarrow its errors are left out
         import kwire.arrow.cluster_tables
-        import kwire.arrow.growing_files  # noqa: F401
+        import kwire.arrow.growing_files_and_streams  # noqa: F401
     lines = [
         "# Error classes",
         "Every error that kwire raises on purpose is a `KwireError`. Its text is made from its attributes; `hint` says"

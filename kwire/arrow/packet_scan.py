@@ -43,8 +43,7 @@ from ..capture.pcap import (
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
 from ..input import CAPTURES
-from ..input.compressed_blocks import Blocks, blocks_of
-from ..input.files import COMPRESSIONS, entries_in, open_file, unpacked
+from ..input.files import COMPRESSIONS, Blocks, blocks_of, entries_in, open_file, unpacked
 from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows

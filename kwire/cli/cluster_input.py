@@ -1,6 +1,6 @@
 """Reads the inputs of `kwire cluster` and `kwire place`: dumps, a live broker, and brokers or plans as JSON.
 
-The format of a plan is in `kwire.cluster.reassign_partitions`. Also parses the arguments of `kwire place` that name
+The format of a plan is in `kwire.cluster.reassignment_plan`. Also parses the arguments of `kwire place` that name
 brokers, racks and assignors.
 """
 
@@ -34,9 +34,9 @@ from ..cluster.cluster_model import Seen, judged
 from ..cluster.java_compat import Random
 from ..cluster.metadata_log import message_in
 from ..cluster.multi_level_placement import RackTree, Rings, increase_replication_factor
-from ..cluster.reassign_partitions import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
+from ..cluster.reassignment_plan import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
 from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
-from ..cluster.replica_plan import Goals, plan_replicas
+from ..cluster.reassignment_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicationFactor
 from ..input import read_znodes

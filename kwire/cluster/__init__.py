@@ -31,9 +31,8 @@ if TYPE_CHECKING:
         broker_metadatas,
         rack_alternated_broker_list,
     )
-    from .reassign_partitions import generate_assignment, reassignment_json
+    from .reassignment_plan import Goals, ReplicaPlan, generate_assignment, plan_replicas, reassignment_json
     from .replica_assignors import assignor_for
-    from .replica_plan import Goals, ReplicaPlan, plan_replicas
     from .state import Broker, ClusterState, LogDir, Partition, Settings
 
 __all__ = [
@@ -79,7 +78,7 @@ _MODULES = {
     "Broker": "state",
     "ClusterModel": "cluster_model",
     "ClusterState": "state",
-    "Goals": "replica_plan",
+    "Goals": "reassignment_plan",
     "LogDir": "state",
     "LoggedRecord": "metadata_log",
     "MESSAGES": "events",
@@ -88,7 +87,7 @@ _MODULES = {
     "ROWS": "history_tables",
     "RackAwareMode": "rack_aware_placement",
     "RackTree": "multi_level_placement",
-    "ReplicaPlan": "replica_plan",
+    "ReplicaPlan": "reassignment_plan",
     "Rings": "multi_level_placement",
     "Settings": "state",
     "Tables": "history_tables",
@@ -97,7 +96,7 @@ _MODULES = {
     "assign_replicas": "rack_aware_placement",
     "assignor_for": "replica_assignors",
     "broker_metadatas": "rack_aware_placement",
-    "generate_assignment": "reassign_partitions",
+    "generate_assignment": "reassignment_plan",
     "history_of": "cluster_model",
     "increase_replication_factor": "multi_level_placement",
     "is_even": "multi_level_placement",
@@ -106,10 +105,10 @@ _MODULES = {
     "model_of": "cluster_model",
     "observed": "events",
     "place_striped": "multi_level_placement",
-    "plan_replicas": "replica_plan",
+    "plan_replicas": "reassignment_plan",
     "rack_alternated_broker_list": "rack_aware_placement",
     "rack_path": "multi_level_placement",
-    "reassignment_json": "reassign_partitions",
+    "reassignment_json": "reassignment_plan",
     "spread_of": "multi_level_placement",
 }
 

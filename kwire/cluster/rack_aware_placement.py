@@ -1,6 +1,6 @@
 """KIP-36: places replicas of new topics and partitions over racks, as Kafka's AdminUtils does.
 
-`reassign_partitions` places existing topics again by the same rule.
+`reassignment_plan` places existing topics again by the same rule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Even sets of replicas and even loads of brokers, with the fewest changes. `replica_plan` uses both.
+"""Even sets of replicas and even loads of brokers, with the fewest changes. `reassignment_plan` uses both.
 
 A partition is even (KAFKA-14281, KIP-879) if at each node the numbers of replicas below its children differ by at most
 one, except for children whose brokers are all used. For a replication factor, this is one interval per node, at most

@@ -1,6 +1,6 @@
 """Reads captures as a stream: files are read as they arrive and grow, and connections continue from file to file.
 
-`kwire.arrow.growing_files` decides which bytes of which files a batch reads. Spark's state store contains the state of
+`kwire.arrow.growing_files_and_streams` decides which bytes of which files a batch reads. Spark's state store contains the state of
 each connection, so a checkpoint contains it as well.
 """
 
@@ -17,8 +17,8 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from ..arrow.connection_decoder import ConnectionDecoder
-from ..arrow.connection_stream import decoded_batch, raw_batch
-from ..arrow.growing_files import Growing, Offset, offset_of, places_of
+from ..arrow.growing_files_and_streams import decoded_batch, raw_batch
+from ..arrow.growing_files_and_streams import Growing, Offset, offset_of, places_of
 from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
 from ..arrow.read_options_and_splits import File, Options, packed
 from ..errors import MissingExtra
@@ -141,7 +141,7 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
 
 
 class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Reads the packets of files, each once; a thin layer over `kwire.arrow.growing_files`. Needs PySpark 4.2, which
+    """Reads the packets of files, each once; a thin layer over `kwire.arrow.growing_files_and_streams`. Needs PySpark 4.2, which
     passes the start of a batch.
 
     Args:

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.connection_decoder import ConnectionDecoder, regions_of
-from kwire.arrow.connection_stream import decoded_batch, raw_batch
 from kwire.arrow.connection_windows import WHOLE, Region, Windows, windows_of
+from kwire.arrow.growing_files_and_streams import decoded_batch, raw_batch
 from kwire.arrow.packet_scan import GROWN, SCHEMA, Split, neighbours, scan
 from kwire.arrow.read_options_and_splits import Options
 from kwire.spec.catalog import catalog_for

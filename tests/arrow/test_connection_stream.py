@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow import connection_stream
+from kwire.arrow import growing_files_and_streams
 from kwire.arrow.packet_scan import Split, scan
 from tests.arrow.captures import PCAP, rows_of, write
 from tests.arrow.pieces import Streamed, content, cut_at_packets
@@ -45,7 +45,7 @@ def test_what_is_kept_does_not_grow_with_the_connection(tmp_path: Path, monkeypa
     for number in range(2000):
         said.say(0, request(number)).say(1, response(number))
     path = write(tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in said.segments]), "all")
-    monkeypatch.setattr(connection_stream, "KEPT", 5000)
+    monkeypatch.setattr(growing_files_and_streams, "KEPT", 5000)
     found, most = streamed(cut_at_packets(path, tmp_path / "in", 20))
     assert content(found) == content(rows_of(path, body="raw"))
     assert most < 5000 + path.stat().st_size // 4 < path.stat().st_size // 2

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.growing_files import (
+from kwire.arrow.growing_files_and_streams import (
     WHOLE,
     Growing,
     LostData,

@@ -14,7 +14,7 @@ from kwire.cluster.rack_aware_placement import (
     add_partitions,
     broker_metadatas,
 )
-from kwire.cluster.reassign_partitions import generate_assignment, reassignment_json
+from kwire.cluster.reassignment_plan import generate_assignment, reassignment_json
 from kwire.errors.refused import AdminOperation
 from tests.cluster.vectors import Case, answer_of, brokers_of, by_number, by_release, by_text, cases, check
 

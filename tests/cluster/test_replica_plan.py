@@ -12,7 +12,7 @@ import pytest
 
 from kwire.cluster import Broker
 from kwire.cluster.multi_level_placement import Node, RackTree, is_even
-from kwire.cluster.replica_plan import Goals, ReplicaPlan, plan_replicas
+from kwire.cluster.reassignment_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.cluster.test_even_replica_sets import uneven_tree
 from tests.effort import at_most
@@ -265,7 +265,7 @@ def test_rounded_sizes_move_few_bytes_more(monkeypatch: pytest.MonkeyPatch) -> N
     current = {index: [1] for index in range(1200)}
     sizes = {index: int(rng.lognormvariate(15, 2)) for index in current}
     rounded = plan_replicas(tree, current, Goals(balance=True), sizes=sizes).moved_bytes()
-    monkeypatch.setattr("kwire.cluster.replica_plan.MOST_EXACT", 2000)
+    monkeypatch.setattr("kwire.cluster.reassignment_plan.MOST_EXACT", 2000)
     exact = plan_replicas(tree, current, Goals(balance=True), sizes=sizes).moved_bytes()
     assert rounded is not None
     assert exact is not None

@@ -13,7 +13,7 @@ from kwire.cli.place import (
 )
 from kwire.cluster import Broker
 from kwire.cluster.multi_level_placement import RackTree
-from kwire.cluster.replica_plan import ReplicaPlan
+from kwire.cluster.reassignment_plan import ReplicaPlan
 from kwire.render.style import Style
 
 TREE = RackTree([Broker(id, rack=f"/{'ab'[id // 3]}/{id % 2}") for id in range(4)])
