@@ -22,7 +22,7 @@ import msgspec
 from ..errors import KwireError
 from ..internal import decode_control_record
 from ..records import Record, RecordBatch, build_batch, parse_records
-from ..records.layouts_and_checksums import LOG_APPEND_TIME, crc32c
+from ..records.record_layouts_and_checksums import LOG_APPEND_TIME, crc32c
 from ..values import ErrorCode
 from .storage import Damage, Store, believed
 

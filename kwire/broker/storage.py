@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import DecodeError
 from ..records import RecordBatch
 from ..records.batch import read_whole
-from ..records.layouts_and_checksums import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
+from ..records.record_layouts_and_checksums import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
 
 CUT_SHORT = "cut short"
 HIGHEST_OFFSET = 2**62  # so that adding a batch's last offset delta, and further batches, does not exceed 64 bits

@@ -23,7 +23,7 @@ from ..logs.segment_reader import SegmentReader, stop_of
 from ..protocol import Request, Response, Result, Token, Undecodable
 from ..protocol.frame_codec import encode_result
 from ..records import RecordBatch
-from ..records.layouts_and_checksums import BATCH
+from ..records.record_layouts_and_checksums import BATCH
 from ..render.line import unread_text
 from ..render.style import escape, json_text
 from ..render.tree import title

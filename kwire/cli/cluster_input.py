@@ -34,9 +34,8 @@ from ..cluster.cluster_model import Seen, judged
 from ..cluster.java_compat import Random
 from ..cluster.metadata_log import message_in
 from ..cluster.multi_level_placement import RackTree, Rings, increase_replication_factor
-from ..cluster.reassignment_plan import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
+from ..cluster.reassignment_plan import REASSIGNMENT_FORM, Goals, Plan, is_id, plan_replicas, read_reassignment
 from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
-from ..cluster.reassignment_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicationFactor
 from ..input import read_znodes

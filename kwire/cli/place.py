@@ -14,8 +14,7 @@ from typing import Any
 
 from ..cluster import Broker, broker_metadatas
 from ..cluster.multi_level_placement import Level, Loss, Node, RackTree, is_even, losses_of, spread_of
-from ..cluster.reassignment_plan import Plan, reassignment_json
-from ..cluster.reassignment_plan import ReplicaPlan
+from ..cluster.reassignment_plan import Plan, ReplicaPlan, reassignment_json
 from ..errors import DumpError
 from ..net.admin import LiveCluster, Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
 from ..net.client import Address

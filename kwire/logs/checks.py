@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 from ..internal import decode_control_record
 from ..records import LIMIT, Record, RecordBatch, build_batch
 from ..records.compression import inflate
-from ..records.layouts_and_checksums import BATCH, MESSAGE
+from ..records.record_layouts_and_checksums import BATCH, MESSAGE
 from .disk_files import (
     AbortedTransaction,
     DiskEntry,

@@ -20,7 +20,7 @@ import msgspec
 from ..caches import lazy_pattern
 from ..errors import BadChecksum, DecodeError, EncodeError, Tolerated, TrailingBytes
 from ..internal.topic_records import codec_for, versions_of
-from ..records.layouts_and_checksums import crc32c, hex32
+from ..records.record_layouts_and_checksums import crc32c, hex32
 from ..wire import Reader
 from .segment_reader import LogBytes
 

@@ -34,7 +34,7 @@ from ..internal.topic_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTI
 from ..protocol import LEAST
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ..records.batch import read_whole
-from ..records.layouts_and_checksums import (
+from ..records.record_layouts_and_checksums import (
     BATCH,
     CHECKED_FROM,
     COMPRESSION,

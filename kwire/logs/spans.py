@@ -17,7 +17,7 @@ from ..internal import ControlRecord, FramedRecord
 from ..internal.topic_records import MARKER, Embedded, codec_of
 from ..records import LIMIT, RecordBatch
 from ..records.compression import inflate
-from ..records.layouts_and_checksums import LOG_OVERHEAD, MESSAGES, RECORD
+from ..records.record_layouts_and_checksums import LOG_OVERHEAD, MESSAGES, RECORD
 from ..redaction.masking import TOPIC, holds_secrets, is_secret_record, looks_secret, mask_error, mask_message, masked
 from ..sensitive_fields import SECRET_FIELDS, Hidden, is_sensitive
 from ..wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT

@@ -6,7 +6,7 @@ records.
 
 from .batch import Batches, RecordBatch, Records, build_batch, parse_records
 from .compression import LIMIT
-from .layouts_and_checksums import Record, RecordHeader, UndecodableRecords
+from .record_layouts_and_checksums import Record, RecordHeader, UndecodableRecords
 
 __all__ = [
     "LIMIT",

@@ -1,6 +1,6 @@
 """`parse_records` splits bytes into batches of any magic, and verifies their checksums; `build_batch` encodes records.
 
-Only headers are parsed here; `record_reader` and `legacy_message_sets` read the records of a batch on request.
+Only headers are parsed here; `record_layouts_and_checksums` and `legacy_message_sets` read the records of a batch on request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from ..errors import (
 from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer
 from ..wire.primitives import int32, unsigned_varint
 from .compression import LIMIT, NAMES, deflate
-from .layouts_and_checksums import (
+from .legacy_message_sets import read_message
+from .record_layouts_and_checksums import (
     BATCH,
     CHECKED_FROM,
     COMPRESSION,
@@ -43,17 +44,18 @@ from .layouts_and_checksums import (
     UP_TO_MAGIC,
     BatchHeader,
     MessageFields,
+    PlacedReader,
     Record,
     RecordFields,
     RecordHeader,
     UndecodableRecords,
+    Walk,
     crc32c,
     hex32,
     int64,
     magic_at,
+    read_batch,
 )
-from .legacy_message_sets import read_message
-from .record_reader import PlacedReader, Walk, read_batch
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

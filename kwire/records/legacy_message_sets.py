@@ -23,7 +23,7 @@ from ..errors import (
     NullNotAllowed,
     TrailingBytes,
 )
-from .layouts_and_checksums import (
+from .record_layouts_and_checksums import (
     COMPRESSION,
     LEAST_LENGTH,
     LOG_APPEND_TIME,
@@ -31,12 +31,13 @@ from .layouts_and_checksums import (
     MESSAGE,
     MESSAGES,
     MessageFields,
+    PlacedReader,
     Record,
     UndecodableRecords,
+    Walk,
     hex32,
     int64,
 )
-from .record_reader import PlacedReader, Walk
 
 LEAST = LEAST_LENGTH[0]
 _OFFSET_AND_SIZE = Packed(">qi")

@@ -15,7 +15,7 @@ from ..codecs import Codec, Span, places_in
 from ..errors import UnknownVersion
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..protocol.framing import NoFrame
-from ..records.layouts_and_checksums import crc32c
+from ..records.record_layouts_and_checksums import crc32c
 from ..spec.catalog import Catalog
 from .masking import NAMES, REASONS, SEPARATORS, is_doubtful, is_request_header, kind_for, mask
 

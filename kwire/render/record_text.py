@@ -15,7 +15,7 @@ from ..internal.topic_records import Embedded, codec_of
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..logs.segment_reader import Message
 from ..records import RecordBatch
-from ..records.layouts_and_checksums import hex32
+from ..records.record_layouts_and_checksums import hex32
 from ..values import kind
 from ..wire import Struct, content_of
 from .style import PLAIN, Style, escape

@@ -17,8 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from ..arrow.connection_decoder import ConnectionDecoder
-from ..arrow.growing_files_and_streams import decoded_batch, raw_batch
-from ..arrow.growing_files_and_streams import Growing, Offset, offset_of, places_of
+from ..arrow.growing_files_and_streams import Growing, Offset, decoded_batch, offset_of, places_of, raw_batch
 from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
 from ..arrow.read_options_and_splits import File, Options, packed
 from ..errors import MissingExtra

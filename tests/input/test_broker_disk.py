@@ -13,7 +13,7 @@ import pytest
 from kwire.cli.check import disk_differences
 from kwire.cli.main import main
 from kwire.input import open_dump
-from kwire.records.layouts_and_checksums import crc32c
+from kwire.records.record_layouts_and_checksums import crc32c
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
 
 DISK = ROOT / "fixtures/logs/broker-disk"

@@ -12,7 +12,7 @@ from kwire.logs import segment_reader
 from kwire.logs import segment_reader as cutting
 from kwire.logs.segment_reader import SegmentReader
 from kwire.records import RecordBatch
-from kwire.records.layouts_and_checksums import crc32c
+from kwire.records.record_layouts_and_checksums import crc32c
 
 from .building import BATCHES, LOG, cuts, joined, offsets, unread
 

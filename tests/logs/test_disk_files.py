@@ -14,7 +14,7 @@ import kwire
 from kwire import DiskEntry, LogBytes
 from kwire.errors import DumpError
 from kwire.logs.disk_files import disk_kind, read_disk_file
-from kwire.records.layouts_and_checksums import crc32c
+from kwire.records.record_layouts_and_checksums import crc32c
 from tests.conftest import ROOT, SHARED, needs_shared
 from tests.seeds import seeded
 

@@ -7,7 +7,7 @@ import pytest
 from kwire import LogBatch, Record, build_batch
 from kwire.logs import Log
 from kwire.logs.spans import Explained, explain_batch
-from kwire.records.layouts_and_checksums import crc32c
+from kwire.records.record_layouts_and_checksums import crc32c
 
 from .building import BATCHES, LOG
 from .test_topics import COMMIT, record

@@ -19,7 +19,7 @@ from typing import Any
 
 from kwire.internal import decode_control_record
 from kwire.records import Record, RecordBatch, build_batch
-from kwire.records.layouts_and_checksums import crc32c
+from kwire.records.record_layouts_and_checksums import crc32c
 from kwire.values import kind
 from tests.conftest import ROOT, SHARED
 

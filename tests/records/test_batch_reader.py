@@ -6,7 +6,7 @@ from kwire import errors as faults
 from kwire.errors import DecodeError
 from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.records.compression import deflate
-from kwire.records.record_reader import PlacedReader, Walk
+from kwire.records.record_layouts_and_checksums import PlacedReader, Walk
 
 from .cases import batch_around
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.records import layouts_and_checksums as checksums
+from kwire.records import record_layouts_and_checksums as checksums
 from kwire.records.compression import xxh32
 
 

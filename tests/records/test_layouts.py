@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.records import RecordHeader
-from kwire.records import layouts_and_checksums as layouts
-from kwire.records.layouts_and_checksums import MESSAGES, RECORD, MessageFields, RecordFields
+from kwire.records import record_layouts_and_checksums as layouts
+from kwire.records.record_layouts_and_checksums import MESSAGES, RECORD, MessageFields, RecordFields
 
 
 def test_a_record_has_kafkas_layout() -> None:

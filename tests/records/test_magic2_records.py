@@ -11,8 +11,8 @@ from kwire import errors as faults
 from kwire.errors import DecodeError
 from kwire.native import AVAILABLE
 from kwire.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
-from kwire.records import record_reader as magic2
-from kwire.records.layouts_and_checksums import RECORD
+from kwire.records import record_layouts_and_checksums as magic2
+from kwire.records.record_layouts_and_checksums import RECORD
 from kwire.wire import VARINT, Reader
 from kwire.wire.primitives import read_length
 

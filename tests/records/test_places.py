@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import BadChecksum, Truncated
-from kwire.records.record_reader import PlacedReader
+from kwire.records.record_layouts_and_checksums import PlacedReader
 from kwire.wire import INT32
 
 

@@ -27,7 +27,7 @@ from .kafka_zk_client import (
     Ensemble,
     KafkaZkClient,
 )
-from .replica_states import (
+from .replica_states_and_requests import (
     KIP,
     Behaviour,
     InterBrokerProtocol,

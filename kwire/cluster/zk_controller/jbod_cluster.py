@@ -16,7 +16,7 @@ from ...zookeeper import BrokerRegistration
 from .kafka_broker import Disk, KafkaBroker
 from .kafka_controller import KafkaController
 from .kafka_zk_client import BROKERS, CONTROLLER, DELETE_TOPICS, Ensemble, KafkaZkClient
-from .replica_states import (
+from .replica_states_and_requests import (
     Behaviour,
     InterBrokerProtocol,
     Name,

@@ -15,7 +15,7 @@ from ...zookeeper import BrokerRegistration
 from ..events import learn, partition_states, stopped_partitions, topic_ids_in
 from ..state import EPOCH_DURING_DELETE, NO_EPOCH, ClusterState
 from .kafka_zk_client import KafkaZkClient
-from .replica_states import (
+from .replica_states_and_requests import (
     FENCED_LEADER_EPOCH,
     KAFKA_STORAGE_ERROR,
     KIP,
@@ -28,9 +28,10 @@ from .replica_states import (
     InterBrokerProtocol,
     LeaderAndIsr,
     TopicPartition,
+    leader_and_isr_response,
     protocol_for,
+    stop_replica_response,
 )
-from .requests import leader_and_isr_response, stop_replica_response
 
 Record = tuple[int, Any]  # leader epoch, value
 

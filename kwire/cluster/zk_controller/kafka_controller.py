@@ -22,7 +22,7 @@ from .kafka_zk_client import (
     KafkaZkClient,
     partition_of,
 )
-from .replica_states import (
+from .replica_states_and_requests import (
     KAFKA_STORAGE_ERROR,
     KIP,
     NONE,

@@ -24,7 +24,7 @@ from ...zookeeper import (
 )
 from ...zookeeper import TopicPartition as PartitionNode
 from ..state import Broker
-from .replica_states import LeaderAndIsr, ReplicaAssignment, TopicPartition
+from .replica_states_and_requests import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from ...protocol import Frame, Source, encode_request, encode_response
 from ...zookeeper import BrokerRegistration
 from .jbod_cluster import JbodCluster, Link, LinkKey
 from .kafka_zk_client import ZnodeWrite
-from .replica_states import NO_LEADER, Name, TopicPartition, release_number
+from .replica_states_and_requests import NO_LEADER, Name, TopicPartition, release_number
 
 PORT = 9092
 CLIENT = "10.0.1.1"

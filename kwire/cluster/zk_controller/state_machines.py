@@ -12,7 +12,7 @@ from typing import Any
 
 from ..state import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH, Broker
 from .kafka_zk_client import KafkaZkClient
-from .replica_states import (
+from .replica_states_and_requests import (
     Behaviour,
     InterBrokerProtocol,
     LeaderAndIsr,
@@ -20,8 +20,10 @@ from .replica_states import (
     ReplicaAssignment,
     ReplicaState,
     TopicPartition,
+    leader_and_isr_request,
+    stop_replica_requests,
+    update_metadata_request,
 )
-from .requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
 
 Replica = tuple[TopicPartition, int]
 

@@ -14,7 +14,7 @@ from typing import Any
 import kwire
 from kwire.cluster.events import partition_errors, partition_states, stopped_partitions, topic_ids_in
 from kwire.cluster.zk_controller import TopicPartition
-from kwire.cluster.zk_controller.replica_states import KAFKA_STORAGE_ERROR
+from kwire.cluster.zk_controller.replica_states_and_requests import KAFKA_STORAGE_ERROR
 from kwire.zookeeper import read_znode
 
 APIS = ("LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.events import partition_errors
-from kwire.cluster.zk_controller.requests import leader_and_isr_response, stop_replica_response
+from kwire.cluster.zk_controller.replica_states_and_requests import leader_and_isr_response, stop_replica_response
 from kwire.codecs import codec
 
 ERRORS = {("a", 0): 0, ("b", 1): 56, ("a", 2): 11}

@@ -8,7 +8,7 @@ import pytest
 
 from kwire import messages
 from kwire.cluster.zk_controller import KIP, behaviour_for, protocol_for
-from kwire.cluster.zk_controller.replica_states import PROTOCOLS, RELEASED, release_number
+from kwire.cluster.zk_controller.replica_states_and_requests import PROTOCOLS, RELEASED, release_number
 from kwire.codecs import codec
 from kwire.errors import UnknownMessage
 

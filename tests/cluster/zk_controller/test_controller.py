@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire import messages
 from kwire.cluster.zk_controller import JbodCluster, KafkaController
-from kwire.cluster.zk_controller.requests import leader_and_isr_response
+from kwire.cluster.zk_controller.replica_states_and_requests import leader_and_isr_response
 from kwire.zookeeper import (
     AssignedPartition,
     PartitionReassignment,

@@ -6,7 +6,7 @@ import pytest
 
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.zk_controller.replica_states import PartitionStates, ReplicaState
+from kwire.cluster.zk_controller.replica_states_and_requests import PartitionStates, ReplicaState
 from kwire.cluster.zk_controller.state_machines import ControllerContext
 
 A, B = ("a", 0), ("b", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire.cluster.zk_controller import JbodCluster
 from kwire.cluster.zk_controller.kafka_zk_client import LOG_DIR_EVENTS
-from kwire.cluster.zk_controller.replica_states import KAFKA_STORAGE_ERROR, NONE, STALE_CONTROLLER_EPOCH
+from kwire.cluster.zk_controller.replica_states_and_requests import KAFKA_STORAGE_ERROR, NONE, STALE_CONTROLLER_EPOCH
 from tests.cluster.zk_controller.playing import fail, isr, said, started
 
 T, HEALTHY = ("orders", 0), ("other", 0)

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from kwire.cluster.zk_controller import ReplicaAssignment
-from kwire.cluster.zk_controller.replica_states import release_number
+from kwire.cluster.zk_controller.replica_states_and_requests import release_number
 from tests.cluster.zk_controller.comparing import differences, sequences
 from tests.cluster.zk_controller.replaying import Replay, reassigned
 from tests.cluster.zk_controller.runs import read_run

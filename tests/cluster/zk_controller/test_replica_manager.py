@@ -19,7 +19,7 @@ from kwire.cluster.zk_controller import (
     ReplicaManager,
     behaviour_for,
 )
-from kwire.cluster.zk_controller.requests import stop_replica_requests
+from kwire.cluster.zk_controller.replica_states_and_requests import stop_replica_requests
 
 T = ("orders", 0)
 

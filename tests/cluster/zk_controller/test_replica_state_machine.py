@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.zk_controller import LeaderAndIsr
-from kwire.cluster.zk_controller.replica_states import ReplicaState as S
+from kwire.cluster.zk_controller.replica_states_and_requests import ReplicaState as S
 from kwire.cluster.zk_controller.state_machines import PREVIOUS_REPLICA_STATES
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 

@@ -8,7 +8,11 @@ from kwire.cluster import learn
 from kwire.cluster.events import partition_states, stopped_partitions, topic_ids_in
 from kwire.cluster.state import Broker, ClusterState
 from kwire.cluster.zk_controller import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.zk_controller.requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
+from kwire.cluster.zk_controller.replica_states_and_requests import (
+    leader_and_isr_request,
+    stop_replica_requests,
+    update_metadata_request,
+)
 from kwire.codecs import codec
 
 A, B, C = ("a", 0), ("b", 1), ("a", 2)

@@ -7,7 +7,11 @@ import pytest
 from kwire import messages
 from kwire.cluster.zk_controller import JbodCluster
 from kwire.cluster.zk_controller.kafka_zk_client import LOG_DIR_EVENTS
-from kwire.cluster.zk_controller.replica_states import KAFKA_STORAGE_ERROR, NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kwire.cluster.zk_controller.replica_states_and_requests import (
+    KAFKA_STORAGE_ERROR,
+    NONE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from tests.cluster.zk_controller.playing import PROTOCOLS, directory_of, fail, isr, replica, replicate, said, started
 
 T = ("orders", 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster.zk_controller import LeaderAndIsr
-from kwire.cluster.zk_controller.replica_states import PartitionStates as P
+from kwire.cluster.zk_controller.replica_states_and_requests import PartitionStates as P
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 
 

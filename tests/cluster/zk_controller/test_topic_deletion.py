@@ -6,7 +6,7 @@ import pytest
 
 from kwire.cluster.zk_controller import LeaderAndIsr
 from kwire.cluster.zk_controller.kafka_controller import TopicDeletionManager
-from kwire.cluster.zk_controller.replica_states import ReplicaState
+from kwire.cluster.zk_controller.replica_states_and_requests import ReplicaState
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire.cluster.zk_controller import LeaderAndIsr, ReplicaAssignment
 from kwire.cluster.zk_controller.kafka_controller import Topics
-from kwire.cluster.zk_controller.replica_states import ReplicaState
+from kwire.cluster.zk_controller.replica_states_and_requests import ReplicaState
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 
 
