@@ -1,6 +1,7 @@
 """`parse_records` splits bytes into batches of any magic, and verifies their checksums; `build_batch` encodes records.
 
-Only headers are parsed here; `record_layouts_and_checksums` and `legacy_message_sets` read the records of a batch on request.
+Only headers are parsed here; `record_layouts_and_checksums` and `legacy_message_sets` read the records of a batch on
+request.
 """
 
 from __future__ import annotations

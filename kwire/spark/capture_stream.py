@@ -1,7 +1,7 @@
 """Reads captures as a stream: files are read as they arrive and grow, and connections continue from file to file.
 
-`kwire.arrow.growing_files_and_streams` decides which bytes of which files a batch reads. Spark's state store contains the state of
-each connection, so a checkpoint contains it as well.
+`kwire.arrow.growing_files_and_streams` decides which bytes of which files a batch reads. Spark's state store contains
+the state of each connection, so a checkpoint contains it as well.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
 
 
 class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Reads the packets of files, each once; a thin layer over `kwire.arrow.growing_files_and_streams`. Needs PySpark 4.2, which
-    passes the start of a batch.
+    """Reads the packets of files, each once; a thin layer over `kwire.arrow.growing_files_and_streams`. Needs PySpark
+    4.2, which passes the start of a batch.
 
     Args:
         options: the options of the read.
