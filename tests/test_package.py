@@ -125,6 +125,14 @@ def test_a_command_imports_what_it_needs(arguments: str, spared: str) -> None:
     assert done.stderr.splitlines()[-1] == "imported"
 
 
+def test_serving_imports_what_it_needs() -> None:
+    """Each module is a part of the server's memory, which 10,000 connections share."""
+    program = "import sys, kwire.cli.serve; print(sorted(set(sys.modules) & set(sys.argv[1].split())))"
+    spared = "http.server http.client html kwire.capture kwire.input pyarrow kwire.render.tree hexdump"
+    done = subprocess.run([sys.executable, "-c", program, spared], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_changelog_names_the_version_or_what_is_to_come() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert f"## {kwire.__version__}" in text or "## Unreleased" in text

@@ -16,8 +16,8 @@ from ..names import folded
 from ..spec.catalog import catalog_for
 from ..spec.releases import Api, first_release, releases, removed_in
 from ..values import Value, kind
-from .inputs import name_and_version, named_release
-from .options import add_command
+from .inputs import name_and_version
+from .options import add_command, named_release
 
 
 def add_apis(commands: Any, about: str) -> None:

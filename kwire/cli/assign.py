@@ -34,8 +34,8 @@ from ..cluster.captured_groups import ConsumerGroups, Rebalance
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table
 from ..render.value_text import count_text
-from .inputs import UsageError, results
-from .options import add_command, add_inputs
+from .inputs import results
+from .options import UsageError, add_command, add_inputs
 
 CHANGED_IN = ("2.4", "2.8", "3.0", "3.4", "3.5", "3.5.2", "3.7.1")  # the results of a client's assignor
 WIDTH, LEAST_WIDTH = 80, 24  # of lines, and of the column of partitions

@@ -19,8 +19,8 @@ from ..render.json_objects import envelope, json_line
 from ..render.style import json_text
 from ..render.tree import tree
 from ..wire import Field, Integer, String
-from .inputs import UsageError, catalog_of, masker, name_and_version
-from .options import add_colour, add_command, add_profile, add_secrets, add_security, security_of
+from .inputs import catalog_of, masker, name_and_version
+from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, security_of
 from .terminal import remark, style_for
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)

@@ -29,8 +29,8 @@ from ..render.style import PLAIN, Style, escape, json_text, table
 from ..render.value_text import count_text
 from .cluster_input import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
 from .filters import Span
-from .inputs import UsageError, part_read, results, title_of
-from .options import add_colour, add_command, add_inputs, add_security, security_of
+from .inputs import part_read, results, title_of
+from .options import UsageError, add_colour, add_command, add_inputs, add_security, security_of
 from .terminal import remark, style_for, with_progress
 
 

@@ -36,8 +36,8 @@ from ..sensitive_fields import HIDDEN, Hidden
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions
 from .filters import Entry, LogFilter, Ours, add_filters, entries, filter_for, is_bad, is_faulty, ours, pushed_filter
-from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
-from .options import add_colour, add_command, add_inputs, add_keylog
+from .inputs import PushedFilter, Reading, catalog_of, dumps_in, masker, part_read, results
+from .options import UsageError, add_colour, add_command, add_inputs, add_keylog
 from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]

@@ -19,8 +19,8 @@ from ..render.value_text import count_text
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Api, release
 from .apis_and_errors import found_apis
-from .inputs import UsageError, catalog_of, named_codecs, named_release, results
-from .options import add_colour, add_command, add_profile, add_secrets
+from .inputs import catalog_of, named_codecs, results
+from .options import UsageError, add_colour, add_command, add_profile, add_secrets, named_release
 from .terminal import style_for
 
 

@@ -17,8 +17,8 @@ from ..protocol import Frame
 from ..render.schema_text import template
 from ..render.value_text import count_text
 from ..spec.catalog import Catalog
-from .inputs import UsageError, catalog_of, named_codec, named_codecs
-from .options import add_command, add_profile, add_raw
+from .inputs import catalog_of, named_codec, named_codecs
+from .options import UsageError, add_command, add_profile, add_raw
 from .output import FrameOutput, output_bytes
 from .terminal import complain, remark
 

@@ -27,8 +27,8 @@ from ..render.tree import is_note, note, title
 from ..render.value_text import count_text, error_lines
 from ..sensitive_fields import Hidden
 from .filters import ours
-from .inputs import UsageError, items, masker, results, title_of
-from .options import add_colour, add_command, add_inputs
+from .inputs import items, masker, results, title_of
+from .options import UsageError, add_colour, add_command, add_inputs
 from .output import output_text
 from .terminal import remark, style_for
 

@@ -17,7 +17,7 @@ from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..capture.kafka_connection_frames import timed
 from ..capture.tcp_reassembly import ALL, Share
 from ..codecs import Codec, codec_in
-from ..errors import DecodeError, DumpError, KwireError
+from ..errors import DecodeError, DumpError
 from ..input import Dump, open_dump, open_hex
 from ..input.files import entries_in, entry_of, local_path
 from ..protocol import Frame, FrameDecoder, Result
@@ -26,7 +26,7 @@ from ..protocol.header_reader import DecodedConnection, Peek
 from ..protocol.headers import Header
 from ..render.value_text import count_text
 from ..spec.catalog import Catalog, catalog_for
-from ..spec.releases import Release, release, releases
+from .options import UsageError
 from .terminal import remark
 
 if TYPE_CHECKING:  # imported only to read logs or mask secrets, not for `kwire stats`
@@ -102,10 +102,6 @@ class NonKafkaStreams:
 
 T = TypeVar("T")
 _NAMED = lazy_pattern(r"([A-Za-z0-9_-]+)(?:[:\s]v?(\d{1,5}))?")
-
-
-class UsageError(KwireError):
-    """Raised for options that cannot be combined or have invalid values."""
 
 
 def results(
@@ -460,17 +456,6 @@ def catalog_of(options: argparse.Namespace) -> Catalog:
         options.catalog = Catalog.from_directory(options.schemas) if options.schemas else catalog_for(options.profile)
     catalog: Catalog = options.catalog
     return catalog
-
-
-def named_release(text: str) -> Release:
-    """Find the release that --release names; if the text is ambiguous (`1`), print the chosen release to stderr.
-
-    Raises UnknownMessage if there is none.
-    """
-    found = release(text)
-    if sum(name.startswith(f"{text}.") for name in releases().names) > 1:
-        remark(f"release {text}: the newest that is known, {found.name}")
-    return found
 
 
 def name_and_version(text: str) -> tuple[str, int | None]:

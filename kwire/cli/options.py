@@ -8,13 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DumpError
+from ..errors import DumpError, KwireError
+from .terminal import remark
 
 if TYPE_CHECKING:
     from ..net.client import Security
+    from ..spec.releases import Release
 
 PASSWORD = "KWIRE_SASL_PASSWORD"  # environment variable
 Run = Callable[[argparse.Namespace], int]
+
+
+class UsageError(KwireError):
+    """Raised for options that cannot be combined or have invalid values."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -145,7 +151,6 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
     """
     from ..broker.authentication_and_acls import MECHANISMS
     from ..net.client import PLAINTEXT, Security
-    from .inputs import UsageError
 
     protocol = options.security_protocol or PLAINTEXT.protocol
     _check_security(options, protocol, is_live)
@@ -162,8 +167,6 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
 
 def _check_security(options: argparse.Namespace, protocol: str, is_live: bool) -> None:
     """Raise UsageError if the options contradict each other."""
-    from .inputs import UsageError
-
     sasl = any((options.sasl_mechanism, options.sasl_username, options.sasl_password_file))
     tls = any((options.ca, options.cert, options.key))
     if not is_live and (options.security_protocol or sasl or tls):
@@ -186,3 +189,16 @@ def _password(file: str | None) -> str:
     if not lines or not lines[0]:
         raise DumpError("its first line is empty", file=file, hint="write the password there")
     return lines[0]
+
+
+def named_release(text: str) -> Release:
+    """Find the release that --release names; if the text is ambiguous (`1`), print the chosen release to stderr.
+
+    Raises UnknownMessage if there is none.
+    """
+    from ..spec.releases import release, releases
+
+    found = release(text)
+    if sum(name.startswith(f"{text}.") for name in releases().names) > 1:
+        remark(f"release {text}: the newest that is known, {found.name}")
+    return found

@@ -10,8 +10,7 @@ from typing import Any
 
 from ..errors import MissingExtra
 from ..render.style import json_text
-from .inputs import UsageError
-from .options import add_command
+from .options import UsageError, add_command
 from .terminal import remark
 
 # The newest runtimes in November 2026; neither runs on Spark 4.3, because classes and methods are missing.

@@ -36,8 +36,7 @@ from .cluster_input import (
     target_of,
     with_added,
 )
-from .inputs import UsageError
-from .options import add_colour, add_command, add_profile, add_security, security_of
+from .options import UsageError, add_colour, add_command, add_profile, add_security, security_of
 from .terminal import remark, style_for
 
 PAUSE = 1.0  # seconds between two polls of a reassignment

@@ -17,8 +17,8 @@ from ..protocol.results import MessageSummary
 from ..render.json_objects import json_line
 from ..render.line import FrameLines
 from ..render.value_text import count_text
-from .inputs import UsageError, catalog_of, masker
-from .options import add_colour, add_command, add_profile, add_secrets, add_security, security_of
+from .inputs import catalog_of, masker
+from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, security_of
 from .output import output_bytes
 from .terminal import remark, style_for
 

@@ -22,13 +22,12 @@ from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
 from ..errors import DumpError, excerpt
 from ..net.client import Address, address
-from ..net.control import Control
+from ..net.control import Control, ControlServer, MetricsServer
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, ReadOnlyDisk, locked
 from ..net.server import tls_context
 from ..render.value_text import count_text
-from .inputs import UsageError, named_release
-from .options import add_command
+from .options import UsageError, add_command, named_release
 from .terminal import remark
 
 
@@ -475,13 +474,9 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
     http = gauges = None
     if port is not None:
-        from ..net.control import ControlServer  # imports http and html, a sixth of the time to import the command
-
         http = ControlServer(control, port)
         remark(f"control on {http.url}")
     if metrics is not None:
-        from ..net.control import MetricsServer
-
         gauges = MetricsServer(made.cluster, metrics)
         remark(f"metrics on {gauges.url}")
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(made.run())

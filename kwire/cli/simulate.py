@@ -22,8 +22,7 @@ from ..render.json_objects import envelope
 from ..render.style import Style, json_text, table
 from ..render.value_text import count_text, shorten
 from ..values import kind
-from .inputs import UsageError
-from .options import add_colour, add_command
+from .options import UsageError, add_colour, add_command
 from .output import output_bytes
 from .terminal import remark, style_for
 

@@ -38,8 +38,8 @@ from ..traffic import (
     percentile,
     unspoken,
 )
-from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release, part_read
-from .options import add_colour, add_command, add_files, add_keylog, add_profile
+from .inputs import NonKafkaStreams, catalog_of, dumps_in, part_read
+from .options import UsageError, add_colour, add_command, add_files, add_keylog, add_profile, named_release
 from .terminal import remark, style_for, with_progress
 
 # Bytes of a file. Each process reads all packets, which is half of the work with the native engine: 20 MB take 0.2 s,

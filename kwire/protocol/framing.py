@@ -378,7 +378,7 @@ class FrameJoiner:
 
     Attributes:
         held: the number of buffered bytes of the incomplete frame.
-        rest: the first bytes of the newest frame.
+        rest: the first bytes of the incomplete frame, or of one that is refused.
 
     >>> joiner = FrameJoiner()
     >>> [frame.hex() for frame in joiner.feed(bytes.fromhex("00000004 0000 0007 0000"))], joiner.held
@@ -393,7 +393,7 @@ class FrameJoiner:
         self.limit: int = limit
         self.held: int = 0
         self.rest: bytes = b""
-        self._parts: list[bytes] = []
+        self._parts: list[bytes] | None = None  # of the incomplete frame; an empty list for each idle client takes 72 B
         self._missing = 0  # size of the incomplete frame in bytes; 0 if unknown
         self._passed = 0  # bytes of frames that were yielded
         self._whole: bytearray | None = None  # the incomplete frame, once its bytes are read into `room`
@@ -414,9 +414,8 @@ class FrameJoiner:
         if self._whole is None:
             if not LEAST_PART <= self._missing <= MOST_AHEAD * self.held:
                 return None
-            self._whole = bytearray(self.held + self._missing)
-            self._whole[: self.held] = b"".join(self._parts)
-            self._parts.clear()
+            held, self._whole = self.held, bytearray(self.held + self._missing)
+            self._whole[:held], self.held = self._joined(), held
         return memoryview(self._whole)[self.held :]
 
     def filled(self, count: int) -> bytes | None:
@@ -446,7 +445,7 @@ class FrameJoiner:
             stop = at + self._missing
             last = data if stop - at == count else memoryview(data)[at:stop]
             frame = self._joined(last) if self._parts else bytes(last)
-            self._missing = 0
+            self._missing, self.rest = 0, b""
             self._passed += len(frame)
             yield frame
             at = stop
@@ -460,17 +459,17 @@ class FrameJoiner:
             error.offset = self._passed
             raise
 
-    def _joined(self, last: bytes | memoryview) -> bytes:
+    def _joined(self, last: bytes | memoryview = b"") -> bytes:
         """Return all buffered parts joined with a last part."""
-        whole = b"".join((*self._parts, last))
-        self._parts.clear()
-        self.held = 0
+        whole = b"".join((*(self._parts or ()), last))
+        self._parts, self.held = None, 0
         return whole
 
     def _keep(self, data: bytes) -> None:
         """Buffer a part of a frame; small parts are joined, because each part has a memory overhead."""
         self.held += len(data)
         self._missing -= len(data) if self._missing else 0
+        self._parts = self._parts or []
         if self._parts and len(self._parts[-1]) < LEAST_PART:
             data = self._parts.pop() + data
         self._parts.append(data)

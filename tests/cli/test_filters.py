@@ -9,7 +9,7 @@ import pytest
 
 import kwire
 from kwire.cli.filters import filter_for
-from kwire.cli.inputs import UsageError
+from kwire.cli.options import UsageError
 from kwire.protocol.results import MessageSummary
 from kwire.spec.catalog import catalog_for
 from tests.protocol.test_decoder import request, response

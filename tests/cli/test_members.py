@@ -6,7 +6,7 @@ import pytest
 
 import kwire
 from kwire.cli.call import message_of
-from kwire.cli.inputs import UsageError
+from kwire.cli.options import UsageError
 from kwire.errors import EncodeError
 
 CODEC = kwire.codec("FindCoordinatorRequest", 3)
