@@ -27,6 +27,7 @@ PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
 ON_TWO_CORES = ["-n", "2", "--dist", "worksteal"]
 WITH_CI = ["-m", "", "--durations", "40"]  # all tests; pyproject.toml selects "not ci"
+PREFETCH = [PYTHON, "-m", "tests.tools.prefetch"]
 COMMANDS = {  # commands that pass arguments on
     "demo": [str(BIN / "kwire"), "demo"],
     "test": PYTEST,
@@ -266,6 +267,17 @@ def run_all(steps: list[list[str]]) -> int:
     return result
 
 
+@contextlib.contextmanager
+def downloading() -> Iterator[None]:
+    """Download what several tests need while lint and other tests run."""
+    null = subprocess.DEVNULL  # the tests report what they cannot have
+    with subprocess.Popen(PREFETCH, cwd=ROOT, env=environment(), stdin=null, stdout=null, stderr=null) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
 def run_only(command: list[str]) -> int:
     """Replace this process by the command, so that exit codes and signals need not be passed on."""
     if os.name == "nt":
@@ -287,9 +299,11 @@ def main() -> int:
         parser.error(f"{options.command} takes no arguments")
     set_up(EXTRAS[options.command])
     if checking:
-        if options.command == "ci":
-            os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # draws a new seed for each run: see tests/seeds.py
-        return run_all(CHECKS + [[*PYTEST, *ON_TWO_CORES, *WITH_CI]] * (options.command == "ci"))
+        if options.command == "lint":
+            return run_all(CHECKS)
+        os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # draws a new seed for each run: see tests/seeds.py
+        with downloading():
+            return run_all([*CHECKS, [*PYTEST, *ON_TWO_CORES, *WITH_CI]])
     whole = options.command == "test" and not options.args
     return run_only([*COMMANDS[options.command], *(ON_TWO_CORES if whole else options.args)])
 

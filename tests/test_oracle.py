@@ -22,8 +22,8 @@ from tests.random_values import damaged, draw
 from tests.seeds import named, seeded
 from tests.test_golden import without_ours
 
-RELEASES = ("4.4.0", "3.9.2")
-COUNT = int(os.environ.get("KWIRE_ORACLE_COUNT", "100000" if os.environ.get("CI") else "2000"))
+RELEASES = kafka.ORACLES
+COUNT = int(os.environ.get("KWIRE_ORACLE_COUNT", "60000" if os.environ.get("CI") else "2000"))
 Oracle = Callable[[str], list[str]]  # release -> command
 # Kafka has no JSON form of it.
 WITHOUT_JSON = {"SubscriptionInfo"}

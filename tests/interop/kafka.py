@@ -20,10 +20,12 @@ from random import Random
 from typing import Any
 
 from tests.conftest import SHARED, lacking
+from tests.tools.locks import one_at_a_time
 
 TOOLS = SHARED / "captures/tools"
 CACHE = Path.home() / ".cache/kafka-up"
 RELEASES = ("3.9.1", "4.4.0")  # the last one with ZooKeeper, and KRaft
+ORACLES = ("4.4.0", "3.9.2")  # whose classes are asked
 # What Spark's documentation of Kafka says to have, in versions of which Maven Central has all.
 CONNECTOR = (
     ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
@@ -49,18 +51,6 @@ def need(*programs: str) -> None:
         lacking(", no ".join(missing))
 
 
-@contextmanager
-def one_at_a_time(name: str) -> Iterator[None]:
-    """Let one process at a time download or build something; workers of pytest-xdist use the same caches."""
-    import fcntl  # which Windows lacks
-
-    folder = Path.home() / ".cache"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"kwire-{name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 @cache
 def oracle(release: str) -> list[str]:
     """Return the command that answers questions with the classes of a release; it is built at first.
@@ -68,7 +58,7 @@ def oracle(release: str) -> list[str]:
     The script that builds it replaces the folder of classes, so two must not run at once.
     """
     command = [str(SHARED / "kafka/oracle/oracle"), "--release", release]
-    with one_at_a_time("maven"):
+    with one_at_a_time(Path.home() / ".cache"):
         done = subprocess.run([*command, "--build-only"], timeout=600, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return command
@@ -78,7 +68,7 @@ def oracle(release: str) -> list[str]:
 def jars(release: str) -> str:
     """Return the class path of a release; it is downloaded at first."""
     command = [sys.executable, str(TOOLS / "kafka-up"), release, "--resolve-only", "--dir", os.devnull]
-    with one_at_a_time("maven"):
+    with one_at_a_time(Path.home() / ".cache"):
         subprocess.run([*command, "--cache", str(CACHE)], check=True, timeout=600, capture_output=True)
     return str(CACHE / release / "jars/*")
 
@@ -97,7 +87,7 @@ def message_generator(release: str) -> list[str]:
 def maven_jars(place: Path, *artifacts: tuple[str, str, str, str]) -> list[str]:
     """Return jars of Maven Central, which are downloaded at first to `place` in the cache."""
     folder = Path.home() / ".cache" / place
-    with one_at_a_time("maven"):
+    with one_at_a_time(Path.home() / ".cache"):
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:

@@ -22,6 +22,7 @@ from importlib.metadata import files
 from pathlib import Path
 
 import kwire
+from tests.tools.locks import one_at_a_time
 from tests.tools.wheel import Unfit, build, run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -57,10 +58,12 @@ def is_pinned(path: Path) -> bool:
 
 def fetch(cache: Path) -> None:
     """Fetch what is not in a folder yet. Raises Unfit: there is no network, or a file has another digest."""
-    missing = [name for name in PINNED if not is_pinned(cache / name)]
-    if not missing:
-        return
-    cache.mkdir(parents=True, exist_ok=True)
+    with one_at_a_time(cache):
+        if missing := [name for name in PINNED if not is_pinned(cache / name)]:
+            _fetch(cache, missing)
+
+
+def _fetch(cache: Path, missing: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         if TARBALL in missing:
             wanted = ["pack", f"pyodide@{PYODIDE}", "--loglevel=error", "--pack-destination", scratch]
@@ -71,7 +74,7 @@ def fetch(cache: Path) -> None:
         for name in missing:
             if not is_pinned(Path(scratch) / name):
                 raise Unfit(f"{name} was not fetched with the digest {PINNED[name]}")
-            (Path(scratch) / name).replace(cache / name)  # at once: another build may be fetching too
+            (Path(scratch) / name).replace(cache / name)
 
 
 def add_runtime(cache: Path, site: Path) -> int:

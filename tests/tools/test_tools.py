@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.tools import sanitize
+from tests.tools import prefetch, sanitize
 from tests.tools.fuzz import failures, files
+from tests.tools.locks import one_at_a_time
 from tests.tools.mutants import changes, with_probes
 from tests.tools.mutate import Mutant, Survey, all_tests, own_tests, sample
 
@@ -43,7 +45,7 @@ def test_all_kinds_of_changes_are_found() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["kwire/wire/primitives.py", "kwire/spec/model.py"])
+@pytest.mark.parametrize("name", ["kwire/caches.py", "kwire/spec/model.py"])
 def test_every_change_is_python_and_another_program(name: str) -> None:
     source = (ROOT / name).read_text("utf-8")
     before = ast.dump(ast.parse(source))
@@ -106,10 +108,25 @@ def test_what_failed_is_listed() -> None:
     assert str(ROOT / "tests/test_round_trip.py") in files()
 
 
+def test_a_download_that_fails_is_named_and_the_others_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    done: list[str] = []
+    assert prefetch.main([("Kafka", lambda: 1 / 0), ("Pyodide", lambda: done.append("Pyodide"))]) == 1
+    assert (done, capsys.readouterr().err) == (["Pyodide"], "Kafka: division by zero\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_a_second_process_waits_for_the_lock(tmp_path: Path) -> None:
+    again = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'w'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    command = [sys.executable, "-c", again, str(tmp_path / "new/.kwire-lock")]
+    with one_at_a_time(tmp_path / "new"):
+        assert b"BlockingIOError" in subprocess.run(command, capture_output=True).stderr
+    assert subprocess.run(command).returncode == 0
+
+
 @pytest.mark.ci
 @pytest.mark.skipif(sanitize.missing() is not None, reason=f"no build with sanitizers: {sanitize.missing()}")
 def test_sanitizers_find_nothing_in_the_native_engine(capfd: pytest.CaptureFixture[str]) -> None:
-    assert sanitize.main(["--minutes", "0.75"]) == 0
+    assert sanitize.main(["--minutes", "0.5"]) == 0
     assert "no disagreement" in capfd.readouterr().out
 
 
