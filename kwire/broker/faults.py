@@ -69,9 +69,8 @@ class Rule:
         after: the number of bytes of the response to send before the connection is closed.
         is_handled: whether a request is handled if its response is dropped.
         answer: the response, or a function that returns it.
-        times: the number of further requests that the rule applies to; None is unlimited. Later matches are still
-            counted.
-        hits: the number of matching requests so far.
+        times: the number of requests that the rule applies to; None is unlimited.
+        hits: the number of requests that the rule has applied to.
     """
 
     api: str | None = None

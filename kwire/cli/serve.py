@@ -256,6 +256,11 @@ def add_parser(commands: Any, about: str) -> None:
     _add_security_options(parser)
     _add_http_options(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="when the brokers listen, print one line of JSON on stdout: bootstrapServers, control and metrics",
+    )
     parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
 
 
@@ -418,7 +423,7 @@ def serve(options: argparse.Namespace) -> int:
         made = control.serving
         _keep_freed_memory()
         try:
-            asyncio.run(_serve(control, failures, options.control, options.metrics))
+            asyncio.run(_serve(control, failures, options))
         finally:
             remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
     return 0
@@ -468,17 +473,26 @@ def settings_for(options: argparse.Namespace) -> Settings:
     )
 
 
-async def _serve(control: Control, failures: Sequence[Failure], port: int | None, metrics: int | None) -> None:
+def _http_servers(control: Control, options: argparse.Namespace) -> dict[str, ControlServer | MetricsServer]:
+    """Start the HTTP servers that the options name."""
+    started: dict[str, ControlServer | MetricsServer] = {}
+    if options.control is not None:
+        started["control"] = ControlServer(control, options.control)
+    if options.metrics is not None:
+        started["metrics"] = MetricsServer(control.serving.cluster, options.metrics)
+    return started
+
+
+async def _serve(control: Control, failures: Sequence[Failure], options: argparse.Namespace) -> None:
     made = control.serving
     places = await made.start()
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
-    http = gauges = None
-    if port is not None:
-        http = ControlServer(control, port)
-        remark(f"control on {http.url}")
-    if metrics is not None:
-        gauges = MetricsServer(made.cluster, metrics)
-        remark(f"metrics on {gauges.url}")
+    servers = _http_servers(control, options)
+    for name, server in servers.items():
+        remark(f"{name} on {server.url}")
+    if options.json:
+        urls = {name: server.url for name, server in servers.items()}
+        print(json.dumps({"bootstrapServers": ",".join(map(str, places)), **urls}), flush=True)
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(made.run())
     with suppress(NotImplementedError):  # on Windows
         loop.add_signal_handler(signal.SIGTERM, running.cancel)
@@ -490,7 +504,6 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
             running.result()
     finally:
         running.cancel()
-        for server in (http, gauges):
-            if server is not None:
-                server.close()
+        for server in servers.values():
+            server.close()
         await made.stop()

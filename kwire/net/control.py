@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from .. import messages
 from ..broker import ServedCluster, faults
 from ..broker.faults import Rule, check_rule, error_code
+from ..broker.internal_topics import coordinator_of
 from ..broker.partitions import Partition
 from ..broker.settings import checked
 from ..codecs import codec
@@ -45,8 +46,8 @@ MOST_NOTES = 1000
 OPERATIONS = frozenset(
     "add_rule remove_rule clear_rules hits stop_broker start_broker set_network isolate_broker rejoin_broker"
     " kill_connections create_topic delete_topic move_leader shrink_isr expand_isr partition log_dirs"
-    " fail_log_dir fill_log_dir heal_log_dir advance group_state committed notes produce records frames capture"
-    " forget_frames".split()
+    " fail_log_dir fill_log_dir heal_log_dir advance group_state coordinator committed notes produce records frames"
+    " capture forget_frames".split()
 )
 
 
@@ -287,6 +288,11 @@ class Control:
         """Return the state of a group by Kafka's name; `Dead` if the group does not exist."""
         found = self._cluster.groups.find(group)
         return NO_GROUP if found is None else str(found.state.value)
+
+    def coordinator(self, group: str) -> int:
+        """Return the id of the broker that coordinates a group; -1 if no broker does."""
+        found = coordinator_of(group, self._cluster.controller)
+        return -1 if found is None else found
 
     def committed(self, group: str, topic: str, partition: int) -> int:
         """Return the offset that a group has committed for a partition; -1 if it has committed none."""

@@ -275,6 +275,17 @@ class Operations:
         exist."""
         return str(self._do("group_state", group=group))
 
+    def coordinator(self, group: str) -> int:
+        """Return the id of the broker that coordinates a group; -1 if no broker does.
+
+        >>> with Kafka(brokers=3) as kafka:
+        ...     first = kafka.coordinator("billing")
+        ...     kafka.stop_broker(first)
+        ...     kafka.coordinator("billing") in {1, 2, 3} - {first}
+        True
+        """
+        return int(self._do("coordinator", group=group))
+
     def committed(self, group: str, topic: str, partition: int = 0) -> int:
         """Return the offset that a group has committed for a partition; -1 if it has committed none."""
         return int(self._do("committed", group=group, topic=topic, partition=partition))

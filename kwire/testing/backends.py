@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import subprocess
 import sys
 import threading
@@ -257,26 +256,26 @@ class AsProcess:
         options += ["--rack-aware-fetch"] if plan.rack_aware_fetch else []
         options += _security_options(plan, folder)
         command = [sys.executable, "-u", "-m", "kwire", "serve", "--cluster", str(folder / "cluster.json"), *options]
-        self._log = (folder / "log").open("w+")
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._log)
+        with (folder / "places").open("w") as places, (folder / "log").open("w") as log:
+            self._process = subprocess.Popen([*command, "--json"], stdout=places, stderr=log)
         try:
-            found = self._begun(folder / "log")
+            found = self._begun(folder)
         except CallError:
             self.stop()
             raise
-        self.addresses = found[1].split(", ")
-        self._client = ControlClient(found[2])
+        self.addresses = found["bootstrapServers"].split(",")
+        self._client = ControlClient(found["control"])
 
-    def _begun(self, log: Path) -> re.Match[str]:
-        pattern, until = re.compile(r"listening on (.+?); .*control on (\S+)", re.DOTALL), time.monotonic() + PATIENCE
+    def _begun(self, folder: Path) -> dict[str, str]:
+        until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             ended = self._process.poll() is not None
-            if found := pattern.search(log.read_text("utf-8")):
-                return found
+            if (line := (folder / "places").read_text("utf-8")).endswith("\n"):
+                return dict(json.loads(line))
             if ended:
                 break
             time.sleep(0.01)
-        raise CallError("kwire serve", f"it does not begin: {log.read_text('utf-8').strip()}", "")
+        raise CallError("kwire serve", f"it does not begin: {(folder / 'log').read_text('utf-8').strip()}", "")
 
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Perform an operation of `Control` and return its result."""
@@ -294,5 +293,4 @@ class AsProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._log.close()
         self._folder.cleanup()

@@ -17,6 +17,7 @@ import kwire
 from kwire.cli.main import main, parser_for
 from kwire.cli.serve import nodes_for, settings_for
 from kwire.net.client import Address, BrokerConnection, address
+from kwire.net.control import ControlClient
 from tests.conftest import ROOT
 
 ALL = kwire.messages.MetadataRequest(topics=None)
@@ -47,6 +48,30 @@ def brokers_until_one_is_left(place: Address) -> dict[int, str | None]:
             assert answer is not None
             found = {one.node_id: one.rack for one in answer.message.brokers}
     return found
+
+
+def test_addresses_as_json_for_tests_in_other_languages() -> None:
+    command = [sys.executable, "-m", "kwire", "serve", ":0", "--brokers", "2", "--control", "0", "--json", "--quiet"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout
+            found = json.loads(process.stdout.readline())
+            assert list(found) == ["bootstrapServers", "control"]
+            control = ControlClient(found["control"])
+            control.do("create_topic", {"topic": "orders"})
+            assert brokers_at(address(found["bootstrapServers"].split(",")[1])) == {1: None, 2: None}
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+            assert process.stdout.read() == b""
+        finally:
+            process.kill()
+
+
+def brokers_at(place: Address) -> dict[int, str | None]:
+    with BrokerConnection(place, timeout=90) as broker:
+        answer = broker.ask(kwire.codec("MetadataRequest", 12), ALL)
+        assert answer is not None
+        return {one.node_id: one.rack for one in answer.message.brokers}
 
 
 def test_equal_lines_are_printed_once_and_counted() -> None:

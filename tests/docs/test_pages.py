@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 from kwire.cli.main import COMMANDS, parser_for
+from kwire.net.control import OPERATIONS
 from tests.conftest import ROOT
 from tests.docs.pages import PAGES, blocks_of, folder_for, text_of
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-LANGUAGES = {"python", "console", "sh", "text"}
-PROGRAMS = {"client.py", "proxy.py"}  # they run in test_programs.py
+LANGUAGES = {"python", "console", "sh", "text", "go", "js", "java"}
+PROGRAMS = {"client.py", "proxy.py", "conftest.py"}  # they run in test_programs.py; pytest reads the last
 SPARK = "kwire.spark.register(spark)"  # what begins so runs in tests/spark/test_pages.py
 # Commands that install, need root, a network, Spark or a browser; what of them is kwire's is parsed below.
 NOT_RUN = re.compile(r"pip install|git clone|python3 dev\.py|cd kwire|tcpdump|kwire|\.venv/bin/|\. \.venv|hatchling|#")
@@ -109,6 +110,17 @@ def test_the_commands_that_a_page_names_exist(page: str) -> None:
                 parser.parse_args(words)
             except SystemExit as end:
                 assert end.code == 0, (line, said.getvalue())
+
+
+def test_tests_in_other_languages_start_brokers_with_options_that_exist() -> None:
+    blocks = [block for page in PAGES for block in blocks_of(page) if block.language in ("go", "js", "java")]
+    assert len(blocks) == 3
+    for block in blocks:
+        (words,) = re.findall(r'"kwire", \[?("serve".*?)[\])]', block.text)
+        options = parser_for().parse_args(re.findall(r'"(.*?)"', words))
+        assert (options.listen, options.control, options.json) == (":0", 0, True)
+        for operation in re.findall(r'(?:\+"/|ask\(")(\w+)"', block.text):
+            assert operation in OPERATIONS, operation
 
 
 @pytest.mark.parametrize("page", PAGES)
