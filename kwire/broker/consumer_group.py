@@ -70,6 +70,7 @@ class ConsumerMember:
         deadline: when the member is removed if it sends nothing.
         revokes_until: when the member is removed if it has not given up `revoking`.
         sent: the last assignment sent to it; None if the assignment must be sent again.
+        resolved: the pattern whose topics it reads: Kafka looks for the topics of a new `pattern` after its response.
         classic: its state in the classic protocol; None if it uses the protocol of KIP-848.
     """
 
@@ -80,6 +81,7 @@ class ConsumerMember:
     rack: str | None = None
     topics: tuple[str, ...] = ()
     pattern: str = ""
+    resolved: str = ""
     assignor: str | None = None
     rebalance_timeout: float = 300.0
     epoch: int = 0
@@ -115,7 +117,7 @@ class ConsumerMember:
 
     def reads(self, topic: str) -> bool:
         """Return whether the member subscribes to a topic."""
-        return topic in self.topics or bool(self.pattern and re.fullmatch(self.pattern, topic))
+        return topic in self.topics or bool(self.resolved and re.fullmatch(self.resolved, topic))
 
 
 @dataclass(slots=True, eq=False)
@@ -175,6 +177,21 @@ class ConsumerGroup:
         if instance_id is None:
             return None
         return next((one for one in self.members.values() if one.instance_id == instance_id), None)
+
+    def is_resolved(self, pattern: str) -> bool:
+        """Return whether a pattern needs no look for its topics: it is empty, or another member reads them."""
+        return not pattern or any(one.resolved == pattern for one in self.members.values())
+
+    def resolve(self, member: ConsumerMember, counts: Mapping[str, int]) -> bool:
+        """Let a member read the topics of its pattern; return whether this changes what it reads.
+
+        Args:
+            member: the member.
+            counts: the partition count of each topic.
+        """
+        before = [*filter(member.reads, counts)]
+        member.resolved = member.pattern
+        return before != [*filter(member.reads, counts)]
 
     def plan(self, counts: Mapping[str, int], *, ids: Mapping[str, bytes] | None = None, changed: bool = True) -> None:
         """Compute a new target assignment if members, or the topics to which they subscribe, have changed.
@@ -269,13 +286,13 @@ class ConsumerGroup:
         return min((one.time_is_over for one in self.members.values()), default=inf)
 
 
-def check_pattern(pattern: str | None) -> bool:
-    """Return whether a pattern for topic names is a valid regular expression."""
+def pattern_problem(pattern: str | None) -> str:
+    """Return why a pattern for topic names is no regular expression, as Kafka's error message; empty if it is one."""
     try:
         re.compile(pattern or "")
-    except re.error:
-        return False
-    return True
+    except re.error as error:
+        return f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error.msg}."
+    return ""
 
 
 def places_of(rows: Iterable[tuple[str | None, Iterable[int]]]) -> Assigned:

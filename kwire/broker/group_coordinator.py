@@ -321,7 +321,8 @@ class Restorer:
         if group.consumer is not None:
             member = ConsumerMember(key.member_id, value.instance_id, value.client_id, value.client_host)
             member.rack, member.assignor = value.rack_id, value.server_assignor
-            member.topics, member.pattern = value.subscribed_topic_names, value.subscribed_topic_regex or ""
+            member.topics = value.subscribed_topic_names
+            member.pattern = member.resolved = value.subscribed_topic_regex or ""
             member.rebalance_timeout = value.rebalance_timeout_ms / 1000
             if value.classic_member_metadata is not None:
                 classic = value.classic_member_metadata
@@ -605,7 +606,8 @@ class Groups:
             del consumer.members[before.member_id]
             self.held.take(-before.size)
             consumer.target[member.member_id] = consumer.target.pop(before.member_id, set())
-            member.topics, member.pattern, member.assignor = before.topics, before.pattern, before.assignor
+            member.topics, member.assignor = before.topics, before.assignor
+            member.pattern, member.resolved = before.pattern, before.resolved
         consumer.members[member.member_id] = member
         self.held.take(member.size)
         return member

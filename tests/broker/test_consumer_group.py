@@ -89,10 +89,33 @@ def test_who_does_not_give_up_what_it_must_is_removed() -> None:
 def test_new_partitions_and_topics_are_assigned() -> None:
     world = World()
     one = Consumer(world, "a", subscribed_topic_names=None, subscribed_topic_regex="t|new.*")
+    assert one.beat() == 0
     epoch = one.epoch
     world.cluster.controller.create("new-1", {0: [1]})
     world.cluster.controller.create("other", {0: [1]})
     assert (one.beat(), one.epoch, one.assigned) == (0, epoch + 1, [0, 0, 1])
+
+
+def test_the_topics_of_a_new_pattern_are_looked_for_after_the_response() -> None:
+    """The steps and epochs of Kafka 4.1.0."""
+    world = World()
+    world.cluster.controller.create("s", {0: [1]})
+    one = Consumer(world, "a", subscribed_topic_names=None, subscribed_topic_regex="t")
+    assert (one.epoch, one.assigned) == (1, [])
+    assert (one.beat(), one.epoch, one.assigned) == (0, 2, [0, 1])
+    other = Consumer(world, "b", subscribed_topic_names=None, subscribed_topic_regex="t")  # its topics are known
+    assert (other.epoch, other.assigned) == (3, [])
+    assert (one.beat(), one.epoch, len(one.assigned)) == (0, 2, 1)
+    row = M.ConsumerGroupHeartbeatRequest.TopicPartitions(
+        topic_id=world.cluster.controller.topics["t"].topic_id, partitions=tuple(one.assigned)
+    )
+    assert (one.beat(topic_partitions=(row,)), one.epoch) == (0, 3)
+    assert (other.beat(), len(other.assigned)) == (0, 1)
+    unmatched = Consumer(world, "c", subscribed_topic_names=None, subscribed_topic_regex="nothing")
+    assert (unmatched.epoch, unmatched.beat(), unmatched.epoch, unmatched.assigned) == (3, 0, 3, [])
+    assert (other.beat(subscribed_topic_regex="s"), other.epoch) == (0, 3)  # until the topics of the pattern are known
+    assert (other.beat(), other.epoch, other.assigned) == (0, 3, [])
+    assert (other.beat(topic_partitions=()), other.epoch, other.assigned) == (0, 4, [0])
 
 
 def test_groups_of_both_kinds_are_listed_and_an_empty_one_changes_its_kind() -> None:

@@ -8,7 +8,7 @@ from ... import messages
 from ...values import ErrorCode
 from ..classic_group import Group
 from ..cluster_state import RequestContext
-from ..consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, check_pattern, places_of
+from ..consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, pattern_problem, places_of
 from ..share_group import ShareGroup
 from .classic_groups import new_member_id, problem_with
 
@@ -22,6 +22,8 @@ def consumer_group_heartbeat(request: RequestContext) -> Any:
     asked = request.message
     if code := problem_with(request, asked.group_id) or _problem(request) or _hidden(request):
         return _refused(code)
+    if problem := pattern_problem(asked.subscribed_topic_regex):
+        return _refused(ErrorCode.INVALID_REGULAR_EXPRESSION, problem)
     group = _group_for(request)
     if isinstance(group, int):
         return _refused(group)
@@ -49,7 +51,7 @@ def _problem(request: RequestContext) -> int:
         return ErrorCode.INVALID_REQUEST
     if asked.server_assignor is not None and asked.server_assignor not in ASSIGNORS:
         return ErrorCode.UNSUPPORTED_ASSIGNOR
-    return ErrorCode.NONE if check_pattern(asked.subscribed_topic_regex) else ErrorCode.INVALID_REGULAR_EXPRESSION
+    return ErrorCode.NONE
 
 
 def _hidden(request: RequestContext) -> int:
@@ -58,8 +60,8 @@ def _hidden(request: RequestContext) -> int:
     return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
 
 
-def _refused(code: int) -> Any:
-    return messages.ConsumerGroupHeartbeatResponse(error_code=code)
+def _refused(code: int, message: str | None = None) -> Any:
+    return messages.ConsumerGroupHeartbeatResponse(error_code=code, error_message=message)
 
 
 def _group_for(request: RequestContext) -> Group | int:
@@ -106,7 +108,9 @@ def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, m
     asked, groups, before = request.message, request.cluster.groups, member.size
     is_new = member.member_id not in consumer.target
     member.classic = None  # this also converts a classic member with the same id
-    changed = _update(member, asked) or is_new
+    changed = _update(consumer, member, asked) or not consumer.epoch
+    if is_new and not changed:
+        consumer.target[member.member_id] = set()
     place = member.epoch, set(member.assigned), set(member.revoking)
     groups.held.take(member.size - before)
     epoch = consumer.epoch
@@ -115,22 +119,28 @@ def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, m
     if epoch != consumer.epoch or place != (member.epoch, member.assigned, member.revoking):
         groups.remember(group)
     groups.keep_consumer(group, member, request.now)
-    return _answer(request, member)
+    response = _answer(request, member)
+    if member.resolved != member.pattern and consumer.resolve(member, groups.partition_counts()):
+        groups.plan(group, consumer)
+        groups.remember(group)
+    return response
 
 
-def _update(member: ConsumerMember, asked: Any) -> bool:
+def _update(consumer: ConsumerGroup, member: ConsumerMember, asked: Any) -> bool:
     """Update a member from its heartbeat; return whether the change can affect other members' assignments."""
-    before = member.topics, member.pattern, member.assignor
+    before = member.topics, member.resolved, member.assignor
     if asked.subscribed_topic_names is not None:
         member.topics = tuple(sorted(asked.subscribed_topic_names))
     if asked.subscribed_topic_regex is not None:
         member.pattern = asked.subscribed_topic_regex
+        if consumer.is_resolved(member.pattern):
+            member.resolved = member.pattern
     if asked.server_assignor is not None:
         member.assignor = asked.server_assignor
     if asked.rebalance_timeout_ms > 0:
         member.rebalance_timeout = asked.rebalance_timeout_ms / 1000
     member.rack = asked.rack_id or member.rack
-    return before != (member.topics, member.pattern, member.assignor)
+    return before != (member.topics, member.resolved, member.assignor)
 
 
 def _owned(request: RequestContext) -> Assigned | None:
