@@ -262,7 +262,7 @@ def _number(text: str, match: re.Match[str]) -> float | int:
     unit = match["unit"]
     if unit not in UNITS:
         hint = f"write one of {', '.join(filter(None, UNITS))}"
-        raise FilterError(text, match.start("unit"), f"{unit} is no unit", hint)
+        raise FilterError(text, match.start("unit"), f"{unit} is not a unit", hint)
     digits = match["number"][: len(match["number"]) - len(unit)]
     number: float | int = int(digits, 16) if "x" in digits.lower() else float(digits)
     number = int(digits) if isinstance(number, float) and digits.lstrip("-").isdigit() else number
@@ -546,7 +546,7 @@ class _Parser:
         try:
             return re.compile(literal.value if literal.kind == "text" else re.escape(str(literal.value)))
         except re.error as error:
-            raise self._error(f"no regular expression: {error}", column=literal.column) from None
+            raise self._error(f"not a regular expression: {error}", column=literal.column) from None
 
     def _value(self, literal: Token, operand: _Operand) -> Any:
         """Return the value of a literal; a name means its number, if the field has named numbers."""
@@ -581,7 +581,7 @@ class _Parser:
                 except KwireError:
                     names.update(kind.__members__)
         hint = suggestion(literal.value, sorted(names)) if names else f'a text is written "{literal.value}"'
-        raise self._error(f"{literal.value} is no value of {path.text}", hint, literal.column)
+        raise self._error(f"{literal.value} is not a value of {path.text}", hint, literal.column)
 
 
 def _either(first: Holds, second: Holds) -> Holds:

@@ -57,7 +57,7 @@ def unescape(text: str) -> bytes:
     while position < len(text):
         token = _TOKEN.match(text, position)
         if token is None or not token[0].isascii():
-            raise ValueError(f"{text[position : position + 4]!r} is no byte")
+            raise ValueError(f"{text[position : position + 4]!r} is not a byte")
         if token[1]:
             data.append(int(token[1], 16))
         elif token[2]:
@@ -317,7 +317,7 @@ def read_hex_text(text: str, file: str = "") -> HexText:
     _refuse_unreadable(lines, file)
     if not candidates:
         tried = ", ".join(dialect.name for dialect in DIALECTS)
-        problem, line = "this text is no hex that is known here", lines[0][0] if lines else 1
+        problem, line = "this text is not in a known form of hex", lines[0][0] if lines else 1
         raise DumpError(problem, file=file, line=line, hint=f"tried: {tried}")
     return _first_that_reads(candidates, lines, file)
 
@@ -339,7 +339,7 @@ def _from_numbers(text: str, file: str) -> bytes:
     numbers = [int(word, 16 if word[:2] in ("0x", "0X") else 10) for word in text.replace(",", " ").split()]
     wrong = next((number for number in numbers if not -128 <= number <= 255), None)
     if wrong is not None:
-        raise DumpError(f"{wrong} in a list of numbers is no byte", file=file, hint="bytes are -128 to 255")
+        raise DumpError(f"{wrong} in a list of numbers is not a byte", file=file, hint="bytes are -128 to 255")
     return bytes(number & 0xFF for number in numbers)
 
 
@@ -398,7 +398,7 @@ class _Reading:
         elif match is not None:
             self.matched(match.groupdict())
         elif self.dialect.other is None or not self.dialect.other.fullmatch(line):
-            raise self.error(f"this line is no {self.dialect.name}, as those before it are")
+            raise self.error(f"this line is not {self.dialect.name}, as those before it are")
         else:
             self.hidden = _PANE.fullmatch(line) is not None if self.dialect.packets else False
 
@@ -445,7 +445,7 @@ class _Reading:
             return self.dialect.convert(text)
         except ValueError as error:
             if self.dialect.convert != unhex:
-                raise self.error(f"this is no {self.dialect.name}: {error}") from None
+                raise self.error(f"this is not {self.dialect.name}: {error}") from None
             raise self.error("an odd number of hex digits", "two digits make a byte") from None
 
     def error(self, problem: str, hint: str = "") -> DumpError:

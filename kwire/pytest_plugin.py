@@ -57,7 +57,7 @@ def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
         file = beside if beside.exists() else request.config.rootpath / path
         fixture = parse_fixture(file.read_text("utf-8"), str(file))
         if fixture is None:
-            raise DumpError("this is no fixture", file=str(file), hint="begin it with # fixture: NAME vN body")
+            raise DumpError("this is not a fixture", file=str(file), hint="begin it with # fixture: NAME vN body")
         result = decode_fixture(fixture)
         return Golden(fixture.data, result.message, result, fixture)
 
@@ -194,4 +194,4 @@ def _first_byte(left: bytes | bytearray, right: bytes | bytearray) -> str:
     pairs = enumerate(zip(left, right, strict=False))
     at = next((index for index, (one, other) in pairs if one != other), min(len(left), len(right)))
     one, other = (data[at : at + 8].hex(" ") or "the end" for data in (left, right))
-    return f"bytes differ at offset {at}: {one} and {other} (no Kafka frames, so no fields)"
+    return f"bytes differ at offset {at}: {one} and {other} (not Kafka frames, so there are no fields to compare)"

@@ -228,7 +228,7 @@ def test_a_colon_in_a_string_is_a_colon() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[0, 0, 0, 16, 0, 18, 300, 0]", "300 in a list of numbers is no byte"),
+        ("[0, 0, 0, 16, 0, 18, 300, 0]", "300 in a list of numbers is not a byte"),
         ("<Buffer 00 00 00 10 ... 70 more bytes>", "Node.js leaves the others out"),
         ("[\n  0, 0, 0, 0,\n  ... 20 more items\n]", "Node.js leaves the others out"),
     ],

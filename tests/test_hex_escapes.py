@@ -27,7 +27,7 @@ def test_escapes_of_strings(text: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("text", [r"\x0", r"\07", r"\u0041", r"\q", "\u00e9", "\\"])
 def test_what_is_no_byte_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no byte"):
+    with pytest.raises(ValueError, match="is not a byte"):
         unescape(text)
 
 

@@ -125,7 +125,7 @@ def test_it(kwire_fixture):
     assert golden.result.api_name == "Metadata"
     assert golden.fixture.writer.startswith("Apache Kafka")
 def test_no_fixture(kwire_fixture):
-    with pytest.raises(kwire.KwireError, match="this is no fixture"):
+    with pytest.raises(kwire.KwireError, match="this is not a fixture"):
         kwire_fixture("other.hex")
     with pytest.raises(FileNotFoundError):
         kwire_fixture("none.hex")

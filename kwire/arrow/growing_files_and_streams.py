@@ -42,8 +42,8 @@ class LostData(KwireError):
     """A file of a stream was replaced or truncated after it was read: `file`, `offset` in bytes, `problem`."""
 
     hint = (
-        "give new files new names; failOnDataLoss=false reads such a file anew, from its start; what is no raw frames "
-        "and no capture is read but once: move it in when it is complete, or set tailTimeout"
+        "give new files new names; failOnDataLoss=false reads such a file again from its start; files other than raw"
+        " frames and captures are read once: move them in when they are complete, or set tailTimeout"
     )
 
     def __init__(self, file: str = "", offset: int = 0, problem: str = "") -> None:

@@ -198,7 +198,7 @@ def _pattern(name: str, value: Any) -> str:
     try:
         groups = re.compile(str(value)).groups
     except re.error as error:
-        raise BadOption(name, value, f"it is no regular expression: {error}") from None
+        raise BadOption(name, value, f"it is not a regular expression: {error}") from None
     if value and not groups:
         raise BadOption(name, value, "it has no group", "put what names a capture in parentheses: (tap[0-9]+)-")
     return str(value)

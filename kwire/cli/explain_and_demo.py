@@ -176,7 +176,7 @@ def _in_place(options: argparse.Namespace) -> int:
     for file in options.files:
         text = read_text(file, "--in-place annotates fixtures anew; kwire explain FILE shows what other files hold")
         if parse_fixture(text, file) is None:
-            raise DumpError("this is no fixture", file=file, hint="--in-place rewrites annotations of fixtures only")
+            raise DumpError("this is not a fixture", file=file, hint="--in-place rewrites annotations of fixtures only")
         with output_text(file) as write:
             write(rewrite_fixture(text, file))
     return 0

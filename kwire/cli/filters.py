@@ -125,7 +125,7 @@ def _check_address(text: str) -> None:
         with suppress(ValueError):
             ip_address(candidate.strip("[]"))
             return
-    raise UsageError(f"--conn {text}: write the address of an end, such as 10.0.0.1 or 10.0.0.1:9092 or [::1]:9092")
+    raise UsageError(f"--conn {text}: write the address of an endpoint, such as 10.0.0.1, 10.0.0.1:9092 or [::1]:9092")
 
 
 def _is_on(frame: Frame, wanted: str) -> bool:

@@ -141,7 +141,7 @@ class FrameOutput:
             if len(self._connections) < 2:
                 self._connections.add((source.file, source.connection, source.client, source.broker))
             if (frame.fault is not None and not isinstance(frame.fault, BareToken)) or not _is_whole(data):
-                self._left_out["pieces that are no whole frame"] += 1
+                self._left_out["incomplete frames"] += 1
                 return
         self.stream.write(data)
 

@@ -77,7 +77,7 @@ def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:
                 label = f"{topic}-{index}"
                 raise InvalidReplicaAssignment("broker_twice_in_one_partition", partition=label, replicas=replicas)
             return (topic, index), replicas
-    raise DumpError(f"{excerpt(row)} is no partition", file=file, hint=REASSIGNMENT_FORM)
+    raise DumpError(f"{excerpt(row)} is not a partition", file=file, hint=REASSIGNMENT_FORM)
 
 
 def is_id(value: Any) -> TypeGuard[int]:

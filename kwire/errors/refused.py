@@ -116,7 +116,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "no_such_broker": ("there is no broker {broker!r}", "name one by its node id"),
     "unknown_topic": ("there is no topic {topic!r}", "name topics that are there"),
-    "must_start_with_slash": ("the rack {rack!r} is no path: it does not start with /", "write it as in /DC1/R1"),
+    "must_start_with_slash": ("the rack {rack!r} is not a path: it does not start with /", "write it as in /DC1/R1"),
     "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
     "too_many_levels": ("the rack {rack!r} has {levels} levels", "have at most {most}"),
     "no_rack": (

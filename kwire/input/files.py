@@ -452,7 +452,7 @@ def _by_fsspec(scheme: str, authority: str, base: str, problem: str) -> tuple[An
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise DumpError(f"{scheme} is no file system that is opened here", file=base, hint=hint) from None
+        raise DumpError(f"{scheme} is not a supported file system", file=base, hint=hint) from None
     try:
         store, root = url_to_fs(base)
     except (ImportError, ValueError) as error:

@@ -75,7 +75,7 @@ def refuse_unknown(head: bytes, file: str) -> None:
     """Raise DumpError if these bytes cannot be the start of raw frames: the format is unknown."""
     size = int32(head, 0)
     if len(head) >= 4 and not LEAST <= size <= LIMIT:
-        problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
+        problem = f"this is not a dump of a known format; as a frame it would have {size} bytes; tried: {TRIED}"
         raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")
 
 
@@ -252,7 +252,7 @@ def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
                 yield (packet for packet in packets if isinstance(packet, Packet))
                 return
         refuse_foreign(opened.head, str(path))
-        raise DumpError(f"this is no capture: {', '.join(CAPTURES)} are read", file=str(path))
+        raise DumpError(f"this is not a capture: {', '.join(CAPTURES)} are read", file=str(path))
 
 
 def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str | None = None) -> Dump:
@@ -492,7 +492,7 @@ def _decoded(data: bytes, encoding: str, file: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise DumpError(f"no text in {encoding}: {error.reason}", file=file, offset=error.start) from None
+        raise DumpError(f"not text in {encoding}: {error.reason}", file=file, offset=error.start) from None
 
 
 def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
@@ -551,7 +551,7 @@ def read_text(path: str | Path, hint: str) -> str:
         if kind is None:
             return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        kind = f"no text in UTF-8 (byte 0x{data[error.start]:02x} at offset {error.start})"
+        kind = f"not UTF-8 text (byte 0x{data[error.start]:02x} at offset {error.start})"
     raise DumpError(f"this is {kind}", file=str(path), hint=hint)
 
 
@@ -559,7 +559,7 @@ def _binary_kind(head: bytes) -> str | None:
     """Return a description of a file with these first bytes; None if it is text.
 
     >>> _binary_kind(bytes.fromhex("00000004 00000007")), _binary_kind(b'{"kwire": 1}')
-    ('no text, but raw frames or other bytes', None)
+    ('not text, but raw frames or other bytes', None)
     """
     for kind, (magics, _) in CAPTURES.items():
         if head[:4] in magics:
@@ -568,4 +568,4 @@ def _binary_kind(head: bytes) -> str | None:
         return None
     from ..logs import looks_like_log
 
-    return "a log segment" if looks_like_log(head) else "no text, but raw frames or other bytes"
+    return "a log segment" if looks_like_log(head) else "not text, but raw frames or other bytes"

@@ -297,7 +297,7 @@ def _raw(line: str, number: int, file: str) -> tuple[int, bytes, None]:
     try:
         return int(line.startswith("\t")), bytes.fromhex(line), None
     except ValueError:
-        raise DumpError("this line is no hex of a followed stream", file=file, line=number) from None
+        raise DumpError("this line is not hex of a followed stream", file=file, line=number) from None
 
 
 def _hex(line: str, number: int, file: str) -> tuple[int, bytes, None]:
@@ -306,7 +306,7 @@ def _hex(line: str, number: int, file: str) -> tuple[int, bytes, None]:
     try:
         return int(is_second), bytes.fromhex(row[1] if row else "?"), None
     except ValueError:
-        raise DumpError("this line is no hexdump of a followed stream", file=file, line=number) from None
+        raise DumpError("this line is not a hexdump of a followed stream", file=file, line=number) from None
 
 
 def _yaml(text: str, start: int, end: int, file: str) -> Iterator[tuple[int, bytes, float]]:
@@ -315,13 +315,13 @@ def _yaml(text: str, start: int, end: int, file: str) -> Iterator[tuple[int, byt
         if packet is None:
             line = text.count("\n", 0, start) + 1
             raise DumpError(
-                "this is no packet of a followed stream", file=file, line=line, hint="is the text complete?"
+                "this is not a packet of a followed stream", file=file, line=line, hint="is the text complete?"
             )
         try:
             data = b64decode("".join(packet[3].split()), validate=True)
         except ValueError:
             line = text.count("\n", 0, packet.start(3)) + 1
-            raise DumpError("this is no base64", file=file, line=line, hint="is the text complete?") from None
+            raise DumpError("this is not base64", file=file, line=line, hint="is the text complete?") from None
         yield int(packet[1]), data, float(packet[2])
         start = packet.end()
 

@@ -139,8 +139,8 @@ class Notes:
     def texts(self) -> list[str]:
         """Return the remarks as text.
 
-        >>> Notes(Counter({"lines are no requests": 2})).texts()
-        ['2 lines are no requests']
+        >>> Notes(Counter({"lines are not requests": 2})).texts()
+        ['2 lines are not requests']
         """
         return [f"{count} {text}" for text, count in self.remarks.items()]
 

@@ -405,9 +405,9 @@ def _properties(entries: Entries, batches: Batches | None) -> Iterator[Differenc
                 yield Difference(0, name, f"version {version} needs {name}")
         for name in ("broker.id", "node.id"):
             if not found.get(name, "0").isdecimal():
-                yield Difference(0, name, f"{found[name]} is no id of a node")
+                yield Difference(0, name, f"{found[name]} is not the id of a node")
         if "directory.id" in found and topic_uuid(found["directory.id"]) is None:
-            yield Difference(0, "directory.id", f"{found['directory.id']} is no UUID in base64")
+            yield Difference(0, "directory.id", f"{found['directory.id']} is not a UUID in base64")
 
 
 def _metadata(entries: Entries, batches: Batches | None) -> Iterator[Difference]:

@@ -162,7 +162,7 @@ class _Fixed:
                 zeros += len(raw)
             elif len(raw) % self.layout.size:
                 yield from _allocated(at - zeros, zeros, file)
-                zeros, why = 0, f"{len(raw)} bytes at the end are no whole entry of {self.layout.size} bytes"
+                zeros, why = 0, f"{len(raw)} bytes at the end are not a complete entry of {self.layout.size} bytes"
                 yield _bad(at, raw, why, file)
             else:
                 if zeros == self.layout.size and not index:  # time 0 at the first offset
@@ -218,7 +218,7 @@ def _snapshot(kind: str, base: int, portions: Iterable[bytes], file: str) -> Ite
     if len(data) < 2 or version not in versions_of("ProducerSnapshot"):
         known = str(versions_of("ProducerSnapshot"))
         why = f"version {version}; {known} is known" if len(data) >= 2 else "no version"
-        yield _bad(0, data, f"no producer snapshot that is known here: {why}", file)
+        yield _bad(0, data, f"not a supported producer snapshot: {why}", file)
         return
     reader = Reader(data[2:])
     try:

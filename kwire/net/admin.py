@@ -42,7 +42,7 @@ class Admin:
     >>> Admin("localhost:9092:1")
     Traceback (most recent call last):
         ...
-    kwire.errors.CallError: localhost:9092:1: this is no address
+    kwire.errors.CallError: localhost:9092:1: this is not an address
     """
 
     def __init__(self, address: Address | str, timeout: float = 10.0, security: Security = PLAINTEXT) -> None:
@@ -103,7 +103,7 @@ def ask_model(broker: BrokerConnection) -> ClusterModel:
     """
     model = ClusterModel()
     if not _ask(broker, model, "MetadataRequest", _of_all_topics):
-        raise CallError(str(broker.address), "it answers no version of Metadata that is known here", "is it a broker?")
+        raise CallError(str(broker.address), "it supports no version of Metadata that kwire knows", "is it a broker?")
     _ask(broker, model, "DescribeClusterRequest", _with_fenced_brokers)
     _ask(broker, model, "ListPartitionReassignmentsRequest", {"topics": None})
     _ask_elr(broker, model)

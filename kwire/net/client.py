@@ -279,7 +279,7 @@ def address(text: str, host: str = "localhost", port: int = PORT) -> Address:
     """
     match = _ADDRESS.fullmatch(text)
     if match is None or int(match["port"] or port) > 0xFFFF:
-        raise CallError(text, "this is no address", "write HOST:PORT, :PORT or [IPv6]:PORT")
+        raise CallError(text, "this is not an address", "write HOST:PORT, :PORT or [IPv6]:PORT")
     return Address(match["six"] or match["host"] or host, int(match["port"] or port))
 
 

@@ -102,7 +102,7 @@ class Control:
     def add_rule(self, *, action: str, error: str | int | None = None, **fields: Any) -> int:
         """Add a rule; returns its number. The fields are the attributes of `kwire.broker.faults.Rule`."""
         if action not in faults.ACTIONS:
-            raise ValueError(f"{action!r} is no action; actions are {', '.join(faults.ACTIONS)}")
+            raise ValueError(f"{action!r} is not an action; actions are {', '.join(faults.ACTIONS)}")
         if isinstance(fields.get("answer"), dict) and fields.get("api"):
             fields["answer"] = self._response(fields["api"], fields["answer"])
         rule = Rule(action=action, code=0 if error is None else error_code(error), **fields)

@@ -341,7 +341,7 @@ class _Conversation:
         """Count the bytes that this connection holds; close it, and drop its unsent bytes, if it holds too many."""
         if share.hold(size):
             return
-        self.proxy.note(f"{_peer(self.client[1]).host}: there is no room for more frames that have begun; closed")
+        self.proxy.note(f"{_peer(self.client[1]).host}: the limit for incomplete frames is reached; closed")
         for _, writer in (self.client, self.upstream):
             writer.transport.abort()
         raise ConnectionAbortedError

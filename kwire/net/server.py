@@ -222,7 +222,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             is_tls = self.frames.rest.startswith(TLS_HANDSHAKE)
             return await self._refuse(b"", "it speaks TLS; kwire serve has no TLS listener" if is_tls else str(error))
         if not self.share.hold(self.frames.held):
-            return await self._refuse(b"", "there is no room for more requests that have begun")
+            return await self._refuse(b"", "the limit for incomplete requests is reached")
         return True
 
     async def _answer(self, data: bytes) -> bool:

@@ -73,7 +73,7 @@ class Fragment(NoFrame):
 class PassedOver(NoFrame):
     """Bytes between an impossible size and the next frame."""
 
-    problem = "{count} bytes are in no whole frame"
+    problem = "{count} bytes do not belong to a complete frame"
     hint = "they begin with a size that is impossible: damaged, or not Kafka's protocol"
 
 

@@ -161,7 +161,7 @@ def rewrite_fixture(text: str, file: str = "") -> str:
     """
     fixture = parse_fixture(text, file)
     if fixture is None:
-        raise DumpError("this is no fixture", file=file, hint="begin it with # fixture: NAME vN body")
+        raise DumpError("this is not a fixture", file=file, hint="begin it with # fixture: NAME vN body")
     result = decode_fixture(fixture)
     return "".join(f"{line}\n" for line in fixture.head) + annotate(fixture.data, result.spans, codec=result.codec)
 

@@ -121,7 +121,8 @@ def check_tree(spec: MessageSpec, place: Value, places: Places, common: Mapping[
     """
     for field, where in zip(spec.struct.fields, places.get(spec.name, ()), strict=True):
         if field.map_key:
-            raise where.error(f"{field.name} is no field of an array's struct, and cannot be a map key", "drop mapKey")
+            problem = f"{field.name} is not a field of an array's struct, so it cannot be a map key"
+            raise where.error(problem, "drop mapKey")
     for struct in {**common, **{struct.name: struct for struct in spec.structs()}}.values():
         for field, where in zip(struct.fields, places.get(struct.name, ()), strict=True):
             _check_flexible(field, where, spec.flexible_versions)

@@ -466,12 +466,12 @@ def _change(line: str, number: int) -> Znode:
         row = json.loads(line)
         path, time = row["path"], row.get("time")
         if not isinstance(path, str):
-            raise TypeError("its path is no text")
+            raise TypeError("its path is not text")
         seconds = None if time is None else _seconds(time)
         data = None if row.get("op") == "delete" else _bytes(row.get("data"))
         return Znode(path, data, int(row.get("version", 0)), int(row.get("zxid", -1)), seconds)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ZnodeError(f"line {number} is no change of a znode: {error}", znode="?") from None
+        raise ZnodeError(f"line {number} is not a change of a znode: {error}", znode="?") from None
 
 
 def _seconds(time: str) -> float:
@@ -519,4 +519,4 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no value")
+    raise ValueError(f"{word} is not a JSON value")

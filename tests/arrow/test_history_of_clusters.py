@@ -115,7 +115,7 @@ def test_a_file_that_is_no_znodes_after_all_is_malformed(tmp_path: Path) -> None
     path.write_text('{"path":"/controller_epoch","data":"7"}\n{"path":3}\n')
     (row,) = [row for batch in arrow.read(str(path), zookeeper="true", body="raw") for row in batch.to_pylist()]
     assert row["_error"]["reason"].startswith("the dump cannot be read further: ")
-    assert "line 2 is no change of a znode" in row["_error"]["reason"]
+    assert "line 2 is not a change of a znode" in row["_error"]["reason"]
     assert row["_corrupt_record"] == path.read_bytes()
 
 

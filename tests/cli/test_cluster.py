@@ -191,4 +191,4 @@ def test_znodes_alone_say_what_they_lack(tmp_path: Path, capsys: pytest.CaptureF
     assert "znodes do not have which replicas lie in failed log directories" in printed.err
     file.write_text('{"path": "/a", "data": 5, "version": "x"}')
     assert main(["cluster", str(file)]) == 2
-    assert "line 1 is no change of a znode" in capsys.readouterr().err
+    assert "line 1 is not a change of a znode" in capsys.readouterr().err

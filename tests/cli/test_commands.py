@@ -155,7 +155,7 @@ def test_hex_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     body = out(capsys, "decode", "--hex", "ffffffff", "--body", "--as", "MetadataRequest:1", "--jsonl")
     assert json.loads(body)["payload"] == {"topics": None}
     assert main(["decode", "--hex", "zz"]) == 2
-    assert "--hex:1: this text is no hex that is known here" in capsys.readouterr().err
+    assert "--hex:1: this text is not in a known form of hex" in capsys.readouterr().err
 
 
 def test_explain_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -93,10 +93,10 @@ def test_several_connections_as_raw_frames_are_warned_of(tmp_path: Path, capsys:
     ("data", "what"),
     [
         (Path(CAPTURE).read_bytes(), "this is a capture (pcap)"),
-        (Path(DUMP).read_bytes(), "this is no text, but raw frames"),
+        (Path(DUMP).read_bytes(), "this is not text, but raw frames"),
         ((ROOT / "fixtures/logs/__consumer_offsets-1/00000000000000000000.log").read_bytes(), "this is a log segment"),
-        (b"\xff\xfe{}", "this is no text in UTF-8 (byte 0xff at offset 0)"),
-        (b'{"a": "\xe4"}', "this is no text in UTF-8 (byte 0xe4 at offset 7)"),
+        (b"\xff\xfe{}", "this is not UTF-8 text (byte 0xff at offset 0)"),
+        (b'{"a": "\xe4"}', "this is not UTF-8 text (byte 0xe4 at offset 7)"),
         (b"", "there is nothing in it"),
     ],
 )

@@ -74,10 +74,10 @@ def test_an_assignment(tmp_path: Path) -> None:
     [
         ([], "there are no partitions in it"),
         ({"partitions": []}, "there are no partitions in it"),
-        ({"partitions": [7]}, "7 is no partition"),
-        ({"partitions": [{"topic": 7, "partition": 0, "replicas": []}]}, "is no partition"),
-        ({"partitions": [{"topic": "t", "partition": "0", "replicas": []}]}, "is no partition"),
-        ({"partitions": [{"topic": "t", "partition": 0, "replicas": [1.5]}]}, "is no partition"),
+        ({"partitions": [7]}, "7 is not a partition"),
+        ({"partitions": [{"topic": 7, "partition": 0, "replicas": []}]}, "is not a partition"),
+        ({"partitions": [{"topic": "t", "partition": "0", "replicas": []}]}, "is not a partition"),
+        ({"partitions": [{"topic": "t", "partition": 0, "replicas": [1.5]}]}, "is not a partition"),
         ({"partitions": [{"topic": "t", "partition": 0, "replicas": [1]}] * 2}, "partition t-0 is there twice"),
     ],
 )

@@ -47,7 +47,7 @@ def test_what_is_no_path_is_refused_unless_it_need_not_be_one() -> None:
     brokers = [Broker(0, rack="a"), Broker(1), Broker(2, rack="/b/c"), Broker(3, rack="b//c"), Broker(4, rack="")]
     with pytest.raises(InvalidRack, match=r"brokers \[1\] have no rack"):
         RackTree(brokers)
-    with pytest.raises(InvalidRack, match="the rack 'a' is no path: it does not start with /"):
+    with pytest.raises(InvalidRack, match="the rack 'a' is not a path: it does not start with /"):
         RackTree(brokers[:1])
     tree = RackTree(brokers, strict=False)
     assert [node.path for node in tree.nodes] == ["/", "/", "/b", "a", "b//c", "/b/c"]

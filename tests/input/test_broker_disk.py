@@ -118,7 +118,7 @@ CHANGES = [
     ("log-start-offset-checkpoint", text(b" 3\n", b" -3\n"), "offset: offset -3"),
     ("meta.properties", text(b"version=1", b"version=2"), "version: version 2; 0 and 1 are known"),
     ("meta.properties", text(b"cluster.id", b"cluster.od"), "cluster.id: version 1 needs cluster.id"),
-    ("meta.properties", text(b"node.id=1", b"node.id=one"), "node.id: one is no id of a node"),
+    ("meta.properties", text(b"node.id=1", b"node.id=one"), "node.id: one is not the id of a node"),
     ("meta.properties", text(b"directory.id=", b"directory.id=!"), "directory.id: "),
 ]
 

@@ -43,7 +43,8 @@ def test_what_begins_as_no_dump_does(head: bytes, size: int, tmp_path: Path) -> 
     path.write_bytes(head + bytes(1000))
     with pytest.raises(DumpError) as info, open_dump(path):
         pass
-    assert f"this is no dump that is known here; as a frame it would have {size} bytes; tried: pcap" in str(info.value)
+    problem = f"this is not a dump of a known format; as a frame it would have {size} bytes; tried: pcap"
+    assert problem in str(info.value)
     assert (info.value.file, info.value.offset) == (str(path), 0)
 
 

@@ -109,7 +109,7 @@ def test_space_allocated_ahead_is_no_entry() -> None:
         assert isinstance(found[1], LogBytes)
         assert (found[1].position, found[1].error) == (8, None)
     assert errors("0.index", entry + bytes(16) + entry) == ["16 zeros before an entry"]
-    assert errors("0.index", entry + b"\0\1") == ["2 bytes at the end are no whole entry of 8 bytes"]
+    assert errors("0.index", entry + b"\0\1") == ["2 bytes at the end are not a complete entry of 8 bytes"]
     first = items("7.timeindex", bytes(12) + struct.pack(">qi", 1, 1))
     assert [item.fields for item in first if isinstance(item, DiskEntry)] == [
         {"timestamp": 0, "offset": 7},
@@ -125,9 +125,7 @@ def test_a_damaged_snapshot_is_marked() -> None:
     assert [type(fault).__name__ for fault in header.faults] == ["BadChecksum"]
     assert len(rest) == 4
     assert "length" in errors("106.snapshot", b"\0\1" + bytes(4) + b"\x7f\xff\xff\xff" + bytes(40))[0]
-    assert errors("106.snapshot", b"\0\7" + bytes(8)) == [
-        "no producer snapshot that is known here: version 7; 1 is known"
-    ]
+    assert errors("106.snapshot", b"\0\7" + bytes(8)) == ["not a supported producer snapshot: version 7; 1 is known"]
     body = struct.pack(">i", 0) + b"?"
     (longer,) = items("1.snapshot", b"\0\1" + struct.pack(">I", crc32c(body)) + body)
     assert isinstance(longer, DiskEntry)

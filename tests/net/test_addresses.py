@@ -28,7 +28,7 @@ def test_addresses(text: str, found: tuple[str, int]) -> None:
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(CallError) as info:
         address(text)
-    assert str(info.value) == f"{text}: this is no address"
+    assert str(info.value) == f"{text}: this is not an address"
 
 
 def test_as_text() -> None:

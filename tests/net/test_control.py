@@ -78,7 +78,7 @@ def test_rules_and_brokers() -> None:
         ("/stop_broker", "{", "Expecting"),
         ("/stop_broker", "[]", "arguments are a JSON object"),
         ("/records", {"topic": "u"}, "there is no topic"),
-        ("/add_rule", {"action": "explode"}, "'explode' is no action"),
+        ("/add_rule", {"action": "explode"}, "'explode' is not an action"),
         ("/add_rule", {"action": "error", "api": "Fetch", "error": "NOPE"}, "NOPE"),
         ("/produce", {"topic": "u", "records": ["x"]}, "a record is an object"),
     ],

@@ -175,7 +175,7 @@ def test_frames_that_have_begun_are_bounded_over_all_connections() -> None:
     assert found == ()
     assert 2 * len(part) <= max(most) <= memory.most + PORTION
     assert len(notes) == 8 - memory.most // len(part)
-    assert {note.split(": ")[1] for note in notes} == {"there is no room for more frames that have begun; closed"}
+    assert {note.split(": ")[1] for note in notes} == {"the limit for incomplete frames is reached; closed"}
 
 
 def test_bytes_of_a_frame_that_never_ends_are_passed_on_and_let_go() -> None:

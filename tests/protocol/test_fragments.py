@@ -1,4 +1,4 @@
-"""What is said of bytes that are in no whole frame."""
+"""Faults of bytes that do not belong to a complete frame."""
 
 from __future__ import annotations
 

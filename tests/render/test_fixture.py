@@ -39,7 +39,7 @@ def test_rewriting_keeps_head_and_bytes_and_mends_annotations() -> None:
     again = rewrite_fixture(text)
     assert "# a word for people\n" in again
     assert "correlation_id = 7" in again
-    with pytest.raises(DumpError, match="this is no fixture"):
+    with pytest.raises(DumpError, match="this is not a fixture"):
         rewrite_fixture("00000000  00\n")
 
 

@@ -147,7 +147,7 @@ REFUSED = [
     # the message
     (
         "$.fields[0]",
-        "X is no field of an array's struct, and cannot be a map key; drop mapKey",
+        "X is not a field of an array's struct, so it cannot be a map key; drop mapKey",
         document(field(mapKey=True)),
     ),
     ("$.validVersions", "3+ has no end; write the highest version too, as in 0-3", document(valid="3+")),

@@ -103,7 +103,7 @@ def test_a_changed_value_keeps_its_place() -> None:
         (BROKER, '{"version":5,"host":"h","port":1,"timestamp":7}', "$.timestamp: expected `str | null`, got `int`"),
         (BROKER, '{"version":5,"host":"h","port":1,"endpoints":["a",2]}', "$.endpoints[1]: expected `str`, got `int`"),
         (BROKER, '{"host":"h","host":"i"}', "not valid JSON: a key is repeated among ['host', 'host']"),
-        (BROKER, '{"port":NaN}', "not valid JSON: NaN is no value"),
+        (BROKER, '{"port":NaN}', "not valid JSON: NaN is not a JSON value"),
         (BROKER, "[" * 100_000, "not valid JSON"),
         (STATE, '{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":4,"isr":[1,true]}', "$.isr[1]: expected"),
         (

@@ -293,7 +293,7 @@ def _create(scenario: Scenario, about: str) -> str:
     if topic in scenario.cluster.client(1).topics():
         raise BadStep(f"there is a topic {topic}", "create=NAME:1,2 makes another")
     if not all(one.isalnum() or one in "._-" for one in topic) or len(topic) > 249 or topic in (".", ".."):
-        raise BadStep(f"{topic!r} is no name of a topic", "letters, digits, '.', '_' and '-'")
+        raise BadStep(f"{topic!r} is not a topic name", "letters, digits, '.', '_' and '-'")
     if len(replicas) > _MOST_PARTITIONS:
         raise BadStep(f"{len(replicas)} partitions", f"at most {_MOST_PARTITIONS} can be played")
     scenario.cluster.create_topic(topic, replicas)
@@ -303,7 +303,7 @@ def _create(scenario: Scenario, about: str) -> str:
 def _nodes(scenario: Scenario, text: str) -> tuple[int, ...]:
     nodes = tuple(scenario.broker(node) for node in text.split(",") if node)
     if not nodes or len(set(nodes)) != len(nodes):
-        raise BadStep(f"{text!r} is no list of replicas", "write the ids of different brokers, such as 1,2")
+        raise BadStep(f"{text!r} is not a list of replicas", "write the ids of different brokers, such as 1,2")
     return nodes
 
 

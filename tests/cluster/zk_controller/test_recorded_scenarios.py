@@ -97,10 +97,10 @@ def test_the_same_steps_give_the_same_bytes_at_times_that_go_on() -> None:
         ("start=1", "broker 1 is up"),
         ("failover=1", "broker 1 is the controller"),
         ("reassign=u-0", "there is no partition u-0; there are t-0"),
-        ("reassign=t-0:1,1", "'1,1' is no list of replicas"),
+        ("reassign=t-0:1,1", "'1,1' is not a list of replicas"),
         ("delete=u", "there is no topic u; there are t"),
         ("create=t", "there is a topic t"),
-        ("create=a b", "'a b' is no name of a topic"),
+        ("create=a b", "'a b' is not a topic name"),
         ("create=u:" + "1;" * 10_001 + "1", "at most 10000"),
     ],
 )
