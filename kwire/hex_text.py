@@ -480,7 +480,7 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
         return None
     first = _FIRST.fullmatch(head[0])
     if first is None:
-        raise DumpError("the first line is not right", file=file, line=1, hint="# fixture: NAME vN body (or: frame)")
+        raise DumpError("the first line is invalid", file=file, line=1, hint="# fixture: NAME vN body (or: frame)")
     about = [(match[1], match[2]) for match in map(_LINE.fullmatch, head) if match]
     writers = [value for key, value in about if key == "writer"]
     for writer in writers or [""]:
@@ -495,5 +495,5 @@ def check_writer(writer: str, file: str = "") -> None:
     if not writer.strip():
         raise DumpError("no line names the writer of the bytes", file=file, hint="# writer: Apache Kafka 3.9.2")
     if "kwire" in writer.lower():
-        problem = "kwire wrote these bytes, so they prove nothing"
+        problem = "kwire wrote these bytes, so they verify nothing"
         raise DumpError(problem, file=file, hint="take bytes that another implementation wrote, or write them by hand")

@@ -75,7 +75,7 @@ def test_other_text_is_no_fixture(text: str) -> None:
 def test_a_first_line_that_is_not_right_is_refused(first: str) -> None:
     with pytest.raises(DumpError) as caught:
         parse_fixture(BROKER.replace("# fixture: Broker v0 body", first), "f.hex")
-    assert str(caught.value) == "f.hex:1: the first line is not right; # fixture: NAME vN body (or: frame)"
+    assert str(caught.value) == "f.hex:1: the first line is invalid; # fixture: NAME vN body (or: frame)"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_first_line_that_is_not_right_is_refused(first: str) -> None:
         *(
             (
                 line,
-                "f.hex: kwire wrote these bytes, so they prove nothing; "
+                "f.hex: kwire wrote these bytes, so they verify nothing; "
                 "take bytes that another implementation wrote, or write them by hand",
             )
             for line in (

@@ -94,7 +94,7 @@ def cluster(options: argparse.Namespace) -> int:
     if options.at is not None and options.at.isdigit() and len(options.files) > 1:
         raise UsageError("--at takes one dump, where it is a frame or an offset; give a time for several")
     if (options.since is None) != (options.until is None):
-        raise UsageError("--from and --to go together: two moments to compare")
+        raise UsageError("--from and --to must be given together")
     _check_together(options)
     security_of(options, is_live=any(map(is_address, options.files)))
     if options.groups or options.group is not None:
@@ -115,9 +115,9 @@ def _check_together(options: argparse.Namespace) -> None:
     }
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1 and (groups or options.metrics):
-        raise UsageError(f"{names[0]} and {names[1]} ask for different things: give one of them")
+        raise UsageError(f"{names[0]} and {names[1]} cannot be combined")
     if options.since is not None and options.at is not None:
-        raise UsageError("--at is one moment, --from and --to are two: give one or the other")
+        raise UsageError("--at cannot be combined with --from and --to")
     live = next((name for name in options.files if is_address(name)), None)
     if live is not None and (groups or options.since is not None):
         raise UsageError(f"{live} is a live broker: --groups, --from and --to read captures, logs and znodes")
@@ -196,7 +196,7 @@ def _model(options: argparse.Namespace) -> ClusterModel:
         return model_of(options, options.at)
     of_dumps = (options.at, options.named, options.hex, options.log_of)
     if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
-        raise UsageError(f"{where[0]} is a live broker: ask one, without files and without options for files")
+        raise UsageError(f"{where[0]} is a live broker: give only one, without files and options for files")
     with BrokerConnection(address(where[0]), timeout=options.timeout, security=security_of(options)) as broker:
         return ask_model(broker)
 

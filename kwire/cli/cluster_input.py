@@ -514,7 +514,7 @@ def ids_in(text: str | None, option: str) -> list[int]:
     """Parse ids separated by commas; return an empty list for a missing text. Raises UsageError."""
     words = text.split(",") if text else []
     if not all(re.fullmatch(r"\s*[0-9]{1,10}\s*", word) for word in words):
-        raise UsageError(f"{option} {text}: write ids with commas between, such as 1,2,5")
+        raise UsageError(f"{option} {text}: write ids separated by commas, such as 1,2,5")
     return [int(word) for word in words]
 
 
@@ -522,7 +522,7 @@ def replacements_in(options: argparse.Namespace) -> dict[int, int]:
     """Parse --replace; return the new broker of each old one. Raises UsageError."""
     pairs = [word.partition("=")[::2] for word in options.replace.split(",")] if options.replace else []
     if not all(re.fullmatch("[0-9]{1,10}", one.strip()) for pair in pairs for one in pair):
-        raise UsageError(f"--replace {options.replace}: write OLD=NEW, such as 3=7, with commas between")
+        raise UsageError(f"--replace {options.replace}: write OLD=NEW, such as 3=7, separated by commas")
     return {int(old): int(new) for old, new in pairs}
 
 
@@ -532,7 +532,7 @@ def with_added(options: argparse.Namespace, brokers: Sequence[Broker]) -> list[B
     for word in options.add.split(",") if options.add else ():
         node_id, equals, rack = word.strip().partition("=")
         if not re.fullmatch("[0-9]{1,10}", node_id) or (equals and not rack):
-            raise UsageError(f"--add {options.add}: write ids and racks, such as 7=/DC1/R2, with commas between")
+            raise UsageError(f"--add {options.add}: write ids and racks, such as 7=/DC1/R2, separated by commas")
         known = found.get(int(node_id), Broker(int(node_id)))
         found[int(node_id)] = replace(known, rack=rack) if rack else known
     return list(found.values())

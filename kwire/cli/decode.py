@@ -392,7 +392,7 @@ def parquet(options: argparse.Namespace) -> int:
     folders = {"recursive_file_lookup": "true"} if getattr(options, "recursive", False) else {}
     written = write_parquet(options.files, options.parquet, apis=",".join(apis), body=body, **more, **folders)
     bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
-    remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets are in it as they were sent")
+    remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets in it are not masked")
     return 1 if written.corrupt else 0
 
 

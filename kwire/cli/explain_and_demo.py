@@ -134,7 +134,7 @@ def print_result(result: Result, style: Style, *, types: bool = True) -> None:
 def _html(options: argparse.Namespace) -> int:
     """Write the frames to one HTML page as they are read."""
     if options.fixture or options.in_place:
-        raise UsageError("--html and --fixture do not go together")
+        raise UsageError("--html and --fixture cannot be combined")
     failed: list[bool] = []
     found = noted(ours(results(options, trace=True)), failed)
     with output_text(options.output, options.files, recursive=options.recursive) as write:

@@ -451,7 +451,7 @@ def _within(folder: str) -> Iterator[str]:
 def catalog_of(options: argparse.Namespace) -> Catalog:
     """Return the specs that --schemas and --profile name; a folder is read once per run."""
     if options.schemas and options.profile:
-        raise UsageError("--schemas and --profile do not go together")
+        raise UsageError("--schemas and --profile cannot be combined")
     if "catalog" not in options:
         options.catalog = Catalog.from_directory(options.schemas) if options.schemas else catalog_for(options.profile)
     catalog: Catalog = options.catalog

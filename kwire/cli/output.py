@@ -158,7 +158,7 @@ class FrameOutput:
             remark(f"written as a capture (pcap) of {count}; addresses and ports stay; --raw writes raw frames")
             self._left_out += self._capture.left_out
             if self._without_time:
-                remark("the input does not say when frames were sent: times are 1970-01-01 in the capture")
+                remark("the input has no times: in the capture, they are 1970-01-01")
         if len(self._connections) > 1:
             remark("raw frames of several connections: a reader cannot pair their responses with requests")
         for what, count_left in self._left_out.items():

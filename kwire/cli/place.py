@@ -230,7 +230,9 @@ def _new_partitions(options: argparse.Namespace, found: Situation) -> int:
     if options.rf is None and not existing:
         raise UsageError("--partitions places new ones: it needs --rf")
     if existing and options.rf is not None:
-        raise UsageError(f"topic {options.topic} is there: --rf is for a new one; new partitions have as many replicas")
+        raise UsageError(
+            f"topic {options.topic} exists: --rf is for new topics, new partitions have its replication factor"
+        )
     name = assignor_name(options, found.brokers)
     placed = more_partitions(options, found, name) if existing else new_partitions(options, found, name)
     plan = {(options.topic or NEW_TOPIC, index): replicas for index, replicas in placed.items()}
@@ -359,7 +361,7 @@ def _follow(options: argparse.Namespace, found: Situation) -> int:
 
 def _end_throttle(cluster: LiveCluster, plan: Plan) -> None:
     if refusal := remove_throttle(cluster, plan):
-        remark(f"throttles, if there are any, stay: {refusal}")
+        remark(f"throttles could not be removed: {refusal}")
 
 
 PlacedPartition = tuple[str, int]

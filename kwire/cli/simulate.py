@@ -137,7 +137,7 @@ def _setting(options: argparse.Namespace) -> Setting:
     if not directories or len(set(directories)) != len(directories):
         raise UsageError(f"--log-dirs {options.log_dirs}: name different directories, such as /a,/b")
     if options.json and "-" in (options.write, options.znodes):
-        raise UsageError("--json and what is written go to standard output both: name a file")
+        raise UsageError("--json and the written file cannot both be standard output: name a file")
     racks = tuple(options.racks.split(",")) if options.racks else ()
     return Setting(options.brokers, directories, racks, options.behaviour, options.release, options.protocol)
 

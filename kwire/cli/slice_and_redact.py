@@ -56,7 +56,7 @@ def slice_dumps(options: argparse.Namespace) -> int:
     if not options.write:
         raise UsageError("slice takes FILE and -w OUT, and filters such as --where 'latency > 1s'")
     if names_property("response_frame", options.where):
-        raise UsageError("response_frame: slice does not know it; requests come with their responses anyway")
+        raise UsageError("response_frame: slice does not support it; requests are written with their responses anyway")
     catalog = catalog_of(options)
     wanted = filter_for(options, catalog, MessageSummary())
     with output_bytes(options.write, options.files, recursive=options.recursive) as stream:
@@ -66,7 +66,7 @@ def slice_dumps(options: argparse.Namespace) -> int:
             for frame, nanoseconds in Slice(FrameDecoder(catalog), wanted).chosen(frames):
                 output.write(frame, None, nanoseconds)
         output.finish()
-    remark(f"{count_text(output.count, 'frame')} written, with requests and responses of those that were chosen")
+    remark(f"{count_text(output.count, 'frame')} written, with the requests and responses of selected frames")
     return int(output.count == 0)
 
 
@@ -198,7 +198,7 @@ def redact(options: argparse.Namespace) -> int:
         for line in table(["kind", "values", "why"], rows):
             print(line, file=sys.stderr if options.output == "-" else sys.stdout)
     kept = f"; kept: {', '.join(sorted(keep))}" if keep else ""
-    remark(f"{count_text(output.count, 'frame')}, {count_text(redactor.counts.total(), 'value')} taken out{kept}")
+    remark(f"{count_text(output.count, 'frame')}, {count_text(redactor.counts.total(), 'value')} removed{kept}")
     return 0
 
 

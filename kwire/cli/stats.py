@@ -339,7 +339,7 @@ def _columns(text: str) -> list[str]:
     unknown = [word for word in columns if word not in COLUMNS]
     if unknown or not columns:
         hint = "".join(f"; {suggestion(word, COLUMNS)}" for word in unknown[:1] if suggestion(word, COLUMNS))
-        raise UsageError(f"--by {text}: write some of {', '.join(COLUMNS)}, with commas between{hint}")
+        raise UsageError(f"--by {text}: write some of {', '.join(COLUMNS)}, separated by commas{hint}")
     return columns
 
 

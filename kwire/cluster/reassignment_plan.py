@@ -64,7 +64,7 @@ def read_reassignment(value: Any, file: str) -> Plan:
     plan: Plan = {}
     for partition, replicas in (_partition(row, file) for row in rows):
         if partition in plan:
-            raise DumpError(f"partition {partition[0]}-{partition[1]} is there twice", file=file)
+            raise DumpError(f"partition {partition[0]}-{partition[1]} occurs twice", file=file)
         plan[partition] = replicas
     return plan
 

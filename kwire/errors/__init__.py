@@ -484,7 +484,7 @@ class NestedCompression(BadRecords):
 class BadOuterOffset(BadRecords):
     """An invalid offset of a compressed message of magic 1, which must be the offset of its last record."""
 
-    problem = "offset {found} of the message around is less than {need}, that of the last one inside"
+    problem = "offset {found} of the outer message is less than {need}, the offset of the last inner one"
 
 
 class UnknownMagic(BadRecords):
@@ -539,7 +539,7 @@ class NegativeLength(Tolerated):
 class OverlongVarint(Tolerated):
     """A varint with more bytes than its value needs, or with bits beyond its type."""
 
-    problem = "a varint in {have} bytes where {need} would do"
+    problem = "a varint of {have} bytes; {need} would suffice"
 
 
 class BadText(Tolerated):

@@ -31,7 +31,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "members claim partitions that do not exist; remove them from their partitions",
     ),
     "no_rest": (
-        "moving partitions does not come to an end in {count} rounds, as in Kafka it never would",
+        "moving partitions does not end in {count} rounds; in Kafka it would never end",
         "let members forget what they held in earlier generations",
     ),
     "partitions_not_positive": ("{num_partitions} partitions cannot be placed", "ask for at least one"),
@@ -50,7 +50,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "give all of them racks, or place without racks (--disable-rack-awareness)",
     ),
     "int_overflow_negative_index": (
-        "the start index {start_index} runs over Java's 32-bit numbers",
+        "the start index {start_index} overflows Java's int",
         "take a start index below the number of brokers",
     ),
     "partition_count_not_increased": (
@@ -59,20 +59,23 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "partition_zero_missing": ("partition 0 is not among those that exist", "give the whole topic"),
     "empty_replica_list": ("partition {partition} has no replicas", "give it at least one"),
-    "broker_twice_in_one_partition": ("partition {partition} has a broker twice: {replicas}", "name each broker once"),
+    "broker_twice_in_one_partition": (
+        "partition {partition} lists a broker twice: {replicas}",
+        "name each broker once",
+    ),
     "replication_factor_differs_between_partitions": (
         "partition {partition} has {found} replicas and the topic has {replication_factor} each",
         "give all partitions as many replicas",
     ),
-    "unknown_broker": ("there are no brokers {unknown}", "name brokers that are there"),
-    "broker_twice_in_list": ("the list of brokers names some twice: {twice}", "name each broker once"),
-    "topic_twice_in_list": ("the list of topics names some twice: {twice}", "name each topic once"),
+    "unknown_broker": ("there are no brokers {unknown}", "name existing brokers"),
+    "broker_twice_in_list": ("the list has brokers twice: {twice}", "name each broker once"),
+    "topic_twice_in_list": ("the list has topics twice: {twice}", "name each topic once"),
     "bad_topic_name": (
         "{topic!r} cannot be the name of a topic",
         "take up to 249 letters, digits, dots, _ and -, and not . or ..",
     ),
-    "topic_collides": ("{topic!r} is too much like {other!r}: dots and _ are one in metrics", "take another name"),
-    "reserved_topic": ("{topic!r} is the controllers' own", "take another name"),
+    "topic_collides": ("{topic!r} collides with {other!r}: metrics do not distinguish dots and _", "take another name"),
+    "reserved_topic": ("{topic!r} is reserved for the controllers", "take another name"),
     "internal_topic": (
         "{topic!r} is internal: the broker restores groups and transactions from it",
         "delete groups instead",
@@ -80,12 +83,12 @@ WORDS: dict[str, tuple[str, str]] = {
     "topic_exists": ("there is a topic {topic!r} already", "take another name, or delete that"),
     "too_many_partitions": ("this would be more than {most} partitions", "ask for fewer, or delete topics"),
     "partitions_not_consecutive": (
-        "partitions {found} are assigned, and they are not numbered on from {first}",
+        "partitions {found} are assigned, which do not continue from {first}",
         "number them from {first} on",
     ),
     "no_live_replica": ("none of the brokers {replicas} of partition {partition} is alive", "name one that is"),
     "assignment_and_counts": (
-        "partitions or replicas are counted where an assignment is given",
+        "numbers of partitions or replicas are given together with an assignment",
         "give -1 for both numbers, or no assignment",
     ),
     "assignments_not_as_many": (
@@ -95,19 +98,22 @@ WORDS: dict[str, tuple[str, str]] = {
     "in_request_twice": ("the request names {name!r} more than once", "name it once"),
     "name_and_id": ("a topic is named by its name and by its id", "give one of both"),
     "neither_name_nor_id": ("a topic has neither name nor id", "give one of both"),
-    "unknown_topic_id": ("there is no topic with the id {topic_id}", "name topics that are there"),
+    "unknown_topic_id": ("there is no topic with the id {topic_id}", "name existing topics"),
     "unknown_config": ("topics have no config {config!r}", "see kafka-configs --describe --all for those that are"),
     "unknown_broker_config": (
-        "config {config!r} of brokers is none that can be altered here",
+        "config {config!r} of brokers cannot be altered here",
         "known: {known}",
     ),
     "unknown_group_config": ("groups have no config {config!r} here", "known: {known}"),
     "too_many_group_configs": ("configs of {most} groups are set already", "delete those of groups that are gone"),
     "bad_config_value": ("config {config!r} cannot be {value!r}", "it takes {takes}"),
-    "not_this_broker": ("broker {asked!r} was meant, and this is {node_id}", "ask that one, or for '' of all brokers"),
+    "not_this_broker": (
+        "the request is for broker {asked!r}, and this is broker {node_id}",
+        "send it to that broker, or name '' for all brokers",
+    ),
     "config_without_value": ("config {config!r} has no value", "give one, or delete the config"),
     "not_to_be_altered": (
-        "configs of resources of type {type} stay as they are",
+        "configs of resources of type {type} cannot be altered",
         "alter those of topics (2), brokers (4) or groups (32)",
     ),
     "unknown_resource_type": (
@@ -115,7 +121,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "ask for topics (2), brokers (4) or groups (32)",
     ),
     "no_such_broker": ("there is no broker {broker!r}", "name one by its node id"),
-    "unknown_topic": ("there is no topic {topic!r}", "name topics that are there"),
+    "unknown_topic": ("there is no topic {topic!r}", "name existing topics"),
     "must_start_with_slash": ("the rack {rack!r} is not a path: it does not start with /", "write it as in /DC1/R1"),
     "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
     "too_many_levels": ("the rack {rack!r} has {levels} levels", "have at most {most}"),
@@ -123,7 +129,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "brokers {without} have no rack, and racks of many levels need one for each broker",
         "give them racks, or force the simple assignment (--disable-rack-awareness)",
     ),
-    "broker_twice": ("broker {broker} is there twice", "name each broker once"),
+    "broker_twice": ("broker {broker} occurs twice", "name each broker once"),
     "not_an_increase": (
         "the partition has {existing} replicas already and {replication_factor} are wanted",
         "ask for more: replicas are added only",
@@ -133,7 +139,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "name nodes of the tree, and a child from 0 on",
     ),
     "unknown_assignor": ("there is no replica assignor {name!r}: {problem}", "known: {known}; or MODULE:FUNCTION"),
-    "assignor_raised": ("the replica assignor {name} raised {problem}", "mend it, or name another one"),
+    "assignor_raised": ("the replica assignor {name} raised {problem}", "correct it, or name another one"),
     "assignor_returned": (
         "the replica assignor {name} returned {problem}",
         "a mapping of each partition to the ids of different brokers is needed, as many as the replication factor",

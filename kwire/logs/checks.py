@@ -328,7 +328,7 @@ def _snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[
         if isinstance(state, SnapshotHeader):
             continue
         if state.producer_id in seen:
-            yield Difference(entry.position, "producer_id", f"producer {state.producer_id} is there twice")
+            yield Difference(entry.position, "producer_id", f"producer {state.producer_id} occurs twice")
         seen.add(state.producer_id)
         if max(state.last_offset, state.current_txn_first_offset) >= base:
             reason = f"the snapshot is of offsets below {base}"
@@ -373,7 +373,7 @@ def _offsets(entries: Entries, ends: Mapping[str, int]) -> Iterator[Difference]:
         value = cast(PartitionOffset, entry.value)
         name = f"{value.topic}-{value.partition}"
         if name in seen:
-            yield Difference(entry.position, "partition", f"{name} is there twice")
+            yield Difference(entry.position, "partition", f"{name} occurs twice")
         seen.add(name)
         if value.offset < 0:
             yield Difference(entry.position, "offset", f"offset {value.offset}")

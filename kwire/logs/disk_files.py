@@ -323,7 +323,7 @@ def _properties(kind: str, base: int, portions: Iterable[bytes], file: str) -> I
         if not separator or not text.isascii():
             yield _bad(at, line, "not a line of NAME=VALUE", file)
         elif name.strip().decode() in found:
-            yield _bad(at, line, f"{name.strip().decode()} is there twice", file)
+            yield _bad(at, line, f"{name.strip().decode()} occurs twice", file)
         else:
             found[name.strip().decode()] = value.strip().decode().replace("\\:", ":").replace("\\=", "=")
     yield DiskEntry(kind, 0, 0, found, file)

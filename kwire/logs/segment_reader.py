@@ -403,7 +403,9 @@ class NoBatch(DecodeError):
 
     problem = "{count} bytes are in no batch: {found}"
     quotes = False
-    hint = "they were damaged, or written by something else; reading went on at the next batch with a right checksum"
+    hint = (
+        "they were damaged, or written by another program; reading continued at the next batch with a correct checksum"
+    )
 
     def __init__(self, count: int = 0, **facts: Any) -> None:
         super().__init__(count=count, **facts)

@@ -461,8 +461,8 @@ class BrokerConnection:
 
     def _no_kafka(self, error: BadFrame) -> CallError:
         if self._reader.rest.startswith(TLS_RECORDS):
-            return CallError(str(self.address), "it answers in TLS", "use --security-protocol SSL or SASL_SSL")
-        return CallError(str(self.address), f"it does not answer as Kafka does: {error}", "which port is this?")
+            return CallError(str(self.address), "it responds with TLS", "use --security-protocol SSL or SASL_SSL")
+        return CallError(str(self.address), f"it does not respond as Kafka does: {error}", "which port is this?")
 
 
 def why(error: OSError) -> str:

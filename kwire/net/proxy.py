@@ -251,7 +251,7 @@ class Proxy:
                     raise CallError(where, "it closed the connection without an answer", self.security.hint)
                 result = decoder.decode(frame)
                 if not isinstance(result, Response):
-                    raise CallError(where, "it does not answer as Kafka does", "which port is this?")
+                    raise CallError(where, "it does not respond as Kafka does", "which port is this?")
                 answer = result.message
 
 
@@ -262,7 +262,9 @@ async def _next_frame(frames: FrameReader, reader: asyncio.StreamReader, where: 
             for frame in frames.feed(portion):
                 return replace(frame, source=Source(direction="response"))
         except BadFrame:
-            problem = "it answers in TLS" if frames.rest.startswith(TLS_RECORDS) else "it does not answer as Kafka does"
+            problem = (
+                "it responds with TLS" if frames.rest.startswith(TLS_RECORDS) else "it does not respond as Kafka does"
+            )
             raise CallError(where, problem, "see --security-protocol") from None
     return None
 

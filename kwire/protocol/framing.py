@@ -67,7 +67,7 @@ class Fragment(NoFrame):
 
     code = "FRAGMENT"
     is_failure = False
-    problem = "{count} bytes of frames whose begin was not captured"
+    problem = "{count} bytes of frames whose beginning was not captured"
 
 
 class PassedOver(NoFrame):

@@ -368,7 +368,7 @@ class _Reader:
             members = item.members(_STRUCT_KEYS)
             name = _name(_need(members, "name", item), _STRUCT_NAME)
             if name in self.common or name in self.structs:
-                raise item.error(f"the struct {name} is there twice", "rename one of them")
+                raise item.error(f"the struct {name} occurs twice", "rename one of them")
             self.common[name] = item
 
     def fields(self, given: Value, owner: str) -> tuple[FieldSpec, ...]:
@@ -423,7 +423,7 @@ class _Reader:
         if "fields" not in members:
             return self.common_struct(name, place)
         if name in self.structs or name in self.common or name in self.growing:
-            raise place.error(f"the struct {name} is there twice", "rename it, or move it to commonStructs")
+            raise place.error(f"the struct {name} occurs twice", "rename it, or move it to commonStructs")
         if outer := next((outer for outer in self.growing if outer in self.common), None):
             raise place.error(
                 f"the struct {name} is written inside the common struct {outer}", "move it to commonStructs"

@@ -87,7 +87,7 @@ def test_brokers_that_do_not_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "Connection refused" in capsys.readouterr().err
     with serving(lambda frame: b"HTTP/1.1 400 Bad Request\r\n\r\n") as other:
         assert main(["cluster", other]) == 2
-    assert "it does not answer as Kafka does" in capsys.readouterr().err
+    assert "it does not respond as Kafka does" in capsys.readouterr().err
     assert main(["cluster", str(tmp_path / "no:9092")]) == 2
     assert "No such file" in capsys.readouterr().err
 

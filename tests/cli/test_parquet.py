@@ -15,7 +15,7 @@ def test_dumps_become_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["decode", str(FRAMES), "--parquet", str(tmp_path), "--api", "Metadata"]) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == f"kwire: 2 frames in {tmp_path}/frames.parquet; secrets are in it as they were sent\n"
+    assert said.err == f"kwire: 2 frames in {tmp_path}/frames.parquet; secrets in it are not masked\n"
     table = pq.read_table(tmp_path / "frames.parquet")
     assert table["message"].type.names == ["request", "response"]
     assert main(["decode", str(FRAMES), "--parquet", str(tmp_path)]) == 2

@@ -78,7 +78,7 @@ def test_an_assignment(tmp_path: Path) -> None:
         ({"partitions": [{"topic": 7, "partition": 0, "replicas": []}]}, "is not a partition"),
         ({"partitions": [{"topic": "t", "partition": "0", "replicas": []}]}, "is not a partition"),
         ({"partitions": [{"topic": "t", "partition": 0, "replicas": [1.5]}]}, "is not a partition"),
-        ({"partitions": [{"topic": "t", "partition": 0, "replicas": [1]}] * 2}, "partition t-0 is there twice"),
+        ({"partitions": [{"topic": "t", "partition": 0, "replicas": [1]}] * 2}, "partition t-0 occurs twice"),
     ],
 )
 def test_what_is_no_assignment(tmp_path: Path, value: Any, problem: str) -> None:
@@ -88,7 +88,7 @@ def test_what_is_no_assignment(tmp_path: Path, value: Any, problem: str) -> None
 
 def test_an_assignment_with_a_broker_twice(tmp_path: Path) -> None:
     rows = [{"topic": "t", "partition": 0, "replicas": [1, 2, 1]}]
-    with pytest.raises(InvalidReplicaAssignment, match=r"partition t-0 has a broker twice: \[1, 2, 1\]"):
+    with pytest.raises(InvalidReplicaAssignment, match=r"partition t-0 lists a broker twice: \[1, 2, 1\]"):
         read_plan(written(tmp_path, {"partitions": rows}))
 
 

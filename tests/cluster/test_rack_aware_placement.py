@@ -63,7 +63,7 @@ def test_a_refusal_has_kafkas_names_and_a_hint() -> None:
     with pytest.raises(IndexOutOfBounds) as caught:
         assign_replicas([Broker(id) for id in range(5)], 14, 3, start_index=2**31 - 1)
     assert str(caught.value) == (
-        "the start index 2147483647 runs over Java's 32-bit numbers; take a start index below the number of brokers"
+        "the start index 2147483647 overflows Java's int; take a start index below the number of brokers"
     )
 
 
@@ -99,7 +99,7 @@ def test_brokers_in_order_of_chance_or_of_a_start() -> None:
 
 
 def test_a_broker_that_is_there_twice() -> None:
-    with pytest.raises(InvalidReplicaAssignment, match="broker 1 is there twice"):
+    with pytest.raises(InvalidReplicaAssignment, match="broker 1 occurs twice"):
         assign_replicas([Broker(1), Broker(1)], 1, 2, start_index=0)
 
 

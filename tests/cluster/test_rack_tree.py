@@ -55,7 +55,7 @@ def test_what_is_no_path_is_refused_unless_it_need_not_be_one() -> None:
 
 
 def test_brokers_that_are_not_there_or_twice() -> None:
-    with pytest.raises(InvalidReplicaAssignment, match="broker 1 is there twice"):
+    with pytest.raises(InvalidReplicaAssignment, match="broker 1 occurs twice"):
         RackTree([Broker(1, rack="/a"), Broker(1, rack="/b")])
     with pytest.raises(BrokerNotAvailable, match=r"there are no brokers \[3, 4\]"):
         RackTree([Broker(1, rack="/a")]).leaves([3, 1, 4])

@@ -34,5 +34,5 @@ def test_pythons_own_random_numbers_will_do() -> None:
 
 
 def test_a_broker_that_is_there_twice() -> None:
-    with pytest.raises(InvalidReplicaAssignment, match="broker 1 is there twice"):
+    with pytest.raises(InvalidReplicaAssignment, match="broker 1 occurs twice"):
         place_striped([Broker(1), Broker(1)], 1, 2, Random(1))

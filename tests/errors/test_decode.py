@@ -42,7 +42,7 @@ REFUSED: dict[type[DecodeError], tuple[dict[str, Any], str]] = {
     faults.NestedCompression: ({}, "a compressed message inside a compressed one"),
     faults.BadOuterOffset: (
         {"found": 3, "need": 5},
-        "offset 3 of the message around is less than 5, that of the last one inside",
+        "offset 3 of the outer message is less than 5, the offset of the last inner one",
     ),
     faults.UnknownMagic: ({"found": 3}, "magic 3; 0, 1 and 2 are known"),
     faults.UnknownCompression: ({"found": (5, 2)}, "compression 5 does not exist in magic 2"),
@@ -59,7 +59,7 @@ REFUSED: dict[type[DecodeError], tuple[dict[str, Any], str]] = {
 TOLERATED: dict[type[faults.Tolerated], tuple[dict[str, Any], str]] = {
     faults.TrailingBytes: ({"have": 5}, "5 bytes left over after the message"),
     faults.NegativeLength: ({"found": -2}, "length -2; null is written as -1"),
-    faults.OverlongVarint: ({"have": 2, "need": 1}, "a varint in 2 bytes where 1 would do"),
+    faults.OverlongVarint: ({"have": 2, "need": 1}, "a varint of 2 bytes; 1 would suffice"),
     faults.BadText: ({}, "the text is not UTF-8"),
     faults.BadBoolean: ({"found": 2}, "boolean byte 2; 0 and 1 are written"),
     faults.BadMarker: ({"found": 0}, "marker 0 before a nullable struct"),

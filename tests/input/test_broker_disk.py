@@ -94,7 +94,7 @@ CHANGES = [
     (PRODUCERS, resealed(int64_at(24, 61)), "last_offset: 61 of producer 0; its last batch in the log has 62"),
     (PRODUCERS, resealed(int64_at(24, 106)), "last_offset: the snapshot is of offsets below 106"),
     (PRODUCERS, resealed(int64_at(148 + 38, 101)), "current_txn_first_offset: 101 of producer 1000; its last batch"),
-    (PRODUCERS, resealed(int64_at(56, 0)), "producer_id: producer 0 is there twice"),
+    (PRODUCERS, resealed(int64_at(56, 0)), "producer_id: producer 0 occurs twice"),
     (
         "kept-0/leader-epoch-checkpoint",
         text(b"0 0\n1 24", b"0 0\n1 20"),
@@ -114,7 +114,7 @@ CHANGES = [
         "offset: offset 107; the log of tide-0 ends at 106",
     ),
     ("recovery-point-offset-checkpoint", text(b"tide 0", b"tide 9"), "partition: there is no folder tide-9 with a log"),
-    ("recovery-point-offset-checkpoint", text(b"tide 0", b"kept 0"), "partition: kept-0 is there twice"),
+    ("recovery-point-offset-checkpoint", text(b"tide 0", b"kept 0"), "partition: kept-0 occurs twice"),
     ("log-start-offset-checkpoint", text(b" 3\n", b" -3\n"), "offset: offset -3"),
     ("meta.properties", text(b"version=1", b"version=2"), "version: version 2; 0 and 1 are known"),
     ("meta.properties", text(b"cluster.id", b"cluster.od"), "cluster.id: version 1 needs cluster.id"),

@@ -106,7 +106,7 @@ STRICTER = (
     "a string is needed, not a number",
     "true or false is needed, not a number",
     "there is no struct",
-    "the struct Thing is there twice",
+    "the struct Thing occurs twice",
     "int32 has no fields",
     "two fields of Thing are called",
     "needs an api key; write",

@@ -146,7 +146,7 @@ def test_a_damaged_snapshot_is_marked() -> None:
         ("quorum-state", b"[" * 100_000, "no quorum state: "),
         ("quorum-state", b'{"leaderId":"x","data_version":1}', "no quorum state: "),
         ("meta.properties", b"version\n", "not a line of NAME=VALUE"),
-        ("meta.properties", b"version=0\nversion=0\n", "version is there twice"),
+        ("meta.properties", b"version=0\nversion=0\n", "version occurs twice"),
     ],
 )
 def test_what_is_wrong_with_text_is_named(name: str, data: bytes, reason: str) -> None:

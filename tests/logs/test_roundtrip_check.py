@@ -29,7 +29,7 @@ def test_compressed_records_are_compared_inside(magic: int, codec: str) -> None:
 
 def test_another_way_to_write_the_same_is_refused_or_seen() -> None:
     overlong = batch_around(bytes.fromhex("8c00 00 00 00 01 01 00"))  # the size in two bytes where one does
-    with pytest.raises(DecodeError, match="a varint in 2 bytes where 1 would do"):
+    with pytest.raises(DecodeError, match="a varint of 2 bytes; 1 would suffice"):
         rebuild(next(parse_records(overlong)))
     high = build_batch([Record(0, 5)], attributes=0x80)
     was, again, _ = rebuild(next(parse_records(high)))

@@ -73,8 +73,8 @@ def test_nothing_listens() -> None:
     ("data", "timeout", "problem"),
     [
         (b"", 90, "it closed the connection without an answer"),
-        (bytes.fromhex("15030300020246"), 90, "it answers in TLS"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", 90, "it does not answer as Kafka does: a frame of 1213486160 bytes"),
+        (bytes.fromhex("15030300020246"), 90, "it responds with TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", 90, "it does not respond as Kafka does: a frame of 1213486160 bytes"),
         (bytes(2), 0.2, "no answer in time"),
     ],
 )

@@ -146,7 +146,7 @@ def test_those_that_do_not_read_their_answers(broker: Broker) -> None:
                 client = stack.enter_context(broker.connect(receive_buffer=4096))
                 client.sendall(wanting(8 * MIB))
             broker.works()
-            # each answer is there twice for a moment: as a message, and as bytes
+            # each answer is held twice for a moment: as a message, and as bytes
             assert broker.memory() - before < MOST_UNSENT + 2 * 8 * MIB + SLACK
     assert broker.memory() - before < MOST_UNSENT + SLACK
 

@@ -51,7 +51,7 @@ def test_an_outer_offset_of_0_is_librdkafkas_and_is_ignored() -> None:
 
 
 def test_an_outer_offset_below_the_last_is_refused() -> None:
-    with pytest.raises(faults.BadOuterOffset, match="offset 3 of the message around is less than 5"):
+    with pytest.raises(faults.BadOuterOffset, match="offset 3 of the outer message is less than 5"):
         offsets(around(inner(5), offset=3))
 
 

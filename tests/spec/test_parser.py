@@ -155,27 +155,27 @@ REFUSED = [
     ),
     (
         "$.fields[1].type",
-        f"the struct In is there twice; {MOVE}",
+        f"the struct In occurs twice; {MOVE}",
         doc(field("A", "In", fields=[INT]), field("B", "In", fields=[INT])),
     ),
     (
         "$.fields[0].fields[0].type",
-        f"the struct In is there twice; {MOVE}",
+        f"the struct In occurs twice; {MOVE}",
         doc(field("A", "In", fields=[field("B", "[]In", fields=[INT])])),
     ),
     ("$.fields[1].type", f"there is no struct In; {GIVE}", doc(field("A", "In", fields=[INT]), field("B", "In"))),
-    ("$.fields[0].type", f"the struct Thing is there twice; {MOVE}", doc(field("A", "Thing", fields=[INT]))),
+    ("$.fields[0].type", f"the struct Thing occurs twice; {MOVE}", doc(field("A", "Thing", fields=[INT]))),
     (
         "$.fields[0].type",
-        f"the struct In is there twice; {MOVE}",
+        f"the struct In occurs twice; {MOVE}",
         doc(field("A", "In", fields=[INT]), commonStructs=[struct("In", INT)]),
     ),
     (
         "$.commonStructs[1]",
-        "the struct In is there twice; rename one of them",
+        "the struct In occurs twice; rename one of them",
         doc(commonStructs=[struct("In"), struct("In")]),
     ),
-    ("$.commonStructs[0]", "the struct Thing is there twice; rename one of them", doc(commonStructs=[struct("Thing")])),
+    ("$.commonStructs[0]", "the struct Thing occurs twice; rename one of them", doc(commonStructs=[struct("Thing")])),
     (
         "$.commonStructs[0]",
         "the key 'versions' is missing; write \"versions\": ...",
