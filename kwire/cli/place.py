@@ -230,9 +230,7 @@ def _new_partitions(options: argparse.Namespace, found: Situation) -> int:
     if options.rf is None and not existing:
         raise UsageError("--partitions places new ones: it needs --rf")
     if existing and options.rf is not None:
-        raise UsageError(
-            f"topic {options.topic} exists: --rf is for new topics, new partitions have its replication factor"
-        )
+        raise UsageError(f"topic {options.topic} exists: --rf is for new topics, this one keeps its factor")
     name = assignor_name(options, found.brokers)
     placed = more_partitions(options, found, name) if existing else new_partitions(options, found, name)
     plan = {(options.topic or NEW_TOPIC, index): replicas for index, replicas in placed.items()}
