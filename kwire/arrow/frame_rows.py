@@ -188,7 +188,7 @@ def fragments(portions: Iterator[bytes], place: int, fault: BadFrame, piece: int
     Args:
         portions: the bytes.
         place: their position.
-        fault: what has ended the frames.
+        fault: the fault that ended the frames.
         piece: the largest size of a fragment, in bytes.
     """
     cursor = Cursor(portions)

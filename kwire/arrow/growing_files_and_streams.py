@@ -1,4 +1,4 @@
-"""Streams of captures: which bytes of which files a stream has read and reads next, and its connections batch by batch.
+"""Streams of captures: tracks which bytes of which files were read, and keeps the state of connections between batches.
 
 A file that grows is one more byte range of its capture: from the end of the previous range to the end of the last
 complete record or block. Its first and last bytes identify a file, not its name. `packet_scan` reads the ranges.

@@ -211,7 +211,7 @@ class State(NamedTuple):
         return State(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
-# Leader -2 marks the begin of a deletion, which waits for offline replicas. A topic that is no longer listed is
+# Leader -2 marks the beginning of a deletion, which waits for offline replicas. A topic that is no longer listed is
 # deleted.
 DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
 

@@ -245,7 +245,7 @@ def changes_state(codec: Codec, message: Any) -> bool:
     True
     """
     if codec.spec.profile == "KIP-879" and codec.spec.api_name == "CreateReplicaAssignment":
-        return False  # it asks where replicas would be placed
+        return False  # it only computes a placement
     creates = bool(getattr(message, "allow_auto_topic_creation", False) and message.topics)
     return creates or codec.spec.api_name not in READING
 

@@ -144,7 +144,7 @@ class Proxy:
         self.show: Show = show
         self.recorder: PcapWriter | None = recorder
         self.catalog: Catalog = catalog or catalog_for()
-        self.listeners: dict[Address, asyncio.Server] = {}  # by the broker behind each
+        self.listeners: dict[Address, asyncio.Server] = {}  # broker -> its listener
         self.connections: int = 0
         self.frames: int = 0  # that have passed, on all connections
         self._tasks: set[asyncio.Task[None]] = set()

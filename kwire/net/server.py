@@ -32,7 +32,7 @@ from .client import TLS_HANDSHAKE, Address, why
 from .limits import FrameMemory, Recorder, Share
 
 PORTION = 1 << 16
-PIECE = 1 << 18  # bytes that are sent at once: of what the socket does not take, asyncio of Python 3.11 makes a copy
+PIECE = 1 << 18  # bytes per send: asyncio of Python 3.11 copies the bytes that the socket does not accept
 MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
 MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
 SIZE = 4
@@ -355,7 +355,7 @@ class ServedConnection(asyncio.BufferedProtocol):
 
 HANDSHAKE = 10.0  # seconds that a TLS handshake may take
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
-CHECKS = 1.0  # seconds between two looks at the log directories
+CHECKS = 1.0  # seconds between two checks of the log directories
 MOST_UNSENT = 128 << 20  # bytes of all answers that clients have not taken yet
 PATIENCE = 5.0  # seconds within which a client must read its response while others wait for room
 
@@ -449,7 +449,7 @@ class Serving:
         self._woken = asyncio.Event()
         self._deadline: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # of connections with requests
-        self._noted: set[tuple[int, int]] = set()  # the directories that the operator knows to have failed
+        self._noted: set[tuple[int, int]] = set()  # the failed directories that were reported to the operator
 
     async def start(self) -> list[Address]:
         """Start listening; returns the addresses. Raises CallError if a port is in use."""
