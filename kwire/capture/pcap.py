@@ -227,7 +227,7 @@ USUAL = 1 << 18  # bytes; the snap length of tcpdump and Wireshark, used even if
 NEAR = 1 << 25  # seconds (a year) between packets that are credible; a longer interval indicates damage
 DAY = 86_400  # seconds; a record this close to the packets before it needs no further evidence
 ROW = 3  # consecutive records that are evidence otherwise
-NO_RECORD = "they are no packet's record"
+NO_RECORD = "they are not a packet record"
 
 
 class Packet(msgspec.Struct, frozen=True, gc=False):

@@ -294,7 +294,7 @@ class Function:
 def attribute(name: str) -> str:
     """Return the name of an attribute if it is valid; the spec parser accepts no others."""
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("__"):
-        raise NoEmitter(f"{name!r} is no name that source may hold")
+        raise NoEmitter(f"{name!r} is not a valid name in generated source")
     return name
 
 

@@ -36,8 +36,8 @@ class Admin:
         security: TLS and SASL; by default neither.
 
     Raises:
-        CallError: the text is no address, nothing listens there, the broker does not respond in time, or TLS or SASL
-            fails.
+        CallError: the text is not an address, nothing listens there, the broker does not respond in time, or TLS or
+            SASL fails.
 
     >>> Admin("localhost:9092:1")
     Traceback (most recent call last):

@@ -114,7 +114,7 @@ class Control:
     def _response(self, api: str, value: dict[str, Any]) -> Any:
         spec = self._cluster.table.get(api)
         if spec is None:
-            return value  # `check_rule` has checked the type
+            return value  # `check_rule` raises the error
         return codec(f"{api}Response", spec.last).from_json(value, defaults=True)
 
     def remove_rule(self, rule: int) -> None:

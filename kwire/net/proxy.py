@@ -24,7 +24,7 @@ from .client import PLAINTEXT, TLS_RECORDS, Address, Security, Session, Steps, t
 from .limits import FrameMemory, Share
 
 # Where responses tell clients to connect to: arrays at the top of Metadata, DescribeCluster, FindCoordinator, and of
-# whatever has NodeEndpoints (KIP-951). Endpoints of Streams applications (KIP-1071) are no brokers.
+# whatever has NodeEndpoints (KIP-951). Endpoints of Streams applications (KIP-1071) are not brokers.
 BROKERS = ("brokers", "coordinators", "node_endpoints")
 Translate = Callable[[Address], Address]
 
@@ -256,7 +256,7 @@ class Proxy:
 
 
 async def _next_frame(frames: FrameReader, reader: asyncio.StreamReader, where: str) -> Frame | None:
-    """Read and return a whole frame; None if the connection ends first. Raises CallError if the bytes are no frame."""
+    """Read and return a frame; None if the connection ends first. Raises CallError if the bytes are not a frame."""
     while portion := await reader.read(PORTION):
         try:
             for frame in frames.feed(portion):
@@ -349,7 +349,7 @@ class _Conversation:
         raise ConnectionAbortedError
 
     async def _pass(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> bool:
-        """Forward complete frames. Returns False if the bytes are no frames; they then pass unchanged.
+        """Forward complete frames. Returns False if the bytes are not frames; they are then forwarded unchanged.
 
         After each frame the other connections get a turn.
         """

@@ -99,7 +99,7 @@ class Ensemble:
         return sorted({node[len(start) :].split("/")[0] for node in self.nodes if node.startswith(start)})
 
     def delete(self, path: str) -> None:
-        """Delete a node and its descendants; a missing node is no error."""
+        """Delete a node and its descendants; a missing node is not an error."""
         for node in [node for node in self.nodes if node == path or node.startswith(f"{path}/")]:
             self.zxid += 1
             gone = self.nodes.pop(node)
