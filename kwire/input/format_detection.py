@@ -79,7 +79,7 @@ def refuse_unknown(head: bytes, file: str) -> None:
         raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")
 
 
-PIECE = 1 << 22  # bytes of trailing data that is not a frame; more is yielded in pieces
+PIECE = 1 << 22  # bytes per item after an impossible size
 
 
 def raw_frames(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
