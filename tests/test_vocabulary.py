@@ -32,7 +32,7 @@ GONE = {
 }
 # Parts of names count, too: `unless_told`, `_said`.
 PATTERN = re.compile(rf"(?<![a-z])({'|'.join(GONE)})(?![a-z])", re.IGNORECASE)
-CODE = [path for path in sorted((ROOT / "kwire").rglob("*.py*")) if path.suffix in (".py", ".pyx")]
+CODE = [path for path in sorted((ROOT / "kwire").rglob("*.p*")) if path.suffix in (".py", ".pyx", ".pxi")]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
