@@ -101,3 +101,8 @@ def test_importing_reads_no_table() -> None:
     code = f"import kwire.values as v; {count}; v.Acks(1); {count}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == ["0", "1"]
+
+
+def test_a_kind_has_the_docstring_of_its_base() -> None:
+    assert kind("ErrorCode").__doc__ == "Error codes, with their meaning and the recommended action."
+    assert kind("Acks").__doc__

@@ -11,18 +11,19 @@ Spark's data source uses the same modules. pyarrow and numpy (the extra `arrow`)
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ..codecs import need_libraries
+from .option_types import ReadOptions
 
 __all__ = ["consumer_groups", "history", "read", "schema", "write_parquet"]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 PARQUET = "frames.parquet"
 
 
-def read(paths: Paths, **options: Any) -> Any:
+def read(paths: Paths, **options: Unpack[ReadOptions]) -> Any:
     """Read captures.
 
     Args:
@@ -40,6 +41,10 @@ def read(paths: Paths, **options: Any) -> Any:
         BadOption: an option is unknown or has an invalid value, or a file does not exist.
         MalformedFrame: a frame is malformed, in the mode FAILFAST.
     """
+    return _read(paths, options)
+
+
+def _read(paths: Paths, options: Mapping[str, Any]) -> Any:
     need_libraries()
     from pyarrow import RecordBatchReader
 
@@ -55,20 +60,20 @@ def _names(paths: Paths) -> list[str]:
     return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
 
 
-def schema(**options: Any) -> Any:
+def schema(**options: Unpack[ReadOptions]) -> Any:
     """Return the `pyarrow.Schema` of `read` with these options; raise the same exceptions."""
     need_libraries()
     return _reading(options).schema
 
 
-def _reading(options: dict[str, Any]) -> Any:
+def _reading(options: Mapping[str, Any]) -> Any:
     from .batch_reader import Reading
     from .read_options_and_splits import Options
 
     return Reading(Options.parse({name.replace("_", ""): value for name, value in options.items()}))
 
 
-def history(paths: Paths, **options: Any) -> dict[str, Any]:
+def history(paths: Paths, **options: Unpack[ReadOptions]) -> dict[str, Any]:
     """Return the history of a cluster from captures, as computed by `kwire.cluster`.
 
     Args:
@@ -92,10 +97,10 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     need_libraries()
     from .cluster_tables import catalog_of, reading_options, tables_of
 
-    return tables_of(read(paths, **reading_options(options)), catalog_of(options))
+    return tables_of(_read(paths, reading_options(options)), catalog_of(options))
 
 
-def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
+def consumer_groups(paths: Paths, **options: Unpack[ReadOptions]) -> dict[str, Any]:
     """Return the consumer groups of a cluster from captures, as computed by `kwire.cluster.captured_groups`.
 
     Args:
@@ -115,7 +120,7 @@ def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
     need_libraries()
     from .cluster_tables import GROUP_OPTIONS, catalog_of, groups_of
 
-    return groups_of(read(paths, **{**options, **GROUP_OPTIONS}), catalog_of(options))
+    return groups_of(_read(paths, {**options, **GROUP_OPTIONS}), catalog_of(options))
 
 
 class Written(NamedTuple):
@@ -126,7 +131,7 @@ class Written(NamedTuple):
     corrupt: int
 
 
-def write_parquet(paths: Paths, folder: str | Path, **options: Any) -> Written:
+def write_parquet(paths: Paths, folder: str | Path, **options: Unpack[ReadOptions]) -> Written:
     """Write captures to the file `frames.parquet` in a folder. The file appears once it is complete.
 
     Args:

@@ -340,8 +340,9 @@ def guess(options: argparse.Namespace) -> int:
         for line in _guess_lines(found):
             print(escape(line), flush=True)
         failed |= not found
-    if known and not shown:
-        remark(f"nothing to guess: connections say what {count_text(known, 'frame')} hold; see kwire decode")
+    if not shown:
+        reason = f"connections say what {count_text(known, 'frame')} hold; see kwire decode" if known else "0 frames"
+        remark(f"nothing to guess: {reason}")
     return failed
 
 

@@ -476,7 +476,9 @@ def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterat
     """Yield sentences: which clients break, which fall back to older versions, and what could not be decoded."""
     broken = [one for one in found if one.breaks]
     clients = {(one.client, one.software, one.ip) for one in broken}
-    if not broken:
+    if not any(row.count.requests for row in traffic.rows()):
+        yield f"unknown whether clients break with Kafka {new}: no request was read"
+    elif not broken:
         yield f"no incompatible clients found: Kafka {new} supports every version seen"
     else:
         verb = "breaks" if len(clients) == 1 else "break"

@@ -121,3 +121,7 @@ if not TYPE_CHECKING:  # a type checker that reads this function would accept an
         if name not in _MODULES:
             raise AttributeError(f"module 'kwire.cluster' has no attribute {name!r}")
         return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

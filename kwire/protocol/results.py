@@ -29,17 +29,21 @@ from .sasl_tokens import SaslMessage
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from ..messages import RequestHeader, ResponseHeader
+
     M = TypeVar("M", bound=Struct, default=Struct, covariant=True)
+    # No bound: with one, pyright refuses a codec for `CodecOf[R]` after it was none for `CodecOf[RequestMessage[R]]`.
+    N = TypeVar("N", covariant=True)
 else:
     from typing import TypeVar
 
-    M = TypeVar("M")
+    M, N = TypeVar("M"), TypeVar("N")
 
 
-class CodecOf(Protocol[M]):
+class CodecOf(Protocol[N]):
     """A `Codec`, for type checkers: covariant in the message class, because it only decodes."""
 
-    def read(self, reader: Any) -> M:
+    def read(self, reader: Any) -> N:
         """Decode one body at the reader's position."""
 
 
@@ -113,6 +117,7 @@ class _Decoded(_Drawn, Generic[M]):
 class Request(_Decoded[M]):
     """A decoded request. `response_frame` is the frame number of its response, set by `with_response_frames`."""
 
+    header: RequestHeader | Any = None  # None for a bare body only, for which users need not check everywhere
     response_frame: int | None = None
 
     @property
@@ -129,7 +134,8 @@ class Response(_Decoded[M]):
     its number. `unanswered` has the headers of requests that it overtook, which will get no response.
     """
 
-    request: Any = None
+    header: ResponseHeader | Any = None
+    request: RequestHeader | Any = None
     unanswered: tuple[Any, ...] = ()
     asked_at: float | None = None
     request_frame: int | None = None

@@ -175,7 +175,8 @@ def _source(result: Result) -> dict[str, Any]:
 
 def _header(result: Result) -> dict[str, Any]:
     members: dict[str, Any] = {}
-    codec, header = result.codec, result.header
+    codec = result.codec
+    header: Any = result.header
     if codec is not None and codec.spec.api_key is not None:
         members["apiKey"] = codec.spec.api_key
         members["apiName"] = codec.spec.api_name

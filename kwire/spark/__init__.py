@@ -15,6 +15,8 @@ from ..codecs import need_libraries
 from ..errors import MissingExtra
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from . import cluster_history as cluster
     from .capture_stream import stream_captures as stream_captures
     from .data_source import read_captures as read_captures
@@ -46,7 +48,7 @@ __all__ = [
 ]
 
 
-def register(spark: Any) -> None:
+def register(spark: SparkSession) -> None:
     """Register the data source `format("kwire")` and the SQL functions in a session.
 
     Spark discovers the source automatically where kwire is installed, but not where it is shipped with `--py-files`.
@@ -63,12 +65,18 @@ def register(spark: Any) -> None:
     _load("functions").register_functions(spark)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "cluster":  # a module, not a name of one
-        return _load("cluster_history")
-    if name not in _MODULES:
-        raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")
-    return getattr(_load(_MODULES[name]), name)
+if not TYPE_CHECKING:  # a type checker that reads this function would accept any name
+
+    def __getattr__(name: str) -> Any:
+        if name == "cluster":  # a module, not a name of one
+            return _load("cluster_history")
+        if name not in _MODULES:
+            raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")
+        return getattr(_load(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def _load(room: str) -> Any:

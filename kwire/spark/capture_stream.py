@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from ..arrow.connection_decoder import ConnectionDecoder
 from ..arrow.growing_files_and_streams import Growing, Offset, decoded_batch, offset_of, places_of, raw_batch
+from ..arrow.option_types import ReadOptions
 from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
 from ..arrow.read_options_and_splits import File, Options, packed
 from ..errors import MissingExtra
@@ -50,7 +51,7 @@ NOTES = b"file ", b"frames "  # prefixes of the keys of rows without a connectio
 BATCH = "batch"
 
 
-def stream_captures(spark: Any, paths: str | Sequence[str], **options: Any) -> DataFrame:
+def stream_captures(spark: SparkSession, paths: str | Sequence[str], **options: Unpack[ReadOptions]) -> DataFrame:
     """Read captures as they arrive: return the frames of `read_captures` as a streaming DataFrame.
 
     A connection continues from file to file, from batch to batch, and after a restart. Captures (pcap, pcapng) and raw

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 from pyspark.sql.datasource import (
     DataSource,
@@ -30,6 +30,7 @@ from pyspark.sql.datasource import (
 from ..arrow.batch_reader import Reading
 from ..arrow.connection_decoder import ConnectionDecoder, regions_of
 from ..arrow.connection_windows import WHOLE, Region, Windows, windows_of
+from ..arrow.option_types import ReadOptions
 from ..arrow.packet_scan import SCHEMA, Split, neighbours, scan
 from ..arrow.read_options_and_splits import (
     COLUMN,
@@ -330,7 +331,11 @@ ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 
 
 def read_captures(
-    spark: Any, paths: str | Sequence[str], *, partitions: int | None = None, **options: Any
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    *,
+    partitions: int | None = None,
+    **options: Unpack[ReadOptions],
 ) -> DataFrame:
     """Read captures of any size: rotated, damaged, or from several sniffers.
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from ..arrow.binary_and_record_columns import (
@@ -31,6 +31,7 @@ from ..records import LIMIT
 from ..spec.catalog import catalog_for
 from .data_source import schema_to_arrow, to_spark
 
+Direction = Literal["request", "response"]
 MODES = "PERMISSIVE", "FAILFAST"
 TRUTHS = {"framed": "framed", "includeerrors": "include_errors"}
 TEXTS = {"profile": "profile", "release": "release"}
@@ -38,9 +39,9 @@ OPTIONS = ["mode", "framed", "includeErrors", *TEXTS]
 
 
 def from_kwire(
-    data: Any,
+    data: Column | str,
     api: str,
-    direction: str | None = None,
+    direction: Direction | None = None,
     version: int | str | Column | None = None,
     options: Mapping[str, Any] | None = None,
     *,
@@ -99,9 +100,9 @@ def _of_versions(cells: Cells) -> Callable[[Iterator[tuple[pa.Array, pa.Array]]]
 
 
 def to_kwire(
-    data: Any,
+    data: Column | str,
     api: str,
-    direction: str | None = None,
+    direction: Direction | None = None,
     version: int | str | Column = 0,
     options: Mapping[str, Any] | None = None,
 ) -> Column:
@@ -130,7 +131,9 @@ def to_kwire(
     return sql.arrow_udf(encode, "binary")(_column(data), _version(version))
 
 
-def kwire_header(data: Any, direction: str = "request", options: Mapping[str, Any] | None = None) -> Column:
+def kwire_header(
+    data: Column | str, direction: Direction = "request", options: Mapping[str, Any] | None = None
+) -> Column:
     """Read the headers of a column of frames.
 
     Args:
@@ -156,12 +159,12 @@ def kwire_header(data: Any, direction: str = "request", options: Mapping[str, An
     return sql.arrow_udf(read, to_spark(TYPE))(_column(data))
 
 
-def schema_of_kwire(api: str, direction: str | None = None, options: Mapping[str, Any] | None = None) -> Column:
+def schema_of_kwire(api: str, direction: Direction | None = None, options: Mapping[str, Any] | None = None) -> Column:
     """Return a column with the schema of the result of `from_kwire` as text, like Spark's `schema_of_json`."""
     return sql.lit(to_spark(cell_reader(_cells(api, direction, options, None)).type).simpleString())
 
 
-def register_functions(spark: Any) -> None:
+def register_functions(spark: SparkSession) -> None:
     """Register `kwire_decode`, `kwire_encode` and `kwire_header` for SQL; called by `kwire.spark.register`.
 
     All arguments may be columns. `kwire_decode(data, api[, version[, framed]])` returns JSON text, null for a cell that
@@ -234,7 +237,7 @@ def _apis(profile: str, release: str) -> Apis:
     return Apis(catalog_for(profile or None, release or None))
 
 
-def records(df: Any, limit: int = LIMIT) -> Any:
+def records(df: DataFrame, limit: int = LIMIT) -> DataFrame:
     """Return the records of Produce requests, Fetch responses and logs as rows.
 
     Args:

@@ -136,6 +136,7 @@ def kind(name: str) -> type[Value]:
         members.update(dict.fromkeys([row["name"], *row.get("also", ())], int(number)))
     make: Any = _BASES.get(name, Value)  # an enum class, which creates another enum class
     made: type[Value] = make(name, members, module=__package__)
+    made.__doc__ = make.__doc__
     return made
 
 

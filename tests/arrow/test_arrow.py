@@ -53,7 +53,7 @@ def test_names_of_python_and_of_spark_are_the_same() -> None:
         body="none", columnNameOfCorruptRecord="x"
     )
     with pytest.raises(BadOption, match="did you mean"):
-        arrow.schema(max_frame_byte=1)
+        arrow.schema(max_frame_byte=1)  # type: ignore[call-arg]
 
 
 def test_it_loads_nothing_until_it_is_used() -> None:

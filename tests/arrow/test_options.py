@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from typing import Any
 
 import pytest
 
+from kwire.arrow.option_types import ReadOptions
 from kwire.arrow.read_options_and_splits import NAMES, BadOption, Options
 
 
@@ -15,6 +17,11 @@ def test_names_are_those_of_sparks_readers_in_any_case() -> None:
     assert (options.max_partition_bytes, options.recursive_file_lookup) == (1024, True)
     assert options.apis == ("Metadata", "Fetch")
     assert {"pathGlobFilter", "modifiedBefore", "ignoreMissingFiles", "columnNameOfCorruptRecord"} <= set(NAMES)
+
+
+def test_type_checkers_know_each_option_in_snake_case_and_by_its_name_in_spark() -> None:
+    known = ReadOptions.__optional_keys__
+    assert known == set(NAMES) | {field.name for field in dataclasses.fields(Options)}
 
 
 def test_values_of_python_are_taken_too() -> None:

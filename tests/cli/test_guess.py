@@ -70,3 +70,10 @@ def test_answers_at_the_beginning_of_a_capture_are_guessed_and_named(
         rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         row = next(row for row in rows if row["source"]["frame"] == result.frame.source.frame)
         assert (row["type"], row["header"]["apiName"]) == ("response", codec.spec.api_name)
+
+
+def test_without_frames_there_is_nothing_to_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "head.pcap"
+    path.write_bytes((ROOT / "fixtures/dumps/kafka-3.9-zk.pcap").read_bytes()[:24])
+    assert main(["decode", "--guess", str(path)]) == 0
+    assert capsys.readouterr().err.endswith("kwire: nothing to guess: 0 frames\n")

@@ -51,6 +51,13 @@ def test_who_breaks(capsys: pytest.CaptureFixture[str]) -> None:
     assert out(capsys, "stats", DUMP, "--removed-in", "3.9").startswith("no incompatible clients found: Kafka 3.9.2")
 
 
+def test_without_requests_nothing_is_known_of_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "head.pcap"
+    path.write_bytes((ROOT / "fixtures/dumps/kafka-3.9-zk.pcap").read_bytes()[:24])
+    text = out(capsys, "stats", str(path), "--removed-in", "4.0")
+    assert text == "unknown whether clients break with Kafka 4.0.2: no request was read\n"
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     seen = json.loads(out(capsys, "stats", DUMP, "--by", "client", "--json", "--removed-in", "4.0", code=1))
     assert seen["rows"][1] == {

@@ -209,7 +209,7 @@ def test_a_client_that_pipelines_lets_others_have_their_turn() -> None:
 
     def show(result: Any) -> None:
         if isinstance(result, kwire.Request):
-            seen.append(result.header.client_id)
+            seen.append(result.header.client_id or "")
             if len(seen) == 10:
                 others[0].sendall(kwire.encode_request(ALL, 1, correlation_id=1, client_id="other"))
 

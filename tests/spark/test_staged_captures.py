@@ -101,6 +101,6 @@ def test_planning_reads_no_byte(tmp_path: Path) -> None:
 
 def test_options_are_checked_at_once(spark: Any) -> None:
     with pytest.raises(BadOption, match="no such option; did you mean mode"):
-        read_captures(spark, "in", mod="FAILFAST")
+        read_captures(spark, "in", mod="FAILFAST")  # type: ignore[call-arg]
     with pytest.raises(BadOption, match="it has no group"):
         read_captures(spark, "in", capture="tap")

@@ -45,3 +45,5 @@ kwire.codec("MetadataResponse")  # mistake
 kwire.codec(dict, 12)  # mistake
 kwire.encode_request(M.MetadataRequest(), 12, correlation_id="7")  # mistake
 kwire.decode_response(b"", codec).mesage  # mistake
+kwire.decode_response(b"", codec).message.topic  # mistake
+kwire.decode_request(b"").header.correlationId  # mistake

@@ -35,6 +35,13 @@ def by_name(body: memoryview) -> int:
     return sum(len(one.records or b"") for topic in salvaged.message.responses for one in topic.partitions)
 
 
+def answered(request: bytes, response: bytes) -> M.MetadataResponse:
+    header = kwire.decode_request(request).header
+    print(header.request_api_key, header.client_id)
+    assert_type(kwire.decode_response(b"", kwire.codec("FetchRequest", 12)), kwire.Response[M.FetchResponse])
+    return kwire.decode_response(response, kwire.codec(M.MetadataResponse, 12)).message
+
+
 def metadata_request(names: Sequence[str], topic_ids: Sequence[uuid.UUID] = ()) -> bytes:
     topic = M.MetadataRequest.MetadataRequestTopic
     topics = [topic(name=name) for name in names] + [topic(topic_id=each, name=None) for each in topic_ids]
@@ -64,4 +71,11 @@ def explained(code: int) -> str:
 
 own = kwire.Catalog.from_directory("specs")
 print(kwire.codec("PingRequest", 0, catalog=own).decode(b""), own.messages.PingRequest(), kwire.messages.kafka_3_6)
-print(any_codec(3, 12), metadata_request(["orders"]), delete(("a",)), explained(3), list(partitions_of(b"")))
+print(
+    any_codec(3, 12),
+    metadata_request(["orders"]),
+    delete(("a",)),
+    explained(3),
+    list(partitions_of(b"")),
+    answered(b"", b""),
+)
