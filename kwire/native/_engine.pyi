@@ -182,7 +182,7 @@ class PairingState:
     _doubt: Any
     call: Any
     note: Any
-    _ids: set[int] | None
+    _ids: Any
     _calls: dict[int, Any]
     _known: dict[int, Any]
     _client: bytes

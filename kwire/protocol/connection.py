@@ -12,6 +12,7 @@ same correlation id; a Produce request may have acks=0; SaslHandshake; ApiVersio
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
@@ -144,6 +145,43 @@ class Doubt:
             self._before = None
 
 
+class CorrelationIndex:
+    """The places of requests in flight by correlation id. The oldest may be gone: the others end the queue.
+
+    Args:
+        in_flight: the requests, oldest first.
+    """
+
+    __slots__ = ("_count", "_places")
+
+    def __init__(self, in_flight: Iterable[Header]) -> None:
+        self._places: dict[int | None, list[int]] = {}
+        self._count = 0
+        for header in in_flight:
+            self.append(header.correlation_id)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, correlation_id: int) -> bool:
+        return correlation_id in self._places
+
+    def append(self, correlation_id: int | None) -> None:
+        """Add the newest request."""
+        self._places.setdefault(correlation_id, []).append(self._count)
+        self._count += 1
+
+    def find(self, correlation_id: int, in_flight: Sequence[Header]) -> list[Header]:
+        """Return the first requests with a correlation id, at most `MOST_CANDIDATES`, oldest first."""
+        places, begin = self._places.get(correlation_id), self._count - len(in_flight)
+        if places is None:
+            return []
+        del places[: bisect_left(places, begin)]
+        if not places:
+            del self._places[correlation_id]
+        return [in_flight[place - begin] for place in places[:MOST_CANDIDATES]]
+
+
 class ConnectionState(PairingState):
     """The state of a connection; `Connection` is its public form."""
 
@@ -154,7 +192,7 @@ class ConnectionState(PairingState):
     group: Hashable
     answers: Call | None
     _doubt: Doubt | None  # set while bytes are missing and responses cannot yet be matched to requests
-    _ids: set[int] | None  # correlation ids, including those of all requests in flight
+    _ids: CorrelationIndex | None  # of the requests in flight
     # calls of this client; `_calls` is empty if every call needs further checks
     _known: dict[int, Call]
     _calls: dict[int, Call]
@@ -246,8 +284,8 @@ class ConnectionState(PairingState):
 
     def _append(self, header: Header) -> None:
         self.in_flight.append(header)
-        if self._ids is not None and header.correlation_id is not None:
-            self._ids.add(header.correlation_id)
+        if self._ids is not None:
+            self._ids.append(header.correlation_id)
             if len(self._ids) > 2 * len(self.in_flight) + MANY:  # most of them were answered
                 self._index()
 
@@ -268,19 +306,17 @@ class ConnectionState(PairingState):
 
     def _find(self, correlation_id: int) -> list[Header]:
         """Return the requests in flight with a correlation id, oldest first."""
-        if self._ids is not None and correlation_id not in self._ids:
-            return []
+        if self._ids is not None:
+            return self._ids.find(correlation_id, self.in_flight)
         matching = (header for header in self.in_flight if header.correlation_id == correlation_id)
         found = list(islice(matching, MOST_CANDIDATES))
-        if not found and self._ids is not None:
-            self._ids.discard(correlation_id)
-        elif not found and len(self.in_flight) > MANY:
+        if len(self.in_flight) > MANY and (not found or found[0] is not self.in_flight[0]):
             self._index()
         return found
 
     def _index(self) -> None:
-        """Index the correlation ids in flight, so that repeated searches for unknown ids are fast."""
-        self._ids = {header.correlation_id for header in self.in_flight if header.correlation_id is not None}
+        """Index the correlation ids in flight, so that repeated searches are fast."""
+        self._ids = CorrelationIndex(self.in_flight)
         self._calls = NO_CALLS
 
     def _call(self, api: Api, client: bytes) -> Call:

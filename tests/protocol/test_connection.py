@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from kwire.protocol.connection import MANY
 from kwire.protocol.framing import BareToken, CutShort, Gap
 from kwire.protocol.headers import Apis, expects_response
 from kwire.spec.catalog import catalog_for
+from tests.effort import at_most
 
 M = kwire.messages
 MOST_IN_FLIGHT = 65536
@@ -290,3 +292,30 @@ def test_requests_of_a_transaction_are_decoded_once_to_know_that_they_are_answer
     for number in range(100):
         sent(f"other-{number}", -1)
     assert len(connection.in_flight) == 102 and len(call.answered) <= 18
+
+
+def test_responses_that_do_not_fit_take_linear_effort() -> None:
+    connection, asked = kwire.Connection(apis=APIS), request(1)
+    for number in range(2000):
+        connection.receive(asked[:8] + number.to_bytes(4, "big") + asked[12:])
+    with at_most(600_000):  # with a search through the queue 2,000,000
+        for number in range(1999, 1, -1):
+            assert connection.receive(struct.pack(">ii", 4, number)).problem == "unpaired"
+    assert len(connection.in_flight) == 2000
+
+
+def test_requests_are_found_after_the_oldest_are_gone() -> None:
+    connection, asked = kwire.Connection(apis=APIS), request(1)
+    numbers = [*range(MOST_IN_FLIGHT + 9), *range(5)]  # the first are dropped; the last repeat their ids
+    for number in numbers:
+        connection.receive(asked[:8] + number.to_bytes(4, "big") + asked[12:])
+    assert connection.receive(struct.pack(">ii", 4, 7)).problem == "unpaired"
+    assert connection._ids is not None
+    assert len(connection._ids.find(3, connection.in_flight)) == 1
+    assert connection._ids.find(3, connection.in_flight)[0] is connection.in_flight[-2]
+    assert connection._ids.find(14, connection.in_flight)[0] is connection.in_flight[0]
+    assert (13 in connection._ids, connection._ids.find(13, connection.in_flight), 13 in connection._ids) == (
+        True,
+        [],
+        False,
+    )
