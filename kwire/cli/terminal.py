@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 
 def prepare_streams() -> None:
-    """Escape characters that the terminal's encoding lacks, so that no character stops the output."""
+    """Escape characters that the terminal's encoding lacks, so that no character stops the output.
+
+    A stream that was closed (`<&-`, `>&-`) becomes the null device: else the next file to be opened would get its
+    descriptor, and output could be written to an input.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123 (for the whole process)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -228,3 +228,18 @@ def test_browse_refuses_a_pipe() -> None:
     done = ran("browse", DUMP)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"a terminal is needed" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["decode", "explain", "stats", "report", "decode --jsonl", "cluster"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_discard_what_is_written(command: str, closed: str) -> None:
+    text = f"exec {shlex.join([*KWIRE, *command.split(), DUMP])} {closed}"
+    done = subprocess.run(["sh", "-c", text], capture_output=True, timeout=180, check=False)
+    assert (done.returncode, b"Traceback" in done.stdout + done.stderr) == (0, False)
+
+
+def test_a_closed_standard_input_is_empty() -> None:
+    text = f"exec {shlex.join([*KWIRE, 'decode', '-'])} <&-"
+    done = subprocess.run(["sh", "-c", text], capture_output=True, timeout=180, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"kwire: error: -: there is nothing in it")
