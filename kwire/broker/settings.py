@@ -23,6 +23,7 @@ PRODUCE, FETCH = "producer_byte_rate", "consumer_byte_rate"
 KEYS = (PRODUCE, FETCH, "request_percentage", "controller_mutation_rate")
 ANONYMOUS = "ANONYMOUS"  # the only user entity of quotas
 MOST_QUOTAS, MOST_CLIENTS = 1000, 10_000
+FIRST_RELEASE_WITH_LIMIT = 4  # of `message.timestamp.after.max.ms`
 Entity = frozenset[tuple[str, str | None]]  # a quota's entity types and names; None is the default
 
 
@@ -69,6 +70,13 @@ class Settings:
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # the passwords of users
     max_reauth: float = 0.0  # connections.max.reauth.ms in seconds; 0 disables re-authentication
     tls: bool = False
+
+    @property
+    def most_ahead_ms(self) -> int:
+        """By how much timestamps may be ahead of the broker's time, unless a topic sets
+        `message.timestamp.after.max.ms`; without limit before Kafka 4.0."""
+        is_limited = self.release is None or int(self.release.split(".")[0]) >= FIRST_RELEASE_WITH_LIMIT
+        return int(TOPIC_CONFIGS["message.timestamp.after.max.ms"].default) if is_limited else _HIGHEST
 
     @property
     def protocol(self) -> str:
@@ -195,7 +203,7 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
     "local.retention.ms": Config(_LONG, "-2", -2),
     "max.compaction.lag.ms": Config(_LONG, str(_HIGHEST), 1),
     "max.message.bytes": Config(_INT, "1048588"),
-    "message.timestamp.after.max.ms": Config(_LONG, str(_HIGHEST)),
+    "message.timestamp.after.max.ms": Config(_LONG, "3600000"),
     "message.timestamp.before.max.ms": Config(_LONG, str(_HIGHEST)),
     "message.timestamp.type": Config(_TEXT, "CreateTime", "CreateTime|LogAppendTime"),
     "min.cleanable.dirty.ratio": Config(_RATIO, "0.5", r"0(\.\d+)?|1(\.0+)?"),

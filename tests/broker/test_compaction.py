@@ -167,6 +167,28 @@ def test_records_of_a_compacted_topic_have_keys() -> None:
     assert [row.batch_index for row in produce(cluster, build_batch(mixed)).record_errors] == [0, 2]  # KIP-467
 
 
+@pytest.mark.parametrize(("release", "code"), [(None, ErrorCode.INVALID_TIMESTAMP), ("3.9", ErrorCode.NONE)])
+def test_timestamps_are_near_the_time_of_the_broker(release: str | None, code: ErrorCode) -> None:
+    """Codes and limits are those of Kafka 4.1.0; before 4.0 the default was unlimited."""
+    cluster, now = ServedCluster([Node(1, disks=[StoredDisk("/d")])], Settings(release=release), Random(1)), 10**12
+    cluster.time_ms = lambda: now
+    for name, configs in (("t", {}), ("near", {"message.timestamp.before.max.ms": "1000"})):
+        cluster.controller.create(name, {0: [1]}, configs)
+    cluster.controller.create("any", {0: [1]}, {"message.timestamp.type": "LogAppendTime"})
+
+    def sent(name: str, *times: int) -> Any:
+        records = [Record(offset, now + time, b"k", None) for offset, time in enumerate(times)]
+        return produce(cluster, build_batch(records), topic=name)
+
+    assert sent("t", -(10**9), 3_600_000).error_code == ErrorCode.NONE
+    refused = sent("t", 0, 3_600_001, 5, 10**9)
+    assert refused.error_code == code
+    assert [row.batch_index for row in refused.record_errors] == ([1, 3] if code else [])
+    assert sent("near", -1000).error_code == ErrorCode.NONE
+    assert [row.batch_index for row in sent("near", 0, -1001).record_errors] == [1]
+    assert sent("any", 10**10).error_code == ErrorCode.NONE
+
+
 def test_the_log_of_commits_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwire.broker.kraft_controller.INTERNAL_SEGMENT", 1000)
     disk = StoredDisk("/d", 1 << 30)

@@ -60,18 +60,20 @@ FIRST_OF_PROTOCOL_2 = 12  # the first version of Produce that adds partitions to
 FIRST_OF_MAGIC_2 = 3  # older versions of Produce contain message sets, which are not supported
 
 NO_TIME = -1
+HIGHEST = 2**63 - 1
 NO_KEY = "a record of a compacted topic must have a key"
 
 
 class Outcome(NamedTuple):
     """The outcome for a partition: error code, offset of the first record, error message, the append time (-1 unless
-    the log uses it), and the refused records, by their index in the batch (KIP-467)."""
+    the log uses it), and the refused records, by their index in the batch (KIP-467), with their problem."""
 
     code: int
     offset: int = -1
     message: str | None = None
     time: int = NO_TIME
     refused: Sequence[int] = ()
+    problem: str = ""
 
 
 def produce(request: RequestContext) -> Any:
@@ -108,7 +110,7 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: st
         log_append_time_ms=outcome.time,
         error_message=outcome.message,
         record_errors=tuple(
-            response.BatchIndexAndErrorMessage(batch_index=place, batch_index_error_message=NO_KEY)
+            response.BatchIndexAndErrorMessage(batch_index=place, batch_index_error_message=outcome.problem)
             for place in outcome.refused
         ),
     )
@@ -126,7 +128,9 @@ def _write(request: RequestContext, topic: Topic, index: int, records: bytes) ->
         return batch
     if topic.has_policy("compact") and (refused := _without_keys(batch)):
         problem = f"{len(refused)} of {batch.record_count} records have no key, and all are refused: {NO_KEY}"
-        return Outcome(ErrorCode.INVALID_RECORD, -1, problem, NO_TIME, refused)
+        return Outcome(ErrorCode.INVALID_RECORD, -1, problem, NO_TIME, refused, NO_KEY)
+    if outcome := _out_of_time(topic, batch, request.cluster.time_ms(), settings.most_ahead_ms):
+        return outcome
     if batch.is_transactional and (code := _join(request, partition, log, batch)):
         return Outcome(code, -1, "the producer has no open transaction with this partition")
     code, before = log.producers.check(batch)
@@ -147,6 +151,24 @@ def _append(request: RequestContext, topic: Topic, partition: Partition, batch: 
     if retention_bytes >= 0:
         request.cluster.fail(*partition.retain(retention_bytes))
     return Outcome(ErrorCode.NONE, offset, None, time)
+
+
+def _out_of_time(topic: Topic, batch: RecordBatch, now: int, most_ahead: int) -> Outcome | None:
+    """Return the error of a batch with timestamps that are too far from the broker's time (KIP-937), if it has any."""
+    if topic.configs.get("message.timestamp.type") == "LogAppendTime":
+        return None
+    earliest = now - topic.number("message.timestamp.before.max.ms", HIGHEST)
+    latest = now + topic.number("message.timestamp.after.max.ms", most_ahead)
+    if earliest <= 0 and batch.max_timestamp <= latest:
+        return None
+    try:
+        times = [record.timestamp for record in batch.records()]
+    except MissingExtra:
+        times = [batch.max_timestamp]  # a batch that cannot be decompressed here
+    refused = [place for place, time in enumerate(times) if time != NO_TIME and not earliest <= time <= latest]
+    problem = f"the timestamp of a record must be between {earliest} and {latest}"
+    message = f"{len(refused)} records have a timestamp that is out of range, and all are refused: {problem}"
+    return Outcome(ErrorCode.INVALID_TIMESTAMP, -1, message, NO_TIME, refused, problem) if refused else None
 
 
 def _without_keys(batch: RecordBatch) -> list[int]:
