@@ -513,7 +513,8 @@ class Cluster:
                 try:
                     if log_dir.works:
                         log_dir.disk.check()
-                except OSError:
+                except OSError as error:
+                    log_dir.problem = str(error.strerror or error)
                     self.fail(log_dir)
 
     def _look_after(self, topic: Topic) -> None:

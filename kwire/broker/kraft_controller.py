@@ -375,7 +375,8 @@ class Controller:
         try:
             if not log_dir.is_offline:
                 act(log_dir.disk)
-        except OSError:
+        except OSError as error:
+            log_dir.problem = str(error.strerror or error)
             self.fail(log_dir)
 
 

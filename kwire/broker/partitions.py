@@ -99,7 +99,8 @@ class Partition:
                     raise OSError(ENOSPC, "No space left on device", replica.log_dir.path)
                 if replica.log is not None:
                     replica.log.append(whole)
-            except OSError:
+            except OSError as error:
+                replica.log_dir.problem = str(error.strerror or error)
                 failed.append(replica.log_dir)
                 if node_id == self.leader:
                     return None, failed
@@ -132,7 +133,8 @@ class Partition:
             try:
                 if replica.log is not None and replica.is_online:
                     act(replica.log)
-            except OSError:
+            except OSError as error:
+                replica.log_dir.problem = str(error.strerror or error)
                 failed.append(replica.log_dir)
         return failed
 

@@ -97,6 +97,7 @@ class LogDir:
         is_stopped: whether its broker is stopped or unreachable.
         is_full: whether the next write fails.
         starts: the first offsets of partitions with records deleted by clients, by topic and partition index.
+        problem: the system's reason for the failure, until the operator is notified; empty if a test caused it.
     """
 
     disk: Disk
@@ -105,6 +106,7 @@ class LogDir:
     is_stopped: bool = False
     is_full: bool = False
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
+    problem: str = ""
 
     @property
     def works(self) -> bool:

@@ -285,17 +285,24 @@ def _add_broker_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _port(text: str) -> int:
+    """Return a port from its text; raises ArgumentTypeError for a number that is none."""
+    if not (text.isascii() and text.isdecimal() and int(text) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{excerpt(text)} is no port; write 0 to 65535")
+    return int(text)
+
+
 def _add_http_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
-        type=int,
+        type=_port,
         metavar="PORT",
         help="control faults, brokers, disks and the clock over HTTP on 127.0.0.1:PORT (0: any free port); "
         "GET / lists the operations",
     )
     parser.add_argument(
         "--metrics",
-        type=int,
+        type=_port,
         metavar="PORT",
         help="serve KIP-112's metrics for Prometheus on http://127.0.0.1:PORT/metrics (0: any free port)",
     )
@@ -455,8 +462,11 @@ def _quiet(text: str) -> None:
 
 def settings_for(options: argparse.Namespace) -> Settings:
     """Return the settings from the options; raises UsageError, DumpError or OSError for invalid ones."""
-    if options.partitions < 1 or options.replication_factor < 1:
-        raise UsageError("a topic has at least one partition with one replica")
+    most = Settings().most_partitions
+    if not 1 <= options.partitions <= most or options.replication_factor < 1:
+        raise UsageError(f"a topic has at least one partition with one replica, and up to {most} partitions")
+    if options.retention_bytes < -1:
+        raise UsageError("--retention-bytes takes a number of bytes, or -1 for unlimited")
     return Settings(
         auto_create_topics=not options.no_auto_create,
         read_only=options.read_only,

@@ -441,6 +441,6 @@ def locked(log_dirs: Iterable[LogDir]) -> Iterator[None]:
             try:
                 if isinstance(log_dir.disk, FileDisk):
                     stack.enter_context(log_dir.disk.locked())
-            except OSError:
-                log_dir.is_offline = True
+            except OSError as error:
+                log_dir.is_offline, log_dir.problem = True, str(error.strerror or error)
         yield

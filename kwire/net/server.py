@@ -559,7 +559,7 @@ class Serving:
             if node_id in self._servers and not self.is_open(node):
                 self._end(node_id)
                 is_stopped = any(log_dir.is_stopped for log_dir in node.log_dirs)
-                reason = "is stopped" if is_stopped else "has no log directory left, and is at its end"
+                reason = "is stopped" if is_stopped else "has no log directory left, and stops"
                 self.note(f"broker {node_id} {reason}")
         deadline = self.cluster.next_deadline
         if deadline is not None and (self._deadline is None or deadline < self._deadline):
@@ -575,7 +575,9 @@ class Serving:
                     self._noted.discard((node_id, place))
                 elif (node_id, place) not in self._noted:
                     self._noted.add((node_id, place))
-                    self.note(f"broker {node_id}: log directory {log_dir.path} has failed")
+                    why_so = f": {log_dir.problem}" if log_dir.problem else ""
+                    log_dir.problem = ""
+                    self.note(f"broker {node_id}: log directory {log_dir.path} has failed{why_so}")
 
     def is_open(self, node: Node) -> bool:
         """Return whether a broker keeps its connections; an isolated broker does."""

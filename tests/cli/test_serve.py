@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -148,8 +149,26 @@ def test_files_that_are_no_clusters(
         (["--assignor", "none"], "there is no replica assignor 'none'"),
         (["--fail-log-dir", "1:/x"], "there is no log directory '1:/x'; there are: 1:memory"),
         (["--brokers", "0"], "0 brokers cannot be served"),
+        (["--partitions", "100000000"], "up to 20000 partitions"),
+        (["--retention-bytes", "-5"], "-1 for unlimited"),
+        (["--control", "70000"], "'70000' is no port; write 0 to 65535"),
+        (["--metrics", "-1"], "'-1' is no port"),
+        (["--tls-cert", "none.crt"], "none.crt: No such file or directory"),
     ],
 )
 def test_options_that_cannot_be(capsys: pytest.CaptureFixture[str], options: list[str], problem: str) -> None:
-    assert main(["serve", *options]) == 2
+    with suppress(SystemExit):  # what argparse refuses
+        assert main(["serve", *options]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_the_reason_of_a_failed_log_directory_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    command = [sys.executable, "-m", "kwire", "serve", ":0", "--data", str(tmp_path / "file")]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr
+            lines = [process.stderr.readline() for _ in range(2)]
+            assert lines[1].startswith(f"kwire: broker 1: log directory {tmp_path}/file has failed: ")
+        finally:
+            process.kill()

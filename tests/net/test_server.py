@@ -91,7 +91,7 @@ def test_a_broker_without_a_good_directory_stops() -> None:
     _, notes = used(use, 2)
     assert notes == [
         "broker 1: log directory memory has failed",
-        "broker 1 has no log directory left, and is at its end",
+        "broker 1 has no log directory left, and stops",
     ]
 
 
