@@ -163,10 +163,7 @@ def _ordered(run: Sequence[Piece]) -> tuple[Piece, ...]:
 
 
 def _beginning(first: Piece, others: Sequence[Piece]) -> bytes:
-    """Return the first bytes of a capture, with a packet: of the first piece, or of another one that continues it.
-
-    The result is empty if there is no packet.
-    """
+    """Return the first bytes of a capture, up to its first packet at least; empty if no piece continues the header."""
     head = head_of(first.path, PORTION)
     for more in chain([b""], (head_of(piece.path, PORTION) for piece in others[:MOST_SORTED])):
         reader = CAPTURES[capture_kind(head)][1](iter([head + more]), first.path, looks_ahead=True)
