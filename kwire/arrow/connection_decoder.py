@@ -24,7 +24,7 @@ from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import PcapngReader
 from ..capture.tcp_reassembly import ahead
 from ..errors import DecodeError, DumpError
-from ..protocol.framing import BrokenDump, CutRecord, Damaged, LostPackets
+from ..protocol.framing import BrokenDump, CutRecord, Damaged, LateFile, LostPackets
 from ..spec.catalog import Catalog
 from .batch_reader import Reading
 from .connection_windows import (
@@ -52,6 +52,7 @@ from .packet_scan import (
     ENDLESS,
     ENTRY,
     FILE,
+    LATE,
     LOST,
     PACKETS,
     SEGMENTS,
@@ -317,6 +318,8 @@ def _lost(path: str, counts: Counter[str]) -> Iterator[DecodeError]:
 def _fault(chunk: Chunk) -> DecodeError:
     if chunk.kind == BROKEN:
         return BrokenDump(found=chunk.problem, offset=chunk.place)
+    if chunk.kind == LATE:
+        return LateFile(0)
     assert chunk.kind == DAMAGE
     how, _, problem = chunk.problem.partition(":")
     kind = CutRecord if how == "cut" else Damaged
@@ -365,7 +368,7 @@ class _Feeder:
     def __init__(self, reading: Reading, pairing: Pairing, voids: Counter[Any]) -> None:
         self._reading, self._pairing, self._voids = reading, pairing, voids
         self._streams = Streams("", reading.catalog, zookeeper=reading.options.zookeeper)
-        self._seen = _Seen()
+        self._seen = Seen()
         self._recent: deque[Chunk] = deque()  # the newest chunks that were read unchanged
         self._path = ""
 
@@ -539,7 +542,7 @@ def _is_void(chunk: Chunk, place: int, voids: Any) -> bool:
     return True
 
 
-class _Seen:
+class Seen:
     """The newest packets by their segments, with the largest count in any one file."""
 
     def __init__(self) -> None:

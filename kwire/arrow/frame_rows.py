@@ -27,6 +27,7 @@ from ..protocol.framing import (
     Endpoints,
     Fragment,
     Gap,
+    LateFile,
     LostPackets,
     NamedEnds,
     NotKafka,
@@ -58,7 +59,8 @@ class MalformedFrame(KwireError):
 PADDING = "PADDING"
 HARMLESS = frozenset([PADDING, NotKafka.code])  # not malformed in any mode
 # Incomplete frames are not corrupt: nothing that was captured completely failed to decode.
-INCOMPLETE = frozenset(kind.code for kind in (BegunBefore, CutShort, Fragment, Gap, LostPackets, RequestNotCaptured))
+_INCOMPLETE = BegunBefore, CutShort, Fragment, Gap, LateFile, LostPackets, RequestNotCaptured
+INCOMPLETE = frozenset(kind.code for kind in _INCOMPLETE)
 NOT_CORRUPT = HARMLESS | INCOMPLETE
 
 

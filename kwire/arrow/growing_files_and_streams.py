@@ -16,6 +16,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, pairwise
@@ -30,12 +31,12 @@ from ..input import CAPTURES
 from ..input.files import open_file, unpacked
 from ..logs.segment_reader import SHORT, credible_stop
 from .batch_reader import Reading
-from .connection_decoder import Chunk, chunks_of, in_file_order, packets_in
+from .connection_decoder import Chunk, Seen, chunks_of, in_file_order, packets_in
 from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row, State, Walker, fragments
-from .packet_scan import ENTRY, VOID
+from .packet_scan import ENTRY, VOID, capture_kind
 from .packet_windows import Extent
-from .read_options_and_splits import AUTO, FRAMES, PCAP, RAW, BadOption, File, Options, find_files, kind_of
+from .read_options_and_splits import AUTO, FRAMES, PCAP, RAW, BadOption, File, Options, capture_of, find_files, kind_of
 
 
 class LostData(KwireError):
@@ -105,6 +106,16 @@ def is_whole(path: str) -> bool:
     return True
 
 
+def begin_of(path: str) -> int:
+    """Return the time of the first packet of a capture, in nanoseconds since 1970; 0 if it is unknown."""
+    with open_file(path) as stream, suppress(DumpError):
+        opened = unpacked(portions_of(stream), path)
+        if kind := capture_kind(opened.head):
+            reader = CAPTURES[kind][1](opened.portions(), path, looks_ahead=True)
+            return next((packet.nanoseconds or 0 for packet in reader if isinstance(packet, Packet)), 0)
+    return 0
+
+
 def captured_end(path: str, start: int, kind: str, most: int, size: int, header: bytes = b"") -> tuple[int, bytes]:
     """Return where the last complete packet of a capture ends, and the header to read on from there.
 
@@ -147,6 +158,8 @@ class Place(NamedTuple):
         changed: its modification time, in seconds since 1970.
         done: whether that was the end of the file.
         header: the header to read on from there, as hexadecimal digits.
+        begin: the time of its first packet, in nanoseconds since 1970; 0 if it is unknown.
+        is_late: whether files of its capture with later packets were read before.
     """
 
     path: str
@@ -156,6 +169,8 @@ class Place(NamedTuple):
     changed: int = 0
     done: bool = False
     header: str = ""
+    begin: int = 0
+    is_late: bool = False
 
     def same(self, file: File) -> bool:
         """Whether the bytes that were read are at the start of a file."""
@@ -183,7 +198,8 @@ def places_of(offset: Offset) -> Places:
         BadOption: another version of kwire wrote the offset.
 
     >>> places_of(offset_of({"3f": Place("/in/a", 12, "pcap", ("3f", "3f"), 1700000000)}))
-    {'3f': Place(path='/in/a', stop=12, kind='pcap', mark=('3f', '3f'), changed=1700000000, done=False, header='')}
+    {'3f': Place(path='/in/a', stop=12, kind='pcap', mark=('3f', '3f'), changed=1700000000, done=False, header='', \
+begin=0, is_late=False)}
     """
     if offset.get("version") != VERSION:
         problem = f"its offsets have version {offset.get('version')}, not {VERSION}"
@@ -221,7 +237,8 @@ class Growing:
         self.options: Options = options
         self._known: dict[File, str] = {}  # the keys of files that did not change
         # State of files without new data: size, time, position, and whether they may grow.
-        self._seen: dict[str, tuple[int, int, Place | None, bool]] = {}
+        self._seen: dict[str, tuple[int, int, Place, bool]] = {}
+        self._begins: dict[File, int] = {}  # the first times of files that were not read yet
 
     def files(self) -> dict[str, File]:
         """Return the existing files, the oldest first.
@@ -256,13 +273,49 @@ class Growing:
         owners = {key: path for path, key in sorted(found.items(), key=lambda one: files[one[0]].size)}
         places, left = self._kept(start, owners), _Left(self.options, is_limited)
         self._seen = {path: seen for path, seen in self._seen.items() if path in files}
-        for path, file in files.items():
+        known = self._placed(files, {path: start[key] for path, key in found.items()}, start.values())
+        for path in self._due(files, known, now):
             key = found.get(path)
             if left.is_none or (sizes is not None and path not in sizes) or (key and owners[key] != path):
                 continue  # what another file has is read there
-            size = file.size if sizes is None else min(file.size, sizes[path])
-            self._advance(file, key, size, now, left, places)
+            size = files[path].size if sizes is None else min(files[path].size, sizes[path])
+            self._advance(files[path], key, known[path], size, now, left, places)
         return places
+
+    def _placed(self, files: Mapping[str, File], known: dict[str, Place], read: Iterable[Place]) -> dict[str, Place]:
+        """Return the positions of all files; of a new file, with its first time."""
+        fresh = [file for path, file in files.items() if path not in known]
+        begins = self._begins
+        self._begins = {file: begins[file] if file in begins else begin_of(file.path) for file in fresh}
+        newest = self._newest((place.path, place.begin) for place in read) if fresh else {}
+        for file, begin in self._begins.items():
+            is_late = 0 < begin < newest.get(self._capture(file.path), 0)
+            known[file.path] = Place(file.path, begin=begin, is_late=is_late)
+        return known
+
+    def _due(self, files: Mapping[str, File], known: Mapping[str, Place], now: float) -> list[str]:
+        """Return the files that may be read now, in the order of their first times.
+
+        These are files that have not changed for `lateFiles`, and files of the same captures that begin before them.
+        """
+        times = {path: known[path].begin or file.changed for path, file in files.items()}
+        paths = sorted(files, key=lambda path: (times[path], path))
+        if not (wait := self.options.late_files):
+            return paths
+        rested = (path for path, file in files.items() if now - file.changed / SECOND >= wait)
+        newest = self._newest((path, times[path]) for path in rested)
+        return [path for path in paths if times[path] <= newest.get(self._capture(path), -1)]
+
+    def _capture(self, path: str) -> str:
+        return capture_of(path, self.options.capture)
+
+    def _newest(self, times: Iterable[tuple[str, int]]) -> dict[str, int]:
+        """Return the newest time for each capture, given paths and times."""
+        newest = dict[str, int]()
+        for path, time in times:
+            capture = self._capture(path)
+            newest[capture] = max(time, newest.get(capture, time))
+        return newest
 
     def _matched(self, files: Mapping[str, File], places: Places) -> dict[str, str]:
         """Return the keys of files that were read before, by their paths."""
@@ -304,18 +357,18 @@ class Growing:
         return {key: place for key, place in start.items() if key in there or place.changed >= oldest}
 
     def _advance(
-        self, file: File, key: str | None, size: int, now: float, left: _Left, places: dict[str, Place]
+        self, file: File, key: str | None, before: Place, size: int, now: float, left: _Left, places: dict[str, Place]
     ) -> None:
         """Move the position of a file to where it can be read now, within what is `left` of the limits."""
-        place, is_over = places.get(key or ""), self._is_over(file, size, now)
-        seen = size, file.changed, place, is_over
+        is_over = self._is_over(file, size, now)
+        seen = size, file.changed, before, is_over
         if self._seen.get(file.path) == seen:
             return
-        before = place or Place(file.path)
         after = self._reach(file, before, size, left, is_over)
         if after is not None:
+            is_known = key in places
             key = key or f"{after.stop:x}.{after.mark[0][:8]}{after.mark[1][:8]}"
-            if place or key not in places:  # of copies that arrive together, one is read
+            if is_known or key not in places:  # of copies that arrive together, one is read
                 places[key] = after
                 left.take(after.stop - before.stop)
         elif left.bytes >= size - before.stop:
@@ -335,7 +388,10 @@ class Growing:
         done = kind == WHOLE or (is_over and stop == size)
         if stop == place.stop and not (done and stop):
             return None
-        return Place(file.path, stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, header.hex())
+        mark, changed = mark_of(file.path, stop), file.changed // SECOND
+        return place._replace(
+            path=file.path, stop=stop, kind=kind, mark=mark, changed=changed, done=done, header=header.hex()
+        )
 
     def _stop(self, file: File, place: Place, kind: str, size: int, left: _Left, is_over: bool) -> tuple[int, bytes]:
         """Return the end of the complete data, or of a file that no longer grows, and the header to read on."""
@@ -351,9 +407,12 @@ class Growing:
             stop = size
         return (start if stop > most and not left.is_fresh else stop), header
 
-    def ranges(self, start: Places, end: Places) -> Iterator[tuple[str, int, Extent | None]]:
-        """Yield the data between two sets of positions: the path, the size in bytes, and the range of the file; None
-        for a file that is read at once.
+    def ranges(self, start: Places, end: Places) -> Iterator[tuple[str, int, Extent | None, bool]]:
+        """Yield the data between two sets of positions.
+
+        Yields:
+            The path, the size in bytes, the range of the file (None for a file that is read at once), and whether this
+            is the start of a late file.
 
         Raises:
             LostData: a file was replaced or deleted; unless the option `failOnDataLoss` allows skipping it.
@@ -367,12 +426,13 @@ class Growing:
             if file is None or not place.same(file):
                 path = next(iter(self._matched(files, {key: place})), None)
                 file = None if path is None else files[path]
+            is_late = place.is_late and not before.stop
             if file is not None and place.kind == WHOLE:
-                yield file.path, place.stop, None
+                yield file.path, place.stop, None, is_late
             elif file is not None:
                 own = key.encode() if place.kind == RAW else b""
                 extent = Extent(before.stop, place.stop, bytes.fromhex(before.header), own, place.done)
-                yield file.path, extent.size, extent
+                yield file.path, extent.size, extent, is_late
             elif self.options.fail_on_data_loss:
                 raise LostData(place.path, place.stop, "it is not there any more, and was not read yet")
 
@@ -454,7 +514,7 @@ class ConnectionStream:
         Yields:
             Record batches of the new frames.
         """
-        packets = [*self._kept.packets, *_captured(chunks)]
+        packets = _without_copies(self._kept.packets, _captured(chunks))
         self._feed(packets)
         half = self._streams.reassembler.known.get(self._key)
         self._is_over = is_over or half is None or half.connection.closed
@@ -513,7 +573,17 @@ class ConnectionStream:
         return Kept(packets[found.begin - 1 :], cut, found.place + 1 - found.begin, len(self._rows) - count)
 
 
-def _captured(chunks: Sequence[Chunk]) -> Iterable[Captured]:
+def _without_copies(kept: Sequence[Captured], packets: Sequence[Captured]) -> list[Captured]:
+    """Return packets that were kept, and the others; of packets that several files have, one."""
+    if len({path for path, _ in chain(kept, packets)}) < 2:
+        return [*kept, *packets]
+    seen = Seen()
+    for path, packet in kept:
+        seen.is_new(packet, path)
+    return [*kept, *(one for one in packets if seen.is_new(one[1], one[0]))]
+
+
+def _captured(chunks: Sequence[Chunk]) -> list[Captured]:
     """Return the packets of chunks, in order."""
     voids = Counter[Any]()
     for chunk in chunks:

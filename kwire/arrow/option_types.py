@@ -61,5 +61,7 @@ class ReadOptions(TypedDict, total=False):
     failOnDataLoss: bool | str
     tail_timeout: int | str
     tailTimeout: int | str
+    late_files: int | str
+    lateFiles: int | str
     max_file_age: int | str
     maxFileAge: int | str

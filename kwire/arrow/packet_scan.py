@@ -66,7 +66,7 @@ from .read_options_and_splits import PCAP, RAW, Options, kind_of
 
 MOST_SORTED = 512  # maximum number of pieces that are ordered by time; more pieces are ordered by name
 # The kinds of rows, in the order in which they must be read.
-VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE, ENTRY, FRAMES = range(8)
+VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE, ENTRY, FRAMES, LATE = range(9)
 SCHEMA = pa.schema(
     [
         ("capture", pa.string()),
@@ -89,22 +89,6 @@ LITTLE = 1 << 16  # packets are read in bulk if more bytes are in memory
 ENDLESS = 1 << 62
 STEPS = 256  # packets that are read one by one before bulk reading is tried again
 Reader = PcapReader | PcapngReader
-
-
-def neighbours(paths: Sequence[str]) -> dict[str, str]:
-    """Return for each file the next one of its family (for the last file the first); an empty string without one.
-
-    >>> neighbours(["/in/1.pcap", "/in/2.pcap", "/in/dump"])
-    {'/in/1.pcap': '/in/2.pcap', '/in/2.pcap': '/in/1.pcap', '/in/dump': ''}
-    """
-    families: dict[str, list[str]] = {}
-    for path in paths:
-        families.setdefault(family_of(path), []).append(path)
-    found = dict.fromkeys(paths, "")
-    for family in families.values():
-        if len(family) > 1:
-            found |= dict(zip(family, [*family[1:], family[0]], strict=True))
-    return found
 
 
 def capture_kind(head: bytes) -> str:
@@ -226,7 +210,7 @@ class Split(NamedTuple):
     """A byte range of a file, and the capture to which the file belongs.
 
     `neighbour` is another file that may be a piece of the same capture; empty if there is none. With `extent`, it is a
-    range of these bytes.
+    range of these bytes. `is_late` is whether a stream has read files with later packets before.
     """
 
     path: str
@@ -235,6 +219,7 @@ class Split(NamedTuple):
     capture: str
     neighbour: str = ""
     extent: Extent | None = None
+    is_late: bool = False
 
     @property
     def weight(self) -> int:
@@ -496,11 +481,14 @@ def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> It
         Record batches of `SCHEMA`: packets of a connection; VOID, packets that other splits yield by mistake; DAMAGE,
         bytes that are not a packet; LOST, counts of packets that are not segments, by reason, and the count of
         segments; BROKEN, the position from which on a file cannot be read; FILE, a file that is not a capture and must
-        be read as a whole; ENTRY and FRAMES, the entries of ranges of raw frames, and their bytes.
+        be read as a whole; ENTRY and FRAMES, the entries of ranges of raw frames, and their bytes; LATE, a late file.
 
     Raises:
         OSError: the file cannot be read.
     """
+    if split.is_late:
+        (late := Rows(split)).add(LATE)
+        yield from late.taken()
     if split.extent is not None and split.extent.frames:
         yield from _grown(split, split.extent)
     elif split.extent is not None:

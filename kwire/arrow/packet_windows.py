@@ -232,6 +232,22 @@ def family_of(path: str) -> str:
     return re.sub(r"(?<=\.)[a-z]{2}$|(?<=/x)[a-z]{2}$", "@", re.sub(r"\d+", "#", path))
 
 
+def neighbours(paths: Sequence[str]) -> dict[str, str]:
+    """Return for each file the next one of its family (for the last file the first); an empty string without one.
+
+    >>> neighbours(["/in/1.pcap", "/in/2.pcap", "/in/dump"])
+    {'/in/1.pcap': '/in/2.pcap', '/in/2.pcap': '/in/1.pcap', '/in/dump': ''}
+    """
+    families: dict[str, list[str]] = {}
+    for path in paths:
+        families.setdefault(family_of(path), []).append(path)
+    found = dict.fromkeys(paths, "")
+    for family in families.values():
+        if len(family) > 1:
+            found |= dict(zip(family, [*family[1:], family[0]], strict=True))
+    return found
+
+
 class Loose(NamedTuple):
     """A piece that is not yet ordered.
 

@@ -91,6 +91,7 @@ class Options:
         fail_on_data_loss: whether a stream fails if a file was replaced or truncated; otherwise the file is read again.
         tail_timeout: seconds without change after which a file counts as complete, and its incomplete data is returned.
             None: files may grow forever.
+        late_files: seconds without change for which a stream leaves a file unread, while older files may still arrive.
         max_file_age: age in seconds, relative to the newest file; deleted files that are older are forgotten.
     """
 
@@ -125,6 +126,7 @@ class Options:
     max_bytes_per_trigger: int = 0
     fail_on_data_loss: bool = True
     tail_timeout: int | None = None
+    late_files: int = 0
     max_file_age: int = 7 * 86400
 
     @classmethod
@@ -257,6 +259,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "max_bytes_per_trigger": _number(0, 2**62),
     "fail_on_data_loss": _truth,
     "tail_timeout": _duration,
+    "late_files": _duration,
     "max_file_age": _duration,
 }
 
@@ -273,6 +276,18 @@ class File(NamedTuple):
     path: str
     size: int
     changed: int
+
+
+def capture_of(path: str, pattern: str) -> str:
+    """Return the name of the capture to which a file belongs; raise BadOption if the pattern does not match."""
+    if not pattern:
+        return path.rpartition("/")[0]
+    match = re.search(pattern, path)
+    if match is None or not match[1]:
+        raise BadOption(
+            "capture", pattern, f"its first group is not found in {path}", "pathGlobFilter leaves files out"
+        )
+    return match[1]
 
 
 def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False) -> list[File]:

@@ -115,6 +115,15 @@ class LostPackets(NoFrame):
     problem = "{count} packets are {found}"
 
 
+class LateFile(NoFrame):
+    """A file that a stream found after it had read files with later packets; its packets are still read."""
+
+    code = "LATE_FILE"
+    is_failure = False
+    problem = "files with later packets were read before this file: frames of its connections may be missing"
+    hint = "lateFiles=10m waits for such files"
+
+
 class Damaged(NoFrame):
     """Bytes of a file that are not a record; reading continues after them. `offset` is their position in the file."""
 

@@ -20,12 +20,11 @@ from ..arrow.connection_decoder import ConnectionDecoder
 from ..arrow.growing_files_and_streams import Growing, Offset, decoded_batch, offset_of, places_of, raw_batch
 from ..arrow.option_types import ReadOptions
 from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
-from ..arrow.read_options_and_splits import File, Options, packed
+from ..arrow.read_options_and_splits import File, Options, capture_of, packed
 from ..errors import MissingExtra
 from .data_source import (
     ORDER,
     Ranges,
-    capture_of,
     in_one_line,
     options_of,
     paths_of,
@@ -57,8 +56,9 @@ def stream_captures(spark: SparkSession, paths: str | Sequence[str], **options: 
     A connection continues from file to file, from batch to batch, and after a restart. Captures (pcap, pcapng) and raw
     frames are read as they grow, up to the last complete record; other files, such as compressed captures, once they
     are complete. With the option `tailTimeout`, a file is at its end once it has not changed for this time, and
-    incomplete data at its end is returned. A renamed file is not read again. Packets may arrive one file late.
-    An incomplete frame, or a frame after lost packets, waits for more packets of its connection.
+    incomplete data at its end is returned. A renamed file is not read again. With `lateFiles`, files wait for
+    others that arrive late; a file that arrives later still is read too, and a row with the error `LATE_FILE` reports
+    it. An incomplete frame, or a frame after lost packets, waits for more packets of its connection.
 
     Args:
         spark: the session.
@@ -189,13 +189,13 @@ class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         """Divide the data between two offsets into byte ranges; a renamed file is found by its content."""
         options, splits = self.options, list[Split]()
         with in_one_line():
-            for path, size, extent in self._growing.ranges(places_of(start), places_of(end)):
+            for path, size, extent, is_late in self._growing.ranges(places_of(start), places_of(end)):
                 most = options.max_partition_bytes
                 if extent is not None and extent.frames:
                     splits.append(Split(path, 0, size, capture_of(path, options.capture), extent=extent))
                 else:
                     found = splits_of(File(path, size, 0), most, options.capture)
-                    splits += [split._replace(extent=extent) for split in found]
+                    splits += [split._replace(extent=extent, is_late=is_late and not split.start) for split in found]
         return [Ranges(some) for some in packed(splits, options.max_partition_bytes, options.open_cost_in_bytes)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,13 +30,15 @@ from ..arrow.batch_reader import Reading
 from ..arrow.connection_decoder import ConnectionDecoder, regions_of
 from ..arrow.connection_windows import WHOLE, Region, Windows, windows_of
 from ..arrow.option_types import ReadOptions
-from ..arrow.packet_scan import SCHEMA, Split, neighbours, scan
+from ..arrow.packet_scan import SCHEMA, Split, scan
+from ..arrow.packet_windows import neighbours
 from ..arrow.read_options_and_splits import (
     COLUMN,
     BadOption,
     File,
     Options,
     Unit,
+    capture_of,
     column_folder,
     find_files,
     packed,
@@ -501,15 +502,3 @@ def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[
     """
     capture, size = capture_of(without_password(file.path), pattern), file.size
     return [Split(file.path, start, min(size, start + most), capture, neighbour) for start in range(0, size, most)]
-
-
-def capture_of(path: str, pattern: str) -> str:
-    """Return the name of the capture to which a file belongs; raise BadOption if the pattern does not match."""
-    if not pattern:
-        return path.rpartition("/")[0]
-    match = re.search(pattern, path)
-    if match is None or not match[1]:
-        raise BadOption(
-            "capture", pattern, f"its first group is not found in {path}", "pathGlobFilter leaves files out"
-        )
-    return match[1]

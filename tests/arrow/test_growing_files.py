@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 from pathlib import Path
+from struct import pack, unpack_from
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -64,9 +65,12 @@ class Stream:
 
     def splits(self, growing: Growing, start: Any) -> list[Split]:
         found, most = list[Split](), self.options.max_partition_bytes
-        for path, size, extent in growing.ranges(places_of(start), places_of(self.offset)):
+        for path, size, extent, is_late in growing.ranges(places_of(start), places_of(self.offset)):
             step = max(size, 1) if extent is not None and extent.frames else most
-            found += [Split(path, at, min(size, at + step), "it", extent=extent) for at in range(0, max(size, 1), step)]
+            found += [
+                Split(path, at, min(size, at + step), "it", extent=extent, is_late=is_late and not at)
+                for at in range(0, max(size, 1), step)
+            ]
         return found
 
     def all(self, now: float = 0) -> Rows:
@@ -433,6 +437,55 @@ def test_compressed_data_is_whole_at_its_end_or_where_it_is_damaged(tmp_path: Pa
     assert [is_whole(str(write(tmp_path, data[:size]))) for size in (len(data) - 1, len(data))] == [False, True]
     assert is_whole(str(write(tmp_path, data[:60] + b"\xff" * 20 + data[80:])))
     assert is_whole(str(write(tmp_path, TALK[:-1])))
+
+
+def rotated(folder: Path, count: int = 4) -> list[Path]:
+    """Cut `PCAP` into files that are not in the order of their names, and return them in the order of their packets."""
+    records, size = records_of(PCAP), -(-len(records_of(PCAP)) // count)
+    parts = [PCAP.read_bytes()[:24] + b"".join(records[at : at + size]) for at in range(0, len(records), size)]
+    return [write(folder, part, f"{count - number}.pcap") for number, part in enumerate(parts)]
+
+
+def test_files_are_read_in_the_order_of_their_packets(tmp_path: Path) -> None:
+    for path in rotated(tmp_path):
+        os.utime(path, (1000, 1000))
+    assert good(Stream(tmp_path, maxFilesPerTrigger=1).end()) == good(rows_of(PCAP, body="raw"))
+
+
+def test_a_file_may_arrive_as_late_as_it_is_waited_for(tmp_path: Path) -> None:
+    first, second, third, last = rotated(tmp_path)
+    away = second.rename(tmp_path.parent / f"{tmp_path.name}-away")
+    for path, time in ((first, 1000), (third, 1100), (away, 1190), (last, 1180)):
+        os.utime(path, (time, time))
+    stream = Stream(tmp_path, lateFiles="100s")
+    rows = stream.batch(1199)
+    assert {Path(row["path"]) for row in rows} <= {first}
+    away.rename(second)
+    rows += stream.batch(1200)  # the third file has rested, and the second one begins before it
+    assert {Path(place.path) for place in places_of(stream.offset).values()} == {first, second, third}
+    assert good(rows + stream.end()) == good(rows_of(PCAP, body="raw"))
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_file_that_arrives_later_is_reported(tmp_path: Path, compress: Any) -> None:
+    _, second, *_ = rotated(tmp_path)
+    away = second.rename(tmp_path.parent / f"{tmp_path.name}-away")
+    stream = Stream(tmp_path, lateFiles="100s")
+    assert "LATE_FILE" not in {row["_error"] and row["_error"]["code"] for row in stream.all(LATE)}
+    second.write_bytes(compress(away.read_bytes()))
+    stream.restart()
+    (late,) = (row for row in stream.all(LATE) if row["_error"] and row["_error"]["code"] == "LATE_FILE")
+    assert late["path"] == str(second)
+    assert "files with later packets were read before this file" in late["_error"]["reason"]
+    assert stream.all(LATE) == []
+
+
+@pytest.mark.parametrize("skew", [0, 2, 3600, -3600])
+def test_packets_that_two_files_of_a_batch_have_are_used_once(tmp_path: Path, skew: int) -> None:
+    late = [pack("<I", unpack_from("<I", record)[0] + skew) + record[4:] for record in records_of(PCAP)]
+    write(tmp_path, PCAP.read_bytes(), "a")
+    write(tmp_path, PCAP.read_bytes()[:24] + b"".join(late), "b")
+    assert len(good(Stream(tmp_path).end())) == len(good(rows_of(PCAP, body="raw")))
 
 
 def test_places_are_written_down_and_read() -> None:

@@ -25,6 +25,7 @@ def test_codes_are_stable_names_and_mark_failures() -> None:
         "NotKafka": ("NOT_KAFKA", False),
         "Encrypted": ("NOT_KAFKA", False),
         "LostPackets": ("LOST_PACKETS", False),
+        "LateFile": ("LATE_FILE", False),
         "Damaged": ("DAMAGED", True),
         "CutRecord": ("CUT_SHORT", False),
         "BrokenDump": ("NO_FRAME", True),
