@@ -264,11 +264,14 @@ def _number(text: str, match: re.Match[str]) -> float | int:
         hint = f"write one of {', '.join(filter(None, UNITS))}"
         raise FilterError(text, match.start("unit"), f"{unit} is not a unit", hint)
     digits = match["number"][: len(match["number"]) - len(unit)]
+    if len(digits) > MOST_DIGITS:
+        raise FilterError(text, match.start("number"), f"a number of {len(digits)} digits", "no field has such values")
     number: float | int = int(digits, 16) if "x" in digits.lower() else float(digits)
     number = int(digits) if isinstance(number, float) and digits.lstrip("-").isdigit() else number
     return number if UNITS[unit] == 1 else number * UNITS[unit]
 
 
+MOST_DIGITS = 100  # of a number
 MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
 Holds = Callable[[Result], bool]
 

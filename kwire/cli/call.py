@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..codecs import Codec, codec_in
-from ..errors import UnknownMessage, suggestion
+from ..errors import UnknownMessage, json_problem, suggestion
 from ..net.client import SOFTWARE, BrokerConnection, address, changes_state
 from ..protocol import Response, encode_request
 from ..protocol.results import MessageSummary
@@ -20,7 +20,7 @@ from ..render.style import json_text
 from ..render.tree import tree
 from ..wire import Field, Integer, String
 from .inputs import catalog_of, masker, name_and_version
-from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, security_of
+from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, seconds, security_of
 from .terminal import remark, style_for
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)
@@ -72,8 +72,8 @@ def _value(field: Field, sign: str, text: str, member: str) -> Any:
         raise UsageError(f"{member}: {field.json_name} is a number")
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise UsageError(f"{member}: not valid JSON: {getattr(error, 'msg', 'nested too deep')}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{member}: not valid JSON: {getattr(error, 'msg', '') or json_problem(error)}") from None
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -102,7 +102,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--yes", action="store_true", help="allow requests that may change something on the broker")
     parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex; send nothing")
     parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="default: kwire")
-    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="default: 10")
+    parser.add_argument("--timeout", type=seconds, default=10.0, metavar="SECONDS", help="default: 10")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the response as JSON, indented")
     form.add_argument("--jsonl", action="store_true", help="print the response as JSON on one line")
@@ -180,8 +180,8 @@ def _body(options: argparse.Namespace) -> dict[str, Any] | None:
     text = sys.stdin.read() if options.body == "-" else Path(options.body).read_text("utf-8")
     try:
         body = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise UsageError(f"{options.body}: not valid JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{options.body}: not valid JSON: {json_problem(error)}") from None
     if not isinstance(body, dict):
         raise UsageError(f"{options.body}: a JSON object is needed, the request's payload")
     return body

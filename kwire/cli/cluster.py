@@ -30,7 +30,7 @@ from ..render.value_text import count_text
 from .cluster_input import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
 from .filters import Span
 from .inputs import part_read, results, title_of
-from .options import UsageError, add_colour, add_command, add_inputs, add_security, security_of
+from .options import UsageError, add_colour, add_command, add_inputs, add_security, seconds, security_of
 from .terminal import remark, style_for, with_progress
 
 
@@ -51,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ab
     )
     add_inputs(parser)
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="SECONDS", help="timeout of broker requests; default: 10"
+        "--timeout", type=seconds, default=10.0, metavar="SECONDS", help="timeout of broker requests; default: 10"
     )
     parser.add_argument("--topic", metavar="T", help="only this topic")
     parser.add_argument("--at", metavar="WHEN", help="the state at a time, or after a frame or offset")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from ..errors import DumpError, KwireError
+from ..errors import DumpError, KwireError, json_problem
 from ..input import read_text
 from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
 from ..protocol import Frame
@@ -141,9 +141,8 @@ def _values(text: str, file: str, notes: Notes) -> Iterator[tuple[int, Any]]:
         line, counted = line + text.count("\n", counted, position), position
         try:
             value, stop = decoder.raw_decode(text, position)
-        except (json.JSONDecodeError, RecursionError) as error:
-            what = str(error) if isinstance(error, json.JSONDecodeError) else "nested too deep"
-            notes.refuse(DumpError(f"{NO_JSON}: {what}", file=file, line=line), file, line)
+        except (ValueError, RecursionError) as error:
+            notes.refuse(DumpError(f"{NO_JSON}: {json_problem(error)}", file=file, line=line), file, line)
             stop = text.find("\n{", position)
             if stop < 0:
                 return

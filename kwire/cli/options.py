@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DumpError, KwireError
+from ..errors import DumpError, KwireError, excerpt
 from .terminal import remark
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..spec.releases import Release
 
 PASSWORD = "KWIRE_SASL_PASSWORD"  # environment variable
+MOST_SECONDS = 1_000_000
 Run = Callable[[argparse.Namespace], int]
 
 
@@ -189,6 +190,17 @@ def _password(file: str | None) -> str:
     if not lines or not lines[0]:
         raise DumpError("its first line is empty", file=file, hint="write the password there")
     return lines[0]
+
+
+def seconds(text: str) -> float:
+    """Parse the value of an option in seconds; more than a system's timers can hold is an error, too."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{excerpt(text)}: write seconds, more than 0 and up to {MOST_SECONDS:,}")
+    return value
 
 
 def named_release(text: str) -> Release:

@@ -36,7 +36,7 @@ from .cluster_input import (
     target_of,
     with_added,
 )
-from .options import UsageError, add_colour, add_command, add_profile, add_security, security_of
+from .options import UsageError, add_colour, add_command, add_profile, add_security, seconds, security_of
 from .terminal import remark, style_for
 
 PAUSE = 1.0  # seconds between two polls of a reassignment
@@ -143,7 +143,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; default: 100")
     group.add_argument("--throttle", type=int, metavar="BYTES", help="bytes per second that each broker may copy")
     group.add_argument(
-        "--timeout", type=float, default=10.0, metavar="SECONDS", help="timeout of requests; default: 10"
+        "--timeout", type=seconds, default=10.0, metavar="SECONDS", help="timeout of requests; default: 10"
     )
 
 

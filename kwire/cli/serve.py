@@ -148,9 +148,10 @@ def nodes_for(options: argparse.Namespace, listen: Address) -> list[Node]:
     elif options.data:
         rows = [{"id": 1, "logDirs": options.data}]
     else:
-        rows = [{"id": number} for number in range(1, options.brokers + 1)]
+        rows = [{"id": number} for number in range(1, min(options.brokers, MOST_BROKERS + 1) + 1)]
     if not 0 < len(rows) <= MOST_BROKERS:
-        raise UsageError(f"{len(rows)} brokers cannot be served; at least 1, and up to {MOST_BROKERS}")
+        asked = len(rows) if len(rows) <= MOST_BROKERS else max(len(rows), options.brokers)
+        raise UsageError(f"{asked} brokers cannot be served; at least 1, and up to {MOST_BROKERS}")
     nodes = [_node(row, listen, place, options.read_only) for place, row in enumerate(rows)]
     if len({node.node_id for node in nodes}) < len(nodes):
         raise UsageError("two brokers have the same id")

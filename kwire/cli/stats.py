@@ -206,7 +206,7 @@ def _read_slow(options: argparse.Namespace) -> None:
     text = options.slow
     if text and not text.isdecimal():
         options.files, text = [text, *options.files], ""
-    options.slow = None if text is None else int(text or 10)
+    options.slow = None if text is None else int(text[:19] or 10)  # 19 digits: more than frames can be
     if options.slow == 0:
         raise UsageError("--slow 0: write a number of requests, 1 or more")
     if options.removed_in and (options.latency or options.slow):

@@ -89,6 +89,22 @@ def excerpt(value: Any, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def json_problem(error: ValueError | RecursionError) -> str:
+    """Return why `json` refused a text: besides syntax, the depth, or a number with more than 4300 digits.
+
+    >>> import json
+    >>> try:
+    ...     json.loads("9" * 5000)
+    ... except ValueError as error:
+    ...     json_problem(error)
+    'a number has too many digits'
+    """
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    problem = getattr(error, "msg", "")  # of a JSONDecodeError
+    return f"{error}" if problem else "a number has too many digits"
+
+
 class KwireError(Exception):
     """Base of all errors that kwire raises intentionally. `hint` suggests what to try."""
 

@@ -19,7 +19,7 @@ from ..capture.kafka_connection_frames import SASL_HANDSHAKE_0, written
 from ..capture.pcap import MAGICS, PORTION, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.tcp_reassembly import ALL, Share
-from ..errors import BadFrame, DumpError
+from ..errors import BadFrame, DumpError, ZnodeError
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
@@ -226,7 +226,11 @@ def read_znodes(path: str | Path) -> list[Znode] | None:
     from ..zookeeper import znodes_in
 
     text = znode_text(path)
-    found = None if text is None else znodes_in(text) or []
+    try:
+        found = None if text is None else znodes_in(text) or []
+    except ZnodeError as error:
+        error.znode = name_of(path)  # the line does not name a znode
+        raise
     return None if found is None else [znode._replace(file=str(path)) for znode in found]
 
 

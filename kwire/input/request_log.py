@@ -17,7 +17,7 @@ from ..caches import lazy_pattern
 from ..codecs import codec_in
 from ..codecs.json import UNKNOWN_TAGS
 from ..codecs.json import unknown_tags as tags_from_json
-from ..errors import DumpError, EncodeError, HiddenValue, KwireError, MissingField, WrongType
+from ..errors import DumpError, EncodeError, HiddenValue, KwireError, MissingField, WrongType, json_problem
 from ..protocol import LIMIT, Frame, Source, encode_request, encode_response
 from ..protocol.framing import BegunBefore, Fragment, Gap, NoFrame, PassedOver
 from ..sensitive_fields import HIDDEN
@@ -244,8 +244,8 @@ def _members(line: str, file: str, number: int, notes: Notes) -> Any:
         return None
     try:
         return json.JSONDecoder().raw_decode(line, begin)[0]
-    except (json.JSONDecodeError, RecursionError) as error:
-        what = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+    except (ValueError, RecursionError) as error:
+        what = getattr(error, "msg", "") or json_problem(error)
         hint = "each object must be on one line; kwire encode also reads indented ones"
         raise DumpError(f"not valid JSON: {what}", file=file, line=number, hint=hint) from None
 

@@ -449,7 +449,7 @@ def znodes_in(text: str) -> list[Znode] | None:
         return None
     try:
         whole = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [_change(line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if "path" in whole and isinstance(whole["path"], str):
         return [_change(text, 1)]
@@ -470,7 +470,7 @@ def _change(line: str, number: int) -> Znode:
         seconds = None if time is None else _seconds(time)
         data = None if row.get("op") == "delete" else _bytes(row.get("data"))
         return Znode(path, data, int(row.get("version", 0)), int(row.get("zxid", -1)), seconds)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ZnodeError(f"line {number} is not a change of a znode: {error}", znode="?") from None
 
 

@@ -243,3 +243,41 @@ def test_a_closed_standard_input_is_empty() -> None:
     done = subprocess.run(["sh", "-c", text], capture_output=True, timeout=180, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"kwire: error: -: there is nothing in it")
+
+
+NINES = "9" * 5000  # more digits than Python converts to an integer
+NUMBERS = [
+    (f'{{"brokers": [{{"id": {NINES}}}]}}', ("encode", "decode", "cluster", "place", "assign", "serve --cluster")),
+    (f'{{"header": {{"apiKey": {NINES}}}, "payload": {{}}}}', ("encode", "decode", "encode --as MetadataRequest:4")),
+    (f"[{NINES}]", ("encode", "decode", "place", "spec check")),
+    (f'{{"/brokers/ids/1": {"[" * 50_000}', ("cluster", "decode")),
+]
+
+
+@pytest.mark.parametrize(("text", "command"), [(text, each) for text, commands in NUMBERS for each in commands])
+def test_huge_numbers_and_depths_in_json_are_errors(
+    text: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.json").write_text(text + "\n")
+    code = main([*command.split(), str(tmp_path / "x.json")])
+    found = capsys.readouterr()
+    assert code in (1, 2)
+    assert "x.json" in found.out + found.err
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (f"call --offline :9092 Metadata:4 topics:={NINES}", "a number has too many digits"),
+        (f"call :1 Metadata --timeout {NINES}", "write seconds, more than 0 and up to 1,000,000"),
+        (f"decode --where api_key=={NINES} {DUMP}", "a number of 5000 digits"),
+        ("serve --brokers 99999999999", "99999999999 brokers cannot be served"),
+    ],
+)
+def test_huge_numbers_in_options_are_errors(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command.split()) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_more_slow_requests_than_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stats", "--slow", NINES, str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")]) == 0
