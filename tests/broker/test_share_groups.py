@@ -122,6 +122,22 @@ def test_a_lock_ends_with_its_time_and_the_last_delivery_with_the_record() -> No
     assert (other.fetch(), partition(world).start) == ([], 3)
 
 
+def test_a_fetch_above_the_quota_is_throttled_and_empty() -> None:
+    world = share_world()
+    world.cluster.controller.set_quota(frozenset({("client-id", None)}), "consumer_byte_rate", 1000.0)
+    one = Sharer(world, "a")
+    send(world, 1500)
+    throttled = one.ask()
+    assert (throttled.error_code, throttled.responses, throttled.acquisition_lock_timeout_ms) == (0, (), 30_000)
+    assert throttled.throttle_time_ms > 1000
+    assert partition(world).start == 0
+    world.cluster.controller.set_quota(frozenset({("client-id", None)}), "consumer_byte_rate", None)
+    assert one.fetch() == []  # the records were acquired, as in Kafka 4.1
+    world.wait(LOCK)
+    assert one.beat() == 0
+    assert one.fetch() == [(0, 1499, 2)]
+
+
 def test_a_fetch_waits_for_records() -> None:
     world = share_world()
     one = Sharer(world, "a")

@@ -20,6 +20,7 @@ from ..consumer_group import ConsumerMember, GroupState
 from ..partitions import Partition, Topic
 from ..purgatory import Later, Parked
 from ..replica_log import Entry, Log
+from ..settings import FETCH
 from ..share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ..share_group import SHARE, AcknowledgeType, Acquired, Place, ShareGroup, SharePartition, Span, Wanted
 from .classic_groups import problem_with
@@ -567,7 +568,7 @@ class _Fetching:
     def response(self, parts: Sequence[tuple[Place, _Part]]) -> Any:
         """Return the response: partitions with records, errors or acknowledgements, and partitions new in the
         session."""
-        response, asked = messages.ShareFetchResponse, self.request.message
+        response, asked, cluster = messages.ShareFetchResponse, self.request.message, self.request.cluster
         new = [place for place, is_new in self.session.parts.items() if is_new]
         self.session.parts.update(dict.fromkeys(new, False))
         found = dict.fromkeys([*self.codes, *new], _Part()) | dict(parts)
@@ -577,9 +578,14 @@ class _Fetching:
             row = self._row(place, part)
             codes.append(row.error_code)
             rows.setdefault(place[0], []).append(row)
+        size = sum(len(row.records or b"") for some in rows.values() for row in some)
+        throttle = cluster.quotas.throttle(FETCH, self.request.client_id, size, cluster.waiting.now)
+        if throttle:  # as in Kafka, the response is empty, and its records stay acquired until their lock expires
+            rows.clear()
         topic_row = response.ShareFetchableTopicResponse
         return response(
-            acquisition_lock_timeout_ms=int(self.request.cluster.shares.limits(asked.group_id).lock * 1000),
+            throttle_time_ms=throttle,
+            acquisition_lock_timeout_ms=int(cluster.shares.limits(asked.group_id).lock * 1000),
             responses=tuple(topic_row(topic_id=topic_id, partitions=tuple(some)) for topic_id, some in rows.items()),
             node_endpoints=_endpoints(self.request, codes, response),
         )
