@@ -180,7 +180,7 @@ def add_redact(commands: Any, about: str) -> None:
 def redact(options: argparse.Namespace) -> int:
     """Write the redacted frames, and print what was removed and why."""
     if options.list:
-        for line in table(["kind", "why it is taken out"], [list(row) for row in REASONS.items()]):
+        for line in table(["kind", "why it is removed"], [list(row) for row in REASONS.items()]):
             print(line)
         return 0
     if not options.files or not options.output:

@@ -88,12 +88,12 @@ def is_secret_record(value: bytes) -> bool:
 
 # kind -> why it is removed
 REASONS: dict[str, str] = {
-    "records": "keys, values and headers of records are payload; batch headers stay, with new checksums",
+    "records": "keys, values, headers; batch headers stay, with new checksums",
     "sasl": "SASL tokens carry passwords and proofs of them",
     "scram": "salts and salted passwords can be used instead of the password",
     "token": "the HMAC of a delegation token is its password",
     "config": "values of configurations hold passwords and paths",
-    "group": "subscriptions and assignments of group members carry arbitrary data of clients",
+    "group": "subscriptions and assignments carry arbitrary data of clients",
     "offset": "the metadata of a committed offset is arbitrary text",
     "metrics": "telemetry of clients",
     "envelope": "a forwarded request may contain any of the above",
@@ -105,7 +105,7 @@ REASONS: dict[str, str] = {
     "rack": "racks are names of places",
     "path": "directories of brokers name machines, disks and people",
     "user": "principals are names of people",
-    "unknown": "the content of unknown tags, tails and undecodable frames is unknown",
+    "unknown": "unknown tags, tails and undecodable frames may hold anything",
 }
 # Equal names get equal pseudonyms.
 NAMES = frozenset(("client", "topic", "groupid", "host", "rack", "path", "user"))
