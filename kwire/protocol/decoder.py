@@ -139,6 +139,12 @@ class FrameDecoder:
 
     Attributes:
         connections: the state of each connection.
+
+    >>> import kwire
+    >>> decoder = kwire.FrameDecoder()
+    >>> request, response = map(decoder.decode, kwire.read_dump("fixtures/dumps/kafka-4.4-metadata.bin"))
+    >>> request.api_name, len(request.message.topics), len(response.message.brokers)
+    ('Metadata', 1, 3)
     """
 
     def __init__(

@@ -199,6 +199,11 @@ class Source:
     `frame` counts from 0. `offset` is in bytes from the start of the file, or with a `connection` from the start of the
     stream in that direction. `time` is the time of the packet that completed the frame, in seconds since 1970. `client`
     and `broker` are `ip:port`; `connection` counts from 0; `direction` is "request" (sent by the client) or "response".
+
+    >>> import kwire
+    >>> source = next(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.pcap")).source
+    >>> source.frame, source.client, source.direction
+    (0, '127.0.0.1:33118', 'request')
     """
 
     file: str | None = None
@@ -224,6 +229,11 @@ class Frame:
     header, or with `bare` only its body. `profile` is the profile of the message's specs. `fault` is set if the
     container reports that these bytes are not a complete frame. `closed` has the numbers of connections that ended
     since the previous frame.
+
+    >>> import kwire
+    >>> frame = kwire.Frame(bytes.fromhex("0000000a 0012 0000 00000007 ffff"))
+    >>> [(result.api_name, result.correlation_id) for result in kwire.decode_frames([frame])]
+    [('ApiVersions', 7)]
     """
 
     data: bytes

@@ -44,6 +44,11 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     `timestamp` is in milliseconds since 1970; -1 if there is none (magic 0). In a batch with `LogAppendTime` it is the
     broker's timestamp, and `create_timestamp` is the producer's, if it was stored. `attributes` are those of the
     record; magic 2 defines none. Only magic 2 has `headers`.
+
+    >>> import kwire
+    >>> data = kwire.build_batch([kwire.Record(7, key=b"k", value=b"v", headers=(kwire.RecordHeader("h", b"x"),))])
+    >>> [(record.offset, record.key) for batch in kwire.parse_records(data) for record in batch.records()]
+    [(7, b'k')]
     """
 
     offset: int
