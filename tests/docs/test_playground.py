@@ -242,4 +242,4 @@ def test_what_is_fetched_has_the_pinned_digest(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(tool, "run", other)
     with pytest.raises(Unfit, match="was not fetched with the digest"):
         tool.fetch(tmp_path / "cache")
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+    assert [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()] in ([], [".kwire-lock"])
