@@ -111,7 +111,7 @@ from .transactions import (
 APIS: dict[str, Api] = {
     # Versions 0 to 2 are rejected per batch: some clients read a higher minimum as "no compression" (KAFKA-18659).
     "Produce": Api(0, 13, produce, finds_errors=True),
-    "Fetch": Api(4, 17, fetch, finds_errors=True),
+    "Fetch": Api(4, 18, fetch, finds_errors=True),
     "ListOffsets": Api(1, 10, list_offsets, finds_errors=True),
     "Metadata": Api(0, 13, metadata, finds_errors=True),
     "CreateTopics": Api(0, 7, create_topics),
@@ -183,6 +183,7 @@ APIS: dict[str, Api] = {
 }
 # Brokers with ZooKeeper do not serve these apis. KRaft became production-ready with Kafka 3.3.
 OF_KRAFT = frozenset(("DescribeQuorum", "UnregisterBroker", "AddRaftVoter", "RemoveRaftVoter"))
+FIRST_WITHOUT_OLD_FORMATS = "4.0.2"
 FIRST_WITH_KRAFT = "3.3.2"
 DRAFTS: dict[str, dict[str, Api]] = {  # by profile
     "KIP-36": {"TopicMetadata": Api(1, 1, topic_metadata, finds_errors=True)},
@@ -211,6 +212,9 @@ def _spoken(spoken: Release) -> dict[str, Api]:
         shared = [one for one in spoken.stable_versions(name) if api.first <= one <= api.last]
         if shared:
             found[name] = api._replace(first=min(shared), last=max(shared))
+    if names.index(spoken.name) >= names.index(FIRST_WITHOUT_OLD_FORMATS):
+        # Kafka lists versions of Produce that it refuses: librdkafka before 2.8 compresses only if they are there
+        found["Produce"] = found["Produce"]._replace(first=APIS["Produce"].first)
     return found
 
 

@@ -100,3 +100,10 @@ def test_a_release_serves_what_it_had() -> None:
     assert served == served | wanted
     assert not {55, 64, 65, 66, 68, 69, 75} & served.keys()
     assert (found.supported_features, found.finalized_features) == ((), ())
+
+
+def test_old_versions_of_produce_are_listed_where_kafka_lists_them() -> None:
+    """Kafka 4 refuses them; without them, librdkafka before 2.8 does not compress (KAFKA-18659)."""
+    cluster = cluster_of(settings=Settings(release="4.1"))
+    found = ask(cluster, M.ApiVersionsRequest(), 0)
+    assert [(one.min_version, one.max_version) for one in found.api_keys if one.api_key == 0] == [(0, 13)]
