@@ -322,7 +322,7 @@ def test_other_files_are_read_at_once_and_whole(tmp_path: Path) -> None:
     stream = Stream(tmp_path, maxBytesPerTrigger=10)
     assert len(stream.batch()) == 18
     write(tmp_path, text * 2, "text")
-    with pytest.raises(LostData, match="move it in when it is complete"):
+    with pytest.raises(LostData, match="move them in when they are complete"):
         stream.batch()
 
 

@@ -31,6 +31,7 @@ test_functions.py::test_frames_say_their_header_and_version
 test_rows.py::test_rows_are_those_of_arrow
 test_shipping.py::test_workers_have_the_same_engine
 test_cluster.py::test_frames_may_come_from_a_table
+test_capture_stream.py::test_connections_go_on_over_files_and_restarts
 """.strip().splitlines()
 INSTALLED = f"""
 import pathlib, sys
