@@ -8,12 +8,14 @@ files. Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (SaslAuthenticate), KIP-3
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import ssl
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
+from errno import EADDRINUSE
 from secrets import token_urlsafe
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
@@ -469,4 +471,8 @@ def why(error: OSError) -> str:
     """Return the reason of a socket error as text."""
     if isinstance(error, ssl.SSLError):
         return tls_reason(error)
-    return "no answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if error.errno == EADDRINUSE:  # asyncio's text repeats the address
+        return os.strerror(EADDRINUSE)
+    return error.strerror or str(error)
