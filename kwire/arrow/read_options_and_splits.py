@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ..caches import lazy_pattern
 from ..capture.pcap import portions_of
 from ..errors import DumpError, KwireError, excerpt, suggestion, without_password
 from ..input import CAPTURES, open_dump
-from ..input.files import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file, unpacked
+from ..input.files import Entry, entries_in, entry_of, local_path, open_file, split_query, unpacked
 from ..protocol import LIMIT
 
 
@@ -42,6 +44,9 @@ MODES = PERMISSIVE, DROPMALFORMED, FAILFAST = "PERMISSIVE", "DROPMALFORMED", "FA
 BODIES = JSON, STRUCT, RAW_BODY, NONE = "json", "struct", "raw", "none"
 FORMATS = AUTO, FRAMES, HEX, PCAP, LOG = "auto", "frames", "hex", "pcap", "log"
 DIRECTIONS = "auto", "request", "response"
+GLOB = frozenset("*?[{")
+_ROOT = lazy_pattern(r"(?:[A-Za-z][A-Za-z0-9+.-]+://[^/]*/?|/+)?")
+_CHOICE = lazy_pattern(r"\{([^{}]*)\}")
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgt]?)i?b?")
 _DURATION = re.compile(r"(\d{1,9})\s*([smhd]?)")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -456,3 +461,63 @@ def kind_of(path: str, options: Options) -> str:
             return dump.kind
     except (DumpError, FileNotFoundError):  # reported when it is read
         return ""
+
+
+def globbed(pattern: str) -> Iterator[Entry]:
+    """Yield the entries that match a Hadoop glob: `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, and `**` for any folders. Raises
+    the exceptions of `open_file`.
+    """
+    for text in choices(pattern):
+        before, query = split_query(text)
+        root = _ROOT.match(before)
+        assert root is not None
+        if local_path(before) is not None:
+            before = before.replace(os.sep, "/")
+        yield from _below(root[0], [name for name in before[root.end() :].split("/") if name], query)
+
+
+def choices(pattern: str) -> list[str]:
+    """Expand alternatives in braces, as in Hadoop's globs.
+
+    >>> choices("day-{1,2}/*.pcap")
+    ['day-1/*.pcap', 'day-2/*.pcap']
+    """
+    match = _CHOICE.search(pattern)
+    if match is None:
+        return [pattern]
+    before, after = pattern[: match.start()], pattern[match.end() :]
+    return [text for word in match[1].split(",") for text in choices(before + word + after)]
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a file's name matches a Hadoop glob, which is case-sensitive on every system.
+
+    >>> matches("b2.pcap", "b[^1].{pcap,pcapng}"), matches("b1.pcap", "b[^1].pcap")
+    (True, False)
+    """
+    return any(fnmatchcase(name, text.replace("[^", "[!")) for text in choices(pattern))
+
+
+def _below(folder: str, names: list[str], query: str) -> Iterator[Entry]:
+    """Yield the entries of a folder that match the rest of a glob."""
+    if not names:
+        return
+    first, *rest = names
+    if not GLOB.intersection(first):
+        path = _joined(folder, first)
+        found = None if rest else entry_of(path + query)
+        yield from _below(path, rest, query) if found is None else [found]
+        return
+    if first == "**":
+        yield from _below(folder, rest, query)
+    here = entry_of((folder or ".") + query)
+    for entry in entries_in((folder or ".") + query) if here is not None and here.is_folder else ():
+        path = _joined(folder, entry.name)
+        if first == "**":
+            yield from _below(path, names, query) if entry.is_folder else ()
+        elif matches(entry.name, first):
+            yield from _below(path, rest, query) if rest else [entry._replace(path=path + query)]
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}" if folder else name

@@ -21,7 +21,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from io import BufferedReader, FileIO
 from itertools import accumulate, chain
@@ -232,11 +231,8 @@ COMPRESSIONS: dict[str, tuple[bytes, Callable[[str], _Start]]] = {
 READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its start to its end
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' file system and its mount point
 S3 = frozenset(["s3", "s3a", "s3n"])  # Hadoop's names for the same store
-GLOB = frozenset("*?[{")
 _URI = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # a single letter is a Windows drive
 _QUERY = lazy_pattern(r"\?(?=[a-z_]+=)")  # any other question mark belongs to a glob
-_ROOT = lazy_pattern(r"(?:[A-Za-z][A-Za-z0-9+.-]+://[^/]*/?|/+)?")
-_CHOICE = lazy_pattern(r"\{([^{}]*)\}")
 
 
 class Entry(NamedTuple):
@@ -250,7 +246,7 @@ class Entry(NamedTuple):
     @property
     def name(self) -> str:
         """The last part of its path."""
-        return _split(self.path)[0].rstrip("/").rpartition("/")[2]
+        return split_query(self.path)[0].rstrip("/").rpartition("/")[2]
 
 
 def local_path(path: str | os.PathLike[str]) -> Path | None:
@@ -340,73 +336,13 @@ def entries_in(folder: str) -> list[Entry]:
     from pyarrow.fs import FileSelector
 
     store, name = _store(folder)
-    before, query = _split(folder)
+    before, query = split_query(folder)
     infos = store.get_file_info(FileSelector(name, allow_not_found=True))
     named = ((info, f"{before.rstrip('/')}/{info.base_name}{query}") for info in infos)
     return sorted(entry for entry in (_entry(*one) for one in named) if entry is not None)
 
 
-def globbed(pattern: str) -> Iterator[Entry]:
-    """Yield the entries that match a Hadoop glob: `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, and `**` for any folders. Raises
-    the exceptions of `open_file`.
-    """
-    for text in choices(pattern):
-        before, query = _split(text)
-        root = _ROOT.match(before)
-        assert root is not None
-        if local_path(before) is not None:
-            before = before.replace(os.sep, "/")
-        yield from _below(root[0], [name for name in before[root.end() :].split("/") if name], query)
-
-
-def choices(pattern: str) -> list[str]:
-    """Expand alternatives in braces, as in Hadoop's globs.
-
-    >>> choices("day-{1,2}/*.pcap")
-    ['day-1/*.pcap', 'day-2/*.pcap']
-    """
-    match = _CHOICE.search(pattern)
-    if match is None:
-        return [pattern]
-    before, after = pattern[: match.start()], pattern[match.end() :]
-    return [text for word in match[1].split(",") for text in choices(before + word + after)]
-
-
-def matches(name: str, pattern: str) -> bool:
-    """Whether a file's name matches a Hadoop glob, which is case-sensitive on every system.
-
-    >>> matches("b2.pcap", "b[^1].{pcap,pcapng}"), matches("b1.pcap", "b[^1].pcap")
-    (True, False)
-    """
-    return any(fnmatchcase(name, text.replace("[^", "[!")) for text in choices(pattern))
-
-
-def _below(folder: str, names: list[str], query: str) -> Iterator[Entry]:
-    """Yield the entries of a folder that match the rest of a glob."""
-    if not names:
-        return
-    first, *rest = names
-    if not GLOB.intersection(first):
-        path = _joined(folder, first)
-        found = None if rest else entry_of(path + query)
-        yield from _below(path, rest, query) if found is None else [found]
-        return
-    if first == "**":
-        yield from _below(folder, rest, query)
-    here = entry_of((folder or ".") + query)
-    for entry in entries_in((folder or ".") + query) if here is not None and here.is_folder else ():
-        path = _joined(folder, entry.name)
-        if first == "**":
-            yield from _below(path, names, query) if entry.is_folder else ()
-        elif matches(entry.name, first):
-            yield from _below(path, rest, query) if rest else [entry._replace(path=path + query)]
-
-
-def _joined(folder: str, name: str) -> str:
-    return f"{folder.rstrip('/')}/{name}" if folder else name
-
-
-def _split(uri: str) -> tuple[str, str]:
+def split_query(uri: str) -> tuple[str, str]:
     """Split a URI at the question mark; return the URI and the query."""
     match = _QUERY.search(uri) if _URI.match(uri) else None
     return (uri, "") if match is None else (uri[: match.start()], uri[match.start() :])
@@ -422,7 +358,7 @@ def _entry(info: Any, path: str) -> Entry | None:
 
 def _store(uri: str) -> tuple[Any, str]:
     """Return the file system of a URI, and the path in it."""
-    before, query = _split(uri)
+    before, query = split_query(uri)
     scheme, _, rest = before.partition("://")
     authority, _, name = rest.partition("/")
     store, root = _opened(scheme.lower(), authority, query)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kwire.arrow.read_options_and_splits import BadOption, Options, find_files
+from kwire.arrow.read_options_and_splits import BadOption, Options, find_files, globbed
 from kwire.errors import DumpError, MissingExtra
 from kwire.input import read_dump
-from kwire.input.files import entries_in, entry_of, globbed, open_file
+from kwire.input.files import entries_in, entry_of, open_file
 from tests.arrow.captures import PCAP, rows_of
 from tests.conftest import ROOT, lacking
 from tests.object_store import ObjectStore, object_store
