@@ -116,7 +116,7 @@ def test_files_by_their_time(folder: Path) -> None:
 
 def test_schemes(folder: Path) -> None:
     assert names(f"file://{folder}/a.bin") == names(f"file:{folder}/a.bin") == ["a.bin"]
-    with pytest.raises(BadOption, match="foo is no file system"):
+    with pytest.raises(BadOption, match="foo is not a supported file system"):
         names("foo://bucket/key")
     with pytest.raises(BadOption, match=r"'dbfs:/nothing': \[PATH_NOT_FOUND\]"):
         names("dbfs:/nothing")
