@@ -189,7 +189,7 @@ class Config(NamedTuple):
 
 
 TOPIC_CONFIGS: Mapping[str, Config] = {
-    "cleanup.policy": Config(_LIST, "delete", r"(delete|compact)(,(delete|compact))?"),
+    "cleanup.policy": Config(_LIST, "delete", r"((delete|compact)(,(delete|compact))?)?"),
     "compression.gzip.level": Config(_INT, "-1", r"-1|[1-9]"),
     "compression.lz4.level": Config(_INT, "9", r"[1-9]|1[0-7]"),
     "compression.type": Config(_TEXT, "producer", "uncompressed|gzip|snappy|lz4|zstd|producer"),

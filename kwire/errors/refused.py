@@ -106,6 +106,11 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "unknown_group_config": ("groups have no config {config!r} here", "known: {known}"),
     "too_many_group_configs": ("configs of {most} groups are set already", "delete those of groups that are gone"),
+    "bad_config_operation": (
+        "operation {operation} does not apply to config {config!r}",
+        "set (0) or delete (1) it; only lists take appended (2) and subtracted (3) values",
+    ),
+    "no_default_resource": ("the name of the resource is empty", "name a topic or group: they have no defaults here"),
     "bad_config_value": ("config {config!r} cannot be {value!r}", "it takes {takes}"),
     "not_this_broker": (
         "the request is for broker {asked!r}, and this is broker {node_id}",

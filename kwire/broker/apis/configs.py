@@ -172,6 +172,8 @@ def _altered(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
     if code := config_denial(request, row, AclOperation.ALTER_CONFIGS) or request.error():
         return result(**named, **request.denied(code))
     try:
+        if not row.resource_name and row.resource_type in (ConfigResourceType.TOPIC, ConfigResourceType.GROUP):
+            raise InvalidRequest("no_default_resource")
         if row.resource_type == ConfigResourceType.BROKER:
             _alter_broker(request, row, anew)
         elif row.resource_type == ConfigResourceType.TOPIC:
@@ -238,7 +240,7 @@ def _after(
     for change in changes:
         if names[change.name] > 1:
             raise InvalidRequest("in_request_twice", name=change.name)
-        if change.name not in configs:
+        if change.name not in configs and change.config_operation != AlterConfigOp.DELETE:
             checked([(change.name, change.value)], configs)
         if change.value is None and change.config_operation != AlterConfigOp.DELETE:
             raise InvalidRequest("config_without_value", config=change.name)
@@ -255,8 +257,7 @@ def _listed(change: Any, config: Config, value: str) -> str:
     """Return the value of a list config after adding or removing values."""
     operations = (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT)
     if config.type != ConfigType.LIST or change.config_operation not in operations:
-        takes = "to be set or deleted" if config.type != ConfigType.LIST else "one of the operations 0 to 3"
-        raise InvalidConfig("bad_config_value", config=change.name, value=change.value, takes=takes)
+        raise InvalidConfig("bad_config_operation", config=change.name, operation=change.config_operation)
     items, given = filter(None, value.split(",")), change.value.split(",")
     if change.config_operation == AlterConfigOp.SUBTRACT:
         return ",".join(item for item in items if item not in given)
