@@ -14,15 +14,19 @@ from random import Random
 from typing import Any
 
 import msgspec
+import numpy as np
 
 import kwire
 from kwire import native
+from kwire.arrow.frame_rows import Pairing
 from kwire.capture.frame_extractor import Streams
 from kwire.capture.pcap import Packet, PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.codecs.column_plan import paths_in
 from kwire.codecs.json import to_json
 from kwire.native.table import node_table
+from kwire.protocol.headers import Apis
+from kwire.spec.catalog import catalog_for
 from tests.capture.building import enhanced, interface, section
 from tests.codecs.columns.rows import expected
 from tests.codecs.generated.test_agreement import altered
@@ -33,6 +37,7 @@ from tests.random_values import damaged, draw
 from tests.test_golden import CORPUS
 
 CAPTURES = [path.read_bytes() for path in sorted((ROOT / "fixtures/dumps").glob("*.pcap"))]
+APIS = Apis(catalog_for())
 LARGE = 1000  # bytes: what is larger is not cut at every byte
 CHANGES = 6
 # Lengths of 2 GiB, and counts: as int32, int16 and compact ones.
@@ -167,6 +172,67 @@ def captured(data: bytes, fast: bool) -> list[object]:
         return [str(error)]
 
 
+def frame_rows(data: bytes, rng: Random) -> None:
+    """Compare the rows of a capture's frames, made by the engine, with those of the general path."""
+    wanted: list[Any] = []
+    found = native.FrameRows(rng.random() < 0.8)
+    general, fast = Pairing(APIS, wanted.append), Pairing(APIS, found)
+    with contextlib.suppress(kwire.KwireError):  # what was read before the damage is compared
+        for batch in Streams("x").batches(PcapReader(iter([data]))):
+            for captured in batch:
+                if type(captured) is tuple:
+                    general.take(captured)
+                else:
+                    general.add_batch([captured])
+            fast.add_batch(batch)
+    if not found.keeps_bytes:
+        wanted = [
+            row if row[8] is not None or kept[1] is not None else (row[0], None, *row[2:])
+            for row, kept in zip(wanted, found, strict=True)
+        ]
+    if list(map(_plain, found)) != list(map(_plain, wanted)):
+        raise Disagreement("the general path makes other rows")
+    parts = found.parts(rng.randrange(1, 40), rng.randrange(1, 10_000))
+    kept = found.take(rng.randrange(len(wanted) + 1))
+    if any(
+        [_plain(row) for row in rows] != list(map(_plain, wanted))
+        for rows in ([row for _, part in parts for row in part], [*found, *kept])
+    ):
+        raise Disagreement("the parts are not the whole")
+    for one in (found, kept, *(part for _, part in parts)):
+        row_columns(one, list(one))
+
+
+def _plain(row: Any) -> Any:
+    """Return a row by value: an api that is unknown is another object each time."""
+    return [*row[:5], row[5] and row[5].number, *row[6:]]
+
+
+def row_columns(found: Any, wanted: list[Any]) -> None:
+    """Compare the columns of rows with the rows."""
+    numbers: Any
+    for (bits, values), kind, field in (
+        (found.offsets(), "<i8", 0),
+        (found.directions(), "i1", 4),
+        (found.correlation_ids(), "<i4", 6),
+        (found.times(lambda now: None if now is None else now // 1000), "<i8", 2),
+    ):
+        numbers = np.frombuffer(values, kind).tolist()
+        there = [True] * len(wanted) if bits is None else np.unpackbits(np.frombuffer(bits, "u1"), bitorder="little")
+        column = [int(number) if is_there else None for number, is_there in zip(numbers, there, strict=False)]
+        expected = [
+            row[field] if row[field] is None else int(row[field]) // (1000 if field == 2 else 1) for row in wanted
+        ]
+        if column != expected:
+            raise Disagreement(f"column {field}: {column}, of rows {expected}")
+    for (shared, (_, index)), fields in ((found.calls(), (5, 7)), (found.ends(), (3,))):
+        for row, at in zip(wanted, np.frombuffer(index, "<i4").tolist(), strict=True):
+            if (row[fields[0]] if len(fields) == 1 else (row[5], row[7])) != shared[at]:
+                raise Disagreement(f"shared values {shared}, of rows {wanted}")
+    if sorted(found.faults()) != [at for at, row in enumerate(wanted) if row[8] is not None]:
+        raise Disagreement("other faults")
+
+
 def in_blocks(data: bytes, rng: Random) -> bytes:
     """Return the packets of a capture as pcapng, with any byte order and resolution of times."""
     order, (resolution, ticks) = rng.choice("<>"), rng.choice(((6, 10**6), (9, 10**9), (0x94, 1 << 20)))
@@ -193,6 +259,8 @@ def capture(file: int, seed: int) -> None:
         )
     if captured(bytes(data), True) != captured(bytes(data), False):
         raise Disagreement("the general path reads other frames")
+    if not data.startswith(MAGIC):
+        frame_rows(bytes(data), rng)
 
 
 def run(case: Case, bodies: list[bytes], rng: Random) -> int:
