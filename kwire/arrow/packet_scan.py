@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from io import SEEK_END
 from itertools import chain, islice
-from struct import Struct, pack, unpack, unpack_from
+from struct import pack, unpack, unpack_from
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -29,7 +29,6 @@ from ..capture.link_layers import Segment, segment_of
 from ..capture.pcap import (
     DAY,
     FILE_HEADER,
-    MAGICS,
     PORTION,
     RECORD_HEADER,
     SECOND,
@@ -271,11 +270,11 @@ class Rows:
 
     def add_groups(self, groups: Iterable[Group], head: bytes) -> None:
         """Add the packets of groups."""
-        for key, first, last, offsets, packets in groups:
-            if self.windows.has(self.split.capture, key):
-                self._add_windows(Group(key, first, last, offsets, packets), head)
+        for group in groups:
+            if self.windows.has(self.split.capture, group.key):
+                self._add_windows(group, head)
             else:
-                self._add(key, PACKETS, first, last, head, offsets, packets)
+                self._add(group.key, PACKETS, group.first, group.last, head, group.offsets, group.packets)
 
     def _keys(self, key: bytes, place: int) -> list[tuple[bytes, int]]:
         """Return the keys of a packet's connection or windows; see `Windows.keys`."""
@@ -283,21 +282,20 @@ class Rows:
 
     def _add_windows(self, group: Group, head: bytes) -> None:
         """Add packets of a connection that is divided into windows."""
-        offsets = unpack(f"<{len(group.offsets) // 8}q", group.offsets)
+        count = len(group.offsets) // 8
+        offsets, sizes = (unpack(f"<{count}q", numbers) for numbers in (group.offsets, group.sizes))
         if (keys := self._keys(group.key, offsets[0])) == self._keys(group.key, offsets[-1]):
             for key, _ in keys:
                 self._add(key, PACKETS, group.first, group.last, head, group.offsets, group.packets)
             return
-        size = Struct(MAGICS[head[:4]][0] + "I")
         parts: dict[tuple[bytes, int], tuple[list[int], list[bytes]]] = {}
         start = 0
-        for place in offsets:
-            stop = start + RECORD_HEADER + size.unpack_from(group.packets, start + 8)[0]
+        for place, size in zip(offsets, sizes, strict=True):
             for part in self._keys(group.key, place):
                 places, records = parts.setdefault(part, ([], []))
                 places.append(place)
-                records.append(group.packets[start:stop])
-            start = stop
+                records.append(group.packets[start : start + size])
+            start += size
         for (key, _), (places, records) in parts.items():
             self._add(key, PACKETS, group.first, group.last, head, _packed(*places), b"".join(records))
 
@@ -395,6 +393,7 @@ class Walk:
         self.reader: Reader = reader
         self.rows: Rows = rows
         self.is_over = False
+        self._window = Window(reader)
 
     def begin(self) -> None:
         """Read the header of the file."""
@@ -430,32 +429,26 @@ class Walk:
             yield from self.rows.taken()
 
     def _read_steps(self, stop: int) -> None:
-        items: list[Item] = []
+        items, size, left = list[Item](), 0, STEPS if self._window.is_bulk else ENDLESS
         try:
-            for _ in range(STEPS):
-                if not self.is_over and self.place < stop:
-                    items += self.step()
+            while left and size < WINDOW and not self.is_over and self.place < stop:
+                found = self.step()
+                items += found
+                size += sum(len(item.data) for item in found)
+                left -= 1
         finally:
             self.rows.add_items(items)
 
     def _read_window(self, stop: int) -> bool:
         """Read the records in memory in bulk; return False if this is impossible."""
-        reader = self.reader
-        if not isinstance(reader, PcapReader) or reader.is_skipping:
-            return False
-        cursor = reader.cursor
+        cursor, window, rows = self.reader.cursor, self._window, self.rows
         if cursor.left < LITTLE:
             cursor.fill(cursor.left + 1)
-        window = Window(reader, stop, self.rows.last)
-        if not window.count:
-            return False
-        self.rows.last = window.last
-        self.rows.add_groups(window.groups(), reader.header)
-        self.rows.lost += window.lost
-        self.rows.lost[SEGMENTS] += window.count - window.lost.total()
-        cursor.pos = window.end
-        reader.note_time(window.seconds)
-        return True
+        rows.add_groups(window.groups(stop, rows.last), self.reader.header)
+        rows.last = window.last
+        rows.lost += window.lost
+        rows.lost[SEGMENTS] += window.count - window.lost.total()
+        return bool(window.count)
 
 
 def _record(reader: Reader, packet: Packet, segment: Segment) -> Record:

@@ -1,8 +1,8 @@
-"""Groups the packets in a part of a pcap file by connection, in bulk with numpy; orders and joins pieces of a capture.
+"""Groups the packets in a part of a capture by connection, in bulk; orders and joins pieces of a capture.
 
-It reads records and the link, IP and TCP headers, but does not decode payloads. To order pieces: where a record from
-one piece ends in the next piece, another record must start. Pieces inside one long packet cannot be ordered this way;
-they are ordered by name, or by modification time if that suits the other pieces better.
+The native engine reads records and the link, IP and TCP headers, but does not decode payloads. To order pieces: where a
+record from one piece ends in the next piece, another record must start. Pieces inside one long packet cannot be ordered
+this way; they are ordered by name, or by modification time if that suits the other pieces better.
 """
 
 from __future__ import annotations
@@ -10,19 +10,32 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from io import SEEK_END, SEEK_SET, BytesIO
 from itertools import accumulate, pairwise
 from struct import Struct
-from struct import error as StructError  # noqa: N812
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from ..capture.link_layers import LEAST_TCP, NAMED, TCP, Layout, Segment, layouts_for, segment_of, turned
-from ..capture.pcap import FILE_HEADER, LONGEST, MAGICS, NEAR, PORTION, RECORD_HEADER, SECOND, Packet, PcapReader
+from ..capture.link_layers import Segment, layouts_for, link_layout, segment_of, turned
+from ..capture.pcap import (
+    FILE_HEADER,
+    LONGEST,
+    MAGICS,
+    NEAR,
+    PORTION,
+    RECORD_HEADER,
+    SECOND,
+    Interface,
+    Packet,
+    PcapReader,
+)
 from ..capture.pcapng import BLOCKS, ENHANCED_PACKET, KINDS, LEAST, STARTS, PcapngReader
 from ..input.files import open_file
+from ..native import ENGINE
+
+if ENGINE == "native":
+    from ..native import PacketGroups
 
 IPV4_FIRST = 0x45
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -37,7 +50,7 @@ class Group(NamedTuple):
     Attributes:
         key: the connection: the smaller of the keys of its two directions.
         first, last: the earliest and the latest time, in nanoseconds, without isolated outliers.
-        offsets: the positions of their records in the file, as 64-bit integers.
+        offsets, sizes: the positions of their records in the file, and their sizes, as 64-bit integers.
         packets: the records.
     """
 
@@ -45,6 +58,7 @@ class Group(NamedTuple):
     first: int
     last: int
     offsets: bytes
+    sizes: bytes
     packets: bytes
 
 
@@ -68,159 +82,74 @@ def times_in_line(times: Any, before: int | None = None) -> Any:
         return known[1:]
     if len(times) < 3:
         return np.full(len(times), min(times))
-    middle = np.sort(np.stack([times[:-2], times[1:-1], times[2:]]), axis=0)[1]
+    one, two, three = times[:-2], times[1:-1], times[2:]
+    middle = np.maximum(np.minimum(one, two), np.minimum(np.maximum(one, two), three))  # the median of each three
     return np.concatenate([middle[:1], middle, middle[-1:]])
 
 
 class Window:
-    """The records in the memory of a reader, up to the first one that is unusual or not followed by another record.
+    """Groups the packets in the memory of a reader by connection. Without the native engine it groups none.
 
     Args:
-        reader: a reader at a record.
-        stop: the position in the file from which on records are not needed.
-        before: the time of the previous record in nanoseconds, if known.
+        reader: the reader.
 
     Attributes:
-        count: the number of these records; 0 if the reader must read records one by one.
-        end: the position after them in the reader's data.
-        seconds: the time of the last record.
-        last: that time in nanoseconds, unless it is an outlier.
-        lost: the number of packets that are not TCP segments, by reason.
+        lost: the number of packets of the last `groups` that are not TCP segments, by reason.
+        count: the number of its records; 0 if the reader must read records one by one.
+        last: the time of the last record in nanoseconds, unless it is an outlier.
     """
 
-    def __init__(self, reader: PcapReader, stop: int, before: int | None = None) -> None:
-        cursor = reader.cursor
-        self._data, self._base, self._link = cursor.data, cursor.offset - cursor.pos, reader.link
-        places = _places(cursor.data, cursor.pos, Struct(reader.order + "I").unpack_from)
-        layouts = layouts_for(reader.link)
-        self.count, self.end, self.seconds, self.last = 0, cursor.pos, None, before
+    def __init__(self, reader: PcapReader | PcapngReader) -> None:
+        self._reader = reader
+        self._described: tuple[Interface, ...] | None = None
+        self._groups: Any = PacketGroups(NEAR, isinstance(reader, PcapngReader)) if ENGINE == "native" else None
         self.lost: Counter[str] = Counter()
-        if not layouts or len(places) < 2 or not self._is_sane(places, reader, before):
+        self.count = 0
+        self.last: int | None = None
+
+    @property
+    def is_bulk(self) -> bool:
+        """Whether records are read in bulk, except unusual ones."""
+        return self._groups is not None
+
+    def groups(self, stop: int, before: int | None = None) -> Iterator[Group]:
+        """Read the records up to the first one that is unusual or not followed by another record.
+
+        Args:
+            stop: the position in the file from which on records are not needed.
+            before: the time of the previous record in nanoseconds, if known.
+
+        Yields:
+            The packets of each connection.
+        """
+        reader, groups, cursor = self._reader, self._groups, self._reader.cursor
+        self.count, self.last = 0, before
+        self.lost.clear()
+        if groups is None or reader.is_skipping or not reader.interfaces:
             return
-        self.count = min(len(places) - 1, int(np.searchsorted(places, stop - self._base)))
-        self._places, self._ends = places[: self.count], places[1 : self.count + 1]
-        self.end = int(places[self.count])
-        if self.count:
-            self.seconds, self.last = int(self._seconds[self.count - 1]), int(self._times[self.count - 1])
-        self._numbers = np.zeros(self.count, np.uint64)
-        self._tcp = np.zeros(self.count, np.int64)
-        self._keys: dict[int, bytes] = {}  # keys of packets with another layout
-        self._sizes: dict[int, int] = {}  # size of addresses, by the start of the TCP header
-        for layout in layouts:
-            self._take(layout)
-        self._take_others()
-
-    def _is_sane(self, places: Any, reader: PcapReader, time: int | None) -> bool:
-        """Whether all headers are valid for consecutive packets, by the rules of the reader."""
-        data = np.frombuffer(self._data, np.uint8)
-        seconds, ticks, captured, length = (_uint32(data, places + 4 * index, reader.order) for index in range(4))
-        before = reader.state[-1]
-        is_near = (np.abs(np.diff(seconds)) <= NEAR).all() and (before is None or abs(seconds[0] - before) <= NEAR)
-        self._lengths = length
-        self._seconds, self._times = seconds, times_in_line(seconds * SECOND + ticks * reader.tick, time)
-        sizes = (captured > 0) & (captured <= np.minimum(length, LONGEST))
-        return bool(is_near and (ticks * reader.tick < SECOND).all() and sizes.all())
-
-    def _take(self, layout: Layout) -> None:
-        """Add the packets with a given layout."""
-        data, lengths = np.frombuffer(self._data, np.uint8), self._ends - self._places
-        indices = np.flatnonzero((lengths >= layout.tcp + LEAST_TCP) & (self._tcp == 0))
-        good = _are_plain(layout, self._link, data, self._places[indices], lengths[indices])
-        indices = indices[good]
-        size = 4 if layout.first == IPV4_FIRST else 16
-        self._sizes[layout.tcp] = size
-        self._numbers[indices] = _numbers(data, self._places[indices] + layout.tcp - 2 * size, size)
-        self._tcp[indices] = layout.tcp
-
-    def _take_others(self) -> None:
-        """Add packets with other layouts."""
-        for index in np.flatnonzero(self._tcp == 0).tolist():
-            data = self._data[int(self._places[index]) + RECORD_HEADER : int(self._ends[index])]
-            segment = segment_of(Packet(None, self._link, data, int(self._lengths[index])))
-            if isinstance(segment, Segment):
-                key = self._keys[index] = segment.key
-                self._numbers[index] = _numbers(np.frombuffer(key, np.uint8), np.zeros(1, np.int64), len(key) // 2 - 2)[
-                    0
-                ]
-            else:
-                self.lost[segment] += 1
-
-    def groups(self) -> Iterator[Group]:
-        """Yield the packets of each connection."""
-        there = np.flatnonzero(self._numbers)
-        if not len(there):
+        if reader.interfaces is not self._described:
+            self._described = reader.interfaces
+            groups.describe(reader.order == ">", [link_layout(one) for one in reader.interfaces])
+        passed, is_pcap = cursor.offset - cursor.pos, isinstance(reader, PcapReader)
+        seconds = reader.state[-1] if is_pcap else None
+        self.count = groups.read(cursor.data, cursor.pos, stop - passed, seconds, self._key)
+        if not self.count:
             return
-        order = there[np.argsort(self._numbers[there], kind="stable")]
-        starts = np.append(0, np.flatnonzero(np.diff(self._numbers[order])) + 1)
-        firsts, lasts = (one.reduceat(self._times[order], starts).tolist() for one in (np.minimum, np.maximum))
-        places, ends = self._places[order], self._ends[order].tolist()
-        offsets, begins = (places + self._base).astype("<i8").tobytes(), places.tolist()
-        stops, keys, data = [*starts[1:].tolist(), len(order)], order[starts].tolist(), self._data
-        for start, stop, index, first, last in zip(starts.tolist(), stops, keys, firsts, lasts, strict=True):
-            packets = b"".join([data[begins[one] : ends[one]] for one in range(start, stop)])
-            key = connection_key(self._key(index))
-            yield Group(key, first, last, offsets[8 * start : 8 * stop], packets)
+        cursor.pos = groups.end
+        if isinstance(reader, PcapReader):
+            reader.note_time(groups.seconds)
+        times = times_in_line(np.frombuffer(groups.times(), np.int64), before)
+        self.last = int(times[-1])
+        for key, *others in groups.take(times.tobytes(), passed):
+            yield Group(connection_key(key), *others)
 
-    def _key(self, index: int) -> bytes:
-        """Return the key of a packet."""
-        if index in self._keys:
-            return self._keys[index]
-        tcp = int(self._tcp[index])
-        start = int(self._places[index]) + tcp
-        return self._data[start - 2 * self._sizes[tcp] : start + 4]
-
-
-def _uint32(data: Any, places: Any, order: str) -> Any:
-    offsets = range(4) if order == "<" else range(3, -1, -1)
-    return sum(data[places + offset].astype(np.int64) << 8 * index for index, offset in enumerate(offsets))
-
-
-def _places(data: bytes, pos: int, length: Any) -> Any:
-    """Return the positions of records in the data whose headers are complete."""
-    places, last = list[int](), len(data) - RECORD_HEADER
-    add = places.append
-    with suppress(StructError):  # the end; a check at each record would take longer than the rest
-        while True:
-            (size,) = length(data, pos + 8)
-            add(pos)
-            pos += RECORD_HEADER + size
-    while places and places[-1] > last:
-        places.pop()
-    return np.array(places, np.int64)
-
-
-def _are_plain(layout: Layout, link: int, data: Any, places: Any, lengths: Any) -> Any:
-    """Return which records have a given layout and valid headers."""
-    is_four = layout.first == IPV4_FIRST
-    start = layout.ip if is_four else layout.ip - 40
-    good = data[places + start] == layout.first
-    if link in NAMED:
-        name = places + RECORD_HEADER + NAMED[link][1]
-        good &= (data[name] == layout.name[0]) & (data[name + 1] == layout.name[1])
-    header = data[places + layout.tcp + 12].astype(np.int64) >> 4 << 2
-    size = places + start + (2 if is_four else 4)
-    total = (data[size].astype(np.int64) << 8) + data[size + 1] - (20 if is_four else 0)
-    good &= data[places + start + (9 if is_four else 6)] == TCP
-    if is_four:
-        good &= (data[places + start + 6] & 0x3F | data[places + start + 7]) == 0  # no fragment
-    return good & (header >= LEAST_TCP) & (header <= total) & (layout.tcp + header <= lengths)
-
-
-def _numbers(data: Any, keys: Any, size: int) -> Any:
-    """Hash keys to numbers that are equal for both directions.
-
-    `keys` are the positions of the keys; `size` is the size of an address.
-    """
-    one, other = (_end(data, keys + end * size, size, keys + 2 * size + 2 * end) for end in (0, 1))
-    number = (one + other) * _PRIME ^ one * other
-    return (number ^ number >> np.uint64(29)) | np.uint64(1)
-
-
-def _end(data: Any, address: Any, size: int, port: Any) -> Any:
-    number = np.zeros(len(address), np.uint64)
-    for place in (*(address + offset for offset in range(size)), port, port + 1):
-        number = number * _PRIME + data[place] + np.uint64(1)
-    return number ^ number >> np.uint64(31)
+    def _key(self, data: bytes, interface: int, length: int) -> bytes | None:
+        """Return the key of a packet in an unusual layout; None if it is not a TCP segment."""
+        segment = segment_of(Packet(None, self._reader.interfaces[interface].link, data, length))
+        if isinstance(segment, Segment):
+            return segment.key
+        self.lost[segment] += 1
+        return None
 
 
 def family_of(path: str) -> str:

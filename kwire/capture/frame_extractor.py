@@ -23,7 +23,7 @@ from .kafka_connection_detection import NonKafkaConnection, Opening, begins_at_o
 from .kafka_connection_frames import KafkaConnection, note, written
 from .kafka_frame_detection import Recogniser
 from .link_layers import LOST, NOT_TCP, Segment, link_layout, segment_of
-from .pcap import NEAR, SECOND, Damage, Interface, Packet, PcapReader
+from .pcap import NEAR, Damage, Interface, Packet, PcapReader
 from .pcapng import PcapngReader
 from .tcp_reassembly import (
     ALL,
@@ -342,7 +342,7 @@ class InOrderPackets:
         reader, cursor = self.reader, self.reader.cursor
         if reader.interfaces is not self._described:
             self._described = reader.interfaces
-            self._walker.describe(reader.order == ">", [_link(one) for one in reader.interfaces])
+            self._walker.describe(reader.order == ">", [link_layout(one) for one in reader.interfaces])
         cursor.pos = self._walker.run(cursor.data, cursor.pos, out)
         if isinstance(reader, PcapReader):
             reader.note_time(self._walker.seconds)
@@ -359,10 +359,3 @@ class InOrderPackets:
 
     def _is_other(self, key: bytes) -> bool:
         return key in self.streams.others or self.streams.is_other(key)
-
-
-def _link(interface: Interface) -> tuple[int, int, int, int] | None:
-    """Return the layout of an interface's packets; None if they take the general path."""
-    layout = link_layout(interface.link)
-    is_usual = interface.ticks <= SECOND and abs(interface.offset) <= SECOND
-    return (*layout, interface.ticks, interface.offset) if layout is not None and is_usual else None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from .pcap import RECORD_HEADER, Packet
+from .pcap import RECORD_HEADER, SECOND, Interface, Packet
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 TCP, UDP, GRE = 6, 17, 47
@@ -267,14 +267,15 @@ class Layout(NamedTuple):
     tcp: int  # where the TCP header starts
 
 
-def link_layout(link: int) -> tuple[int, int] | None:
-    """Return the number of bytes before the IP header, and the position of the protocol field in them (-1 for none).
+def link_layout(interface: Interface) -> tuple[int, int, int, int] | None:
+    """Return the layout of an interface's packets for the native engine; None if they take the general path.
 
-    The result is None if packets of this link type take the general path.
+    The layout is the number of bytes before the IP header, the position of the protocol field in them (-1 for none),
+    ticks per second, and seconds that are added to times.
     """
-    if link in NAMED:
-        return NAMED[link]
-    return (BARE[link], -1) if link in BARE else None
+    place = NAMED.get(interface.link, (BARE.get(interface.link, -1), -1))
+    is_usual = interface.ticks <= SECOND and abs(interface.offset) <= SECOND
+    return (*place, interface.ticks, interface.offset) if place[0] >= 0 and is_usual else None
 
 
 def layouts_for(link: int) -> list[Layout]:

@@ -3,14 +3,6 @@
 # the general path (`kwire.capture`), packet by packet and frame by frame, with the same state.
 
 cdef enum:
-    RECORD_HEADER = 16
-    LEAST_BLOCK = 32           # bytes of a pcapng packet block without packet data: its header and trailer
-    ENHANCED_PACKET = 6
-    LEAST_IPV4 = 20
-    IPV6_HEADER = 40
-    LEAST_TCP = 20
-    LONGEST_PACKET = 1 << 24
-    MOST_LINKS = 32            # interfaces of a pcapng file
     LEAST_FRAME = 4            # bytes of a frame's size field, and the smallest size by default
     LONGEST_FRAME = 100 << 20
     LEAST_REQUEST = 12         # bytes of a frame's size, api key, version and correlation id
@@ -22,39 +14,16 @@ cdef enum:
     RST = 4
     ACK = 16
     EVERY = 256                # packets between two checks of all buffers
-    CACHED = 1024              # streams in the cache before the dictionary; a power of two
     MOST_HEADS = 4096          # stored first bytes of requests
 
-cdef int64_t SECOND = 1000000000
 cdef object BILLION = 1000000000
-cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # stands for Python's None
 cdef int64_t RESERVED_IDS = 0x7FFFFFF8
 cdef tuple UNSEEN = (-1, -1)
 cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # after which SASL tokens have no header
 
-cdef struct Packet:
-    int64_t now                # nanoseconds since 1970
-    const uint8_t* key         # its addresses and ports
-    Py_ssize_t key_size
-    const uint8_t* payload
-    Py_ssize_t count           # of the payload
-    Py_ssize_t after           # the next record
-    uint32_t sequence, acknowledged
-    uint8_t flags
-
 cdef struct Awaited:
     int32_t api
     int64_t correlation_id
-
-cdef struct Link:              # of an interface
-    int front, name            # see `PacketWalker.describe`
-    int64_t ticks, offset
-
-
-cdef inline const uint8_t* part(const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Py_ssize_t count) noexcept:
-    """Return a pointer to bytes of the file, or NULL if the file is too short. All bytes are read through this."""
-    return base + at if at >= 0 and count >= 0 and count <= there - at else NULL
-
 
 cdef inline object number_or_none(int64_t number):
     return None if number == NONE else number
@@ -450,7 +419,7 @@ cdef class EndsState:
         self.connection, self.key, self.side = connection, key, side
 
 
-cdef class PacketWalker:
+cdef class PacketWalker(PacketLayouts):
     """Walks over the packets of a file.
 
     Args:
@@ -468,7 +437,6 @@ cdef class PacketWalker:
 
     Attributes:
         seconds: the time of the last packet of a pcap file; None before the first.
-        lacks_bytes: why `run` stopped: true if the next packet is incomplete, false if it has another layout.
     """
 
     cdef ReassemblerState state
@@ -477,13 +445,10 @@ cdef class PacketWalker:
     cdef int64_t linger_time
     cdef bytes portion         # the part of the file that is being read
     cdef set heads             # api key, version and client id of the first requests of recognised connections
-    cdef int near, stray
-    cdef bint big, blocks
-    cdef Link[MOST_LINKS] links
-    cdef int link_count
+    cdef int stray
+    cdef bint blocks
     cdef list cached_keys, cached_streams
     cdef int64_t last_seconds
-    cdef readonly bint lacks_bytes
 
     def __init__(self, ReassemblerState state not None, streams, segment, is_other, Py_ssize_t most,
                  tuple linger not None, int near, int stray, bint blocks):
@@ -491,34 +456,11 @@ cdef class PacketWalker:
         self.linger, self.linger_late, self.linger_time = linger
         self.heads = set()
         self.most, self.near, self.stray, self.blocks, self.last_seconds = most, near, stray, blocks, NONE
-        self.cached_keys, self.cached_streams = [b""] * CACHED, [None] * CACHED
+        self.cached_keys, self.cached_streams = [b""] * RECENT, [None] * RECENT
 
     @property
     def seconds(self):
         return number_or_none(self.last_seconds)
-
-    def describe(self, bint big, list links not None):
-        """Store the format of the file.
-
-        Args:
-            big: whether the numbers of the file format are big-endian.
-            links: for each interface: the number of bytes before the IP header; the position of the EtherType in them,
-                or -1; the ticks per second; and the seconds to add to times. None if only the general path reads the
-                interface.
-        """
-        cdef int64_t ticks, offset
-        cdef int front, name
-        self.big, self.link_count = big, 0
-        for link in links[:MOST_LINKS]:
-            front, name, ticks, offset = (0, -1, 0, 0) if link is None else link
-            is_placed = 0 <= front <= 256 and (name < 0 or name <= front - 2)
-            if not is_placed or not 0 <= ticks <= SECOND or not -SECOND <= offset <= SECOND:
-                raise ValueError("no such link")
-            self.links[self.link_count] = Link(front, name, ticks, offset)
-            self.link_count += 1
-
-    cdef inline uint32_t number(self, const uint8_t* p) noexcept:
-        return be32(p) if self.big else le32(p)
 
     def run(self, bytes data not None, Py_ssize_t start, FrameBatch out not None):
         """Process packets until one has another layout or has not arrived yet.
@@ -535,16 +477,20 @@ cdef class PacketWalker:
         cdef Packet packet
         self.portion, self.lacks_bytes = data, False
         if self.blocks:
-            while self.block(base, there, at, &packet):
+            while self.block(base, there, at, &packet) and self.is_usual(&packet):
                 self.take(&packet, out)
                 at = packet.after
         else:
-            while self.record(base, there, at, &packet):
+            while self.record(base, there, at, &packet) and self.is_usual(&packet):
                 self.last_seconds = self.number(base + at)
                 self.take(&packet, out)
                 at = packet.after
         self.portion = None
         return at
+
+    cdef bint is_usual(self, Packet* packet) noexcept:
+        """Whether a packet was captured completely, and has a segment in a known layout."""
+        return packet.captured == packet.length and self.segment_in(packet) and not packet.missing
 
     cdef int take(self, Packet* packet, FrameBatch out) except -1:
         cdef ReassemblerState state = self.state
@@ -577,8 +523,7 @@ cdef class PacketWalker:
 
     cdef StreamState find(self, const uint8_t* key, Py_ssize_t size):
         """Return the stream of a key, from the cache of calm streams or from the dictionary."""
-        cdef uint32_t mixed = (be32(key + size - 12) ^ be32(key + size - 8)) * 0x9E3779B1U
-        cdef Py_ssize_t slot = ((mixed ^ be32(key + size - 4)) * 0x85EBCA6BU) >> 22
+        cdef Py_ssize_t slot = slot_of_key(key, size)
         cdef bytes known = <bytes>self.cached_keys[slot]
         cdef StreamState stream
         if PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), key, size) == 0:
@@ -749,96 +694,6 @@ cdef class PacketWalker:
         if connection.calm and PyDict_Size(self.state.stuck):
             self.state.stuck.pop(connection.number, None)
         return 0
-
-    # The layout of records and packets. All bytes are read through `part`.
-
-    cdef bint record(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
-        """Locate the parts of a packet in a pcap file. Return False if it is incomplete or has another layout."""
-        cdef const uint8_t* p = part(base, there, at, RECORD_HEADER)
-        cdef const uint8_t* then
-        cdef uint32_t captured
-        self.lacks_bytes = p == NULL
-        if p == NULL or not self.link_count or not self.links[0].ticks:
-            return False
-        captured = self.number(p + 8)
-        if captured > LONGEST_PACKET or captured != self.number(p + 12):
-            return False
-        packet.after = at + RECORD_HEADER + captured
-        then = part(base, there, packet.after, RECORD_HEADER)
-        self.lacks_bytes = then == NULL
-        if then == NULL or not self.follows(p, then):
-            return False
-        packet.now = self.number(p) * SECOND + self.number(p + 4) * (SECOND // self.links[0].ticks)
-        return self.segment_in(p + RECORD_HEADER, captured, &self.links[0], packet)
-
-    cdef bint follows(self, const uint8_t* p, const uint8_t* then) noexcept:
-        """Whether a record may follow another, by the lengths and times in their headers."""
-        cdef uint32_t captured = self.number(then + 8), size = self.number(then + 12)
-        cdef int64_t apart = <int64_t>self.number(then) - <int64_t>self.number(p)
-        if captured > size or size > LONGEST_PACKET or not -self.near <= apart <= self.near:
-            return False
-        return self.number(p + 4) < self.links[0].ticks and self.number(then + 4) < self.links[0].ticks
-
-    cdef bint block(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
-        """Locate the parts of a packet in a pcapng file. Return False if it is incomplete or has another layout."""
-        cdef const uint8_t* p = part(base, there, at, LEAST_BLOCK)
-        cdef const Link* link
-        cdef uint32_t size, captured, number
-        cdef uint64_t time
-        self.lacks_bytes = p == NULL
-        if p == NULL or self.number(p) != ENHANCED_PACKET:
-            return False
-        size, number, captured = self.number(p + 4), self.number(p + 8), self.number(p + 20)
-        if size % 4 or not LEAST_BLOCK <= size <= LONGEST_PACKET or number >= <uint32_t>self.link_count:
-            return False
-        packet.after = at + size
-        self.lacks_bytes = part(base, there, at, size) == NULL
-        if self.lacks_bytes or self.number(p + size - 4) != size:
-            return False
-        link, time = &self.links[number], <uint64_t>self.number(p + 12) << 32 | self.number(p + 16)
-        if captured != self.number(p + 24) or captured > size - LEAST_BLOCK or not link.ticks:
-            return False
-        if time // <uint64_t>link.ticks > <uint64_t>(7 * SECOND):  # the nanoseconds would not fit
-            return False
-        packet.now = (<int64_t>(time // <uint64_t>link.ticks) + link.offset) * SECOND
-        packet.now += <int64_t>(time % <uint64_t>link.ticks) * SECOND // link.ticks
-        return self.segment_in(p + LEAST_BLOCK - 4, captured, link, packet)
-
-    cdef bint segment_in(self, const uint8_t* base, Py_ssize_t there, const Link* link, Packet* packet) noexcept:
-        """Locate the segment in the bytes of a packet; False if the packet has another layout."""
-        cdef const uint8_t* p = part(base, there, link.front, LEAST_IPV4)
-        cdef Py_ssize_t at = link.front + LEAST_IPV4, stop, start
-        cdef int kind
-        if p == NULL or not link.ticks:
-            return False
-        kind = be16(base + link.name) if link.name >= 0 else 0
-        if p[0] == 0x45 and (kind == 0x0800 or link.name < 0):
-            if be16(p + 6) & 0x3FFF or p[9] != 6:
-                return False
-            packet.key, packet.key_size, stop = p + 12, 12, link.front + be16(p + 2)
-        elif p[0] == 0x60 and (kind == 0x86DD or link.name < 0):
-            if p[6] != 6:
-                return False
-            at = link.front + IPV6_HEADER
-            packet.key, packet.key_size, stop = p + 8, 36, at + be16(p + 4)
-        else:
-            return False
-        p = part(base, there, at, LEAST_TCP)
-        if p == NULL or p[12] < 0x50:
-            return False
-        start = at + (p[12] >> 4) * 4
-        if start > stop or stop > there:
-            return False
-        packet.payload, packet.count = base + start, stop - start
-        packet.sequence, packet.acknowledged, packet.flags = be32(p + 4), be32(p + 8), p[13]
-        return True
-
-
-cdef bytes turned(bytes key):
-    """Return the key of the other direction: two addresses, and two ports."""
-    cdef Py_ssize_t size = (PyBytes_GET_SIZE(key) - 4) // 2
-    return key[size:2 * size] + key[:size] + key[2 * size + 2:] + key[2 * size:2 * size + 2]
-
 
 cdef bint is_between_frames(StreamState stream):
     return stream.conversation is None or not stream.cutter.missing

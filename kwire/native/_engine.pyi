@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .table import FieldRow, NodeRow
@@ -241,9 +241,23 @@ class ConversationState:
 
 SOURCES: int
 
-class PacketWalker:
-    seconds: int | None
+class PacketLayouts:
     lacks_bytes: bool
+    def describe(self, big: bool, links: list[tuple[int, int, int, int] | None]) -> None: ...
+
+class PacketGroups(PacketLayouts):
+    count: int
+    end: int
+    seconds: int
+    def __init__(self, near: int, blocks: bool) -> None: ...
+    def read(
+        self, data: bytes, start: int, stop: int, before: int | None, other: Callable[[bytes, int, int], bytes | None]
+    ) -> int: ...
+    def times(self) -> bytes: ...
+    def take(self, times: bytes, passed: int) -> list[tuple[bytes, int, int, bytes, bytes, bytes]]: ...
+
+class PacketWalker(PacketLayouts):
+    seconds: int | None
     def __init__(
         self,
         state: ReassemblerState,
@@ -256,7 +270,6 @@ class PacketWalker:
         stray: int,
         blocks: bool,
     ) -> None: ...
-    def describe(self, big: bool, links: list[tuple[int, int, int, int] | None]) -> None: ...
     def run(self, data: bytes, start: int, out: FrameBatch) -> int: ...
 
 def records_are_whole(data: bytes, start: int, count: int) -> bool: ...

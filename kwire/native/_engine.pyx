@@ -724,6 +724,7 @@ cdef class NativeMethods:
 
 include "_body_checks.pxi"
 include "_columns.pxi"
+include "_packets.pxi"
 include "_capture.pxi"
 include "_pairing.pxi"
 include "_frames.pxi"

@@ -16,15 +16,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from kwire.arrow import packet_windows
+from kwire.arrow.connection_decoder import chunks_of
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.packet_scan import PACKETS, VOID, Split, scan
+from kwire.arrow.packet_scan import LOST, PACKETS, VOID, Split, scan
 from kwire.capture.pcap import Packet
 from kwire.errors import DumpError
 from kwire.input import packets_of
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged, windowed
 from tests.capture.building import Talk as Conversation
-from tests.capture.building import enhanced, interface, packet_of, pcap, section
+from tests.capture.building import enhanced, ethernet, interface, ipv4, packet_of, pcap, section, tcp
 from tests.conftest import SHARED, each_of
 from tests.seeds import seeded
 
@@ -350,3 +352,61 @@ def test_a_frame_that_is_malformed_ends_the_reading_if_that_is_wanted(tmp_path: 
     path = write(tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in said]))
     with pytest.raises(MalformedFrame, match=r"path=.*dump, offset=0, api=Metadata, version=1"):
         staged([path], 10_000, mode="FAILFAST", body="json")
+
+
+LINKS = {1: ethernet(b""), 113: bytes(14) + b"\x08\x00", 276: b"\x08\x00" + bytes(18), 101: b"", 0: b"\2\0\0\0"}
+
+
+def mixed(rng: random.Random, link: int, order: str, is_block: bool) -> bytes:
+    """A capture of several connections, some of whose packets are cut, tagged, not TCP, or damaged."""
+    talks = [Conversation(ports=(50_000 + number, 9092)).open().ask(1, 40).ask(2).close() for number in range(4)]
+    packets = [packet_of(segment)[14:] for talk in talks for segment in talk.segments]
+    packets += [ipv4(tcp(rng.randbytes(9)), protocol=rng.choice((6, 6, 17)), options=rng.choice((b"", bytes(4))))] * 9
+    rng.shuffle(packets)
+    cuts = [rng.choice((0, 0, 0, rng.randrange(60))) for _ in packets]
+    whole = [LINKS[link] + packet for packet in packets]
+    parts = [data[: len(data) - cut or 1] for data, cut in zip(whole, cuts, strict=True)]
+    times = [10**18 + 10**6 * number for number in range(len(parts))]
+    if is_block:
+        blocks = [
+            enhanced(part, time // 1000, 0, order, len(data))
+            for part, time, data in zip(parts, times, whole, strict=True)
+        ]
+        file = bytearray(section(order) + interface(link, order) + b"".join(blocks))
+    else:
+        missing = [len(data) - len(part) for part, data in zip(parts, whole, strict=True)]
+        file = bytearray(pcap(zip(times, parts, missing, strict=True), link=link, order=order))
+    for _ in range(rng.choice((0, 1, 3))):
+        file[rng.randrange(200, len(file))] ^= 1 << rng.randrange(8)
+    return bytes(file)
+
+
+def packets_by_connection(path: Path, most: int) -> tuple[Counter[Any], Counter[str]]:
+    """All packets with their connections and places, and how many could not be read, by reason."""
+    size, found, lost = path.stat().st_size, Counter[Any](), Counter[str]()
+    for start in range(0, size, most):
+        for chunk in chunks_of(scan(Split(str(path), start, min(size, start + most), "x"))):
+            if chunk.kind == PACKETS:
+                found.update((chunk.connection, place) for place in chunk.places)
+                found[chunk.connection, "bytes"] += len(chunk.packets)
+            elif chunk.kind == LOST:
+                lost[chunk.problem] += chunk.place
+            else:
+                found[chunk.kind, chunk.connection, chunk.place, chunk.packets, chunk.problem] += 1
+    return found, lost
+
+
+@pytest.mark.parametrize("is_block", [False, True])
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("link", LINKS)
+def test_packets_in_bulk_are_those_one_by_one(
+    link: int, order: str, is_block: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = seeded("packets in bulk")
+    for number in range(10):
+        path = write(tmp_path, mixed(rng, link, order, is_block), f"{number}")
+        for most in (10**6, 2_000):
+            in_bulk = packets_by_connection(path, most)
+            with monkeypatch.context() as patched:
+                patched.setattr(packet_windows, "ENGINE", "python")
+                assert packets_by_connection(path, most) == in_bulk

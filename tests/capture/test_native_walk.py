@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.capture.frame_extractor import Streams
 from kwire.capture.link_layers import Segment, link_layout
-from kwire.capture.pcap import PcapReader
+from kwire.capture.pcap import Interface, PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.capture.tcp_reassembly import EVERY, Limits
 from kwire.errors import DumpError
@@ -155,7 +155,7 @@ def test_all_link_types_and_byte_orders(link: int, order: str, nanoseconds: bool
     packets = [(s.nanoseconds or 0, LINKS[link] + packet_of(s)[14:]) for s in conversation(20, 30)]
     found = same(pcap(packets, link=link, order=order, nanoseconds=nanoseconds))
     assert len(found) == 40
-    assert link_layout(link)
+    assert link_layout(Interface(link, 1000))
 
 
 def six(segment: Segment) -> bytes:
@@ -226,7 +226,7 @@ def test_damaged_pcapng_reads_the_same() -> None:
 def test_a_vlan_tag_and_unknown_links_go_the_general_way() -> None:
     packets = [(s.nanoseconds or 0, b"\0" * 12 + b"\x81\0\0\x05" + packet_of(s)[12:]) for s in conversation(20, 40)]
     assert len(same(pcap(packets))) == 40
-    assert link_layout(105) is None
+    assert link_layout(Interface(105, 1000)) is None
 
 
 @pytest.mark.parametrize("size", [1, 13, 100, 5000])
