@@ -26,7 +26,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
 ON_TWO_CORES = ["-n", "2", "--dist", "worksteal"]
-WITH_CI = ["-m", "", "--durations", "40"]  # all tests; pyproject.toml selects "not ci"
+WITH_CI = ["-m", "", "-rs", "--durations", "40"]  # all tests; pyproject.toml selects "not ci"
 PREFETCH = [PYTHON, "-m", "tests.tools.prefetch"]
 COMMANDS = {  # commands that pass arguments on
     "demo": [str(BIN / "kwire"), "demo"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,8 +68,11 @@ def test_a_wheel_is_built_and_works_with_every_python(
     if python is None or sys.version_info[:2] == tuple(map(int, version.split("."))):
         pytest.skip(f"there is no other Python {version}")
     monkeypatch.setenv("KWIRE_BUILD", "required")
-    assert main(["--python", python]) == 0
-    assert f"-cp{version.replace('.', '')}-" in capsys.readouterr().out
+    assert main(["--python", python, "--tests"]) == 0
+    printed = capsys.readouterr().out
+    assert f"-cp{version.replace('.', '')}-" in printed
+    passed = re.search(r", (\d+) passed", printed)
+    assert passed is not None and int(passed[1]) > 500 and "failed" not in printed, printed
 
 
 @pytest.mark.ci

@@ -20,6 +20,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DUMP = ROOT / "fixtures" / "dumps" / "kafka-3.9-zk.pcap"
+SUITE = (  # of a minute, with compiled extensions of other packages, too
+    "tests/wire",
+    "tests/codecs",
+    "tests/protocol",
+    "tests/records/test_batch.py",
+    "tests/capture/test_pcap.py",
+    "tests/capture/test_captures.py",
+    "tests/cli/test_decode.py",
+    "tests/cli/test_encode.py",
+    "tests/arrow/test_frame_rows.py",
+)
 SOURCES = (".pyx", ".pxi", "build_hook.py")  # of no use without a compiler
 
 
@@ -66,16 +77,17 @@ def check_contents(wheel: Path) -> str:
     return "python" if is_pure else "native"
 
 
-def install(wheel: Path, folder: Path, base: str = sys.executable) -> Path:
+def install(wheel: Path, folder: Path, base: str = sys.executable, extras: str = "") -> Path:
     """Install a wheel into an environment that is made for it, with what it depends on; return its python."""
+    wanted = f"{wheel}{extras}"
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     uv = shutil.which("uv")
     if uv:
         run(uv, "venv", "--python", base, str(folder))
-        run(uv, "pip", "install", "--python", str(python), str(wheel))
+        run(uv, "pip", "install", "--python", str(python), wanted)
     else:
         run(base, "-m", "venv", str(folder))
-        run(str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", str(wheel))
+        run(str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", wanted)
     return python
 
 
@@ -94,6 +106,22 @@ def try_installed(python: Path, engine: str, folder: Path) -> None:
         raise Unfit("kwire demo does not tell of Kafka")
 
 
+def run_tests(python: Path, folder: Path) -> str:
+    """Run `SUITE` on what an environment has installed, from a folder without kwire's source; return the last line.
+
+    Raises Unfit.
+    """
+    for name in ("tests", "fixtures", "schemas"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(ROOT / "pyproject.toml", folder)
+    where = run(str(python), "-P", "-c", "import kwire; print(kwire.__file__)", cwd=folder).strip()
+    if Path(where).is_relative_to(ROOT / "kwire"):
+        raise Unfit(f"kwire is {where}, not what was installed")
+    command = [str(python), "-P", "-m", "pytest", "-p", "no:cacheprovider", *SUITE]
+    demands = dict.fromkeys(("CI", "KWIRE_BROWSER", "KWIRE_INTEROP", "KWIRE_SPARK"), "")  # not of this part
+    return run(*command, cwd=folder, HYPOTHESIS_PROFILE="dev", **demands).strip().rpartition("\n")[2]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build and try; return 1 if something is wrong."""
     parser = argparse.ArgumentParser(prog="dev.py wheel", description="Build a wheel, and try it.")
@@ -101,6 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--python", default=sys.executable, help="build and try with this Python, not with that of .venv"
     )
+    parser.add_argument("--tests", action="store_true", help="also run a minute of tests on the installed wheel")
     options = parser.parse_args(arguments)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
@@ -111,13 +140,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return 0
             wheel = build(folder / "wheel", options.python)
             engine = check_contents(wheel)
-            try_installed(install(wheel, folder / "env", options.python), engine, folder)
+            python = install(wheel, folder / "env", options.python, "[test]" if options.tests else "")
+            try_installed(python, engine, folder)
+            verdict = run_tests(python, folder) if options.tests else "no tests run"
         except Unfit as error:
             print(error, file=sys.stderr)
             return 1
         (ROOT / "dist").mkdir(exist_ok=True)
         kept = Path(shutil.copy2(wheel, ROOT / "dist"))
-    print(f"{kept.relative_to(ROOT)}: engine {engine}, tried in {time.monotonic() - begin:.0f} s")
+    print(f"{kept.relative_to(ROOT)}: engine {engine}, {verdict}, tried in {time.monotonic() - begin:.0f} s")
     return 0
 
 
