@@ -59,7 +59,9 @@ def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None
             raise UsageError(f"{member}: not a field; write NAME=TEXT or NAME:=JSON")
         field = fields.get(match["name"])
         if field is None:
-            hint = suggestion(match["name"], fields) or f"see kwire schema {codec.name}:{codec.version}"
+            others = [one.versions for one in codec.spec.struct.fields if match["name"] in (one.name, one.attribute)]
+            hint = f"versions {others[0]} have it" if others else suggestion(match["name"], fields)
+            hint = hint or f"see kwire schema {codec.name}:{codec.version}"
             raise UsageError(f"{member}: {codec.name} v{codec.version} has no field {match['name']}; {hint}")
         values[field.json_name] = _value(field, match["sign"], match["text"], member)
     return codec.from_json(values, defaults=True)

@@ -99,3 +99,10 @@ def test_a_body_that_is_none(text: str, tmp_path: Path, capsys: pytest.CaptureFi
     body.write_text(text)
     assert main(["call", ":1", "FindCoordinator:1", "--offline", "--body", str(body)]) == 2
     assert "kwire: error: " in capsys.readouterr().err
+
+
+def test_a_field_of_other_versions_is_reported_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["call", "--offline", ":9092", "FindCoordinator:6", "key=g"]) == 2
+    assert capsys.readouterr().err == (
+        "kwire: error: key=g: FindCoordinatorRequest v6 has no field key; versions 0-3 have it\n"
+    )
