@@ -94,7 +94,7 @@ def test_importing_costs_nothing() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-READERS = "kwire.hex_text kwire.hex_text kwire.logs kwire.records kwire.input.request_log kwire.input.packet_text"
+READERS = "kwire.hex_text kwire.logs kwire.records kwire.input.request_log kwire.input.packet_text_and_tls_keys"
 WRITERS = (
     "kwire.codecs.json kwire.codecs.generated_python kwire.redaction "
     + "kwire.render.line kwire.render.tree hexdump subprocess"

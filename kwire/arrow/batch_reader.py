@@ -16,7 +16,8 @@ from ..capture.pcap import portions_of
 from ..capture.tcp_reassembly import Share
 from ..errors import DumpError, UnknownMessage, ZnodeError
 from ..input import Dump, open_dump, znode_text
-from ..input.files import open_file, unpacked
+from ..input.compressed_files import unpacked
+from ..input.files import open_file
 from ..logs import LogBytes
 from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis

@@ -28,7 +28,8 @@ from ..capture.frame_extractor import Streams
 from ..capture.pcap import PORTION, Packet, portions_of
 from ..errors import BadFrame, DumpError, KwireError
 from ..input import CAPTURES
-from ..input.files import open_file, unpacked
+from ..input.compressed_files import unpacked
+from ..input.files import open_file
 from ..logs.segment_reader import SHORT, credible_stop
 from .batch_reader import Reading
 from .connection_decoder import Chunk, Seen, chunks_of, in_file_order, packets_in

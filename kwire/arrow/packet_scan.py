@@ -3,10 +3,9 @@
 A range starts at the first position where consecutive records seem to start. This may be wrong, for example inside a
 packet that contains a capture. Therefore each range also determines where the next range starts, and reads on until its
 records equal those of the next range. It yields wrong records of the next range as VOID, and the records that the next
-range lacks. All ranges together then give exactly the result of a reader that starts at the beginning of the file.
-
-Captures divided by `split -b` are read together with the piece that has the header: pieces are in one folder, and their
-names differ in a number, or in two letters at the end.
+range lacks. All ranges together then give exactly what one reader of the whole file gives. Captures divided by
+`split -b` are read with the piece that has the header: pieces are in one folder, and their names differ in a number, or
+in two letters at the end.
 """
 
 from __future__ import annotations
@@ -42,7 +41,8 @@ from ..capture.pcap import (
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
 from ..input import CAPTURES
-from ..input.files import COMPRESSIONS, Blocks, blocks_of, entries_in, open_file, unpacked
+from ..input.compressed_files import COMPRESSIONS, Blocks, blocks_of, unpacked
+from ..input.files import entries_in, open_file
 from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows

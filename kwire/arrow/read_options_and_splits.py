@@ -18,7 +18,8 @@ from ..caches import lazy_pattern
 from ..capture.pcap import portions_of
 from ..errors import DumpError, KwireError, excerpt, suggestion, without_password
 from ..input import CAPTURES, open_dump
-from ..input.files import Entry, entries_in, entry_of, local_path, open_file, split_query, unpacked
+from ..input.compressed_files import unpacked
+from ..input.files import Entry, entries_in, entry_of, local_path, open_file, split_query
 from ..protocol import LIMIT
 
 

@@ -29,7 +29,7 @@ from .consumer_group import (
     places_of,
     size_of,
 )
-from .purgatory import Parked, Purgatory
+from .purgatory_and_fetch_sessions import Parked, Purgatory
 
 
 @dataclass(slots=True)

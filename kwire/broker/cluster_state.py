@@ -1,22 +1,15 @@
 """The state of a served cluster, and the request context that handlers receive. This module has no handlers and decodes
 no bytes.
-
-The state includes fetch sessions (KIP-227): the first Fetch request of a session lists all partitions, the following
-ones only changes; responses omit unchanged partitions in the same way.
 """
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-import msgspec
-
-from .. import messages
 from ..records import RecordBatch
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
@@ -27,125 +20,12 @@ from .group_coordinator import Groups
 from .internal_topics import GROUPS, SHARES, TRANSACTIONS, InternalTopic
 from .kraft_controller import Controller, catch_up, copy_log, recover
 from .metadata_journal import cluster_record
-from .partitions import Partition, Topic
-from .purgatory import Purgatory
+from .partition_leader_and_isr import Partition, Topic
+from .purgatory_and_fetch_sessions import FetchSessions, Purgatory
 from .replica_log import NEVER, Log
-from .settings import LogDir, Node, Quotas, Settings
+from .settings_and_quotas import LogDir, Node, Quotas, Settings
 from .share_coordinator import Shares
 from .transaction_coordinator import Transactions
-
-MOST_SESSIONS = 1000  # the default of Kafka's max.incremental.fetch.session.cache.slots
-FIRST, FINAL = 0, -1  # epochs that begin and end a session
-_HIGHEST = 2**31 - 1
-
-Key = tuple[str, bytes, int]  # topic name and id (one of them is empty), and partition
-
-
-@dataclass(slots=True, eq=False)
-class FetchSession:
-    """A fetch session between a client and a broker.
-
-    Attributes:
-        session_id: the id of the session.
-        epoch: the expected epoch of the next request.
-        parts: the fetch position and limits of each partition, in the order in which partitions are read.
-        sent: the high watermark and log start offset of each partition as last sent to the client.
-        is_new: whether the next response lists all partitions.
-    """
-
-    session_id: int
-    epoch: int = 1
-    parts: dict[Key, Any] = field(default_factory=dict)
-    sent: dict[Key, tuple[int, int]] = field(default_factory=dict)
-    is_new: bool = True
-
-    def update(self, asked: Any) -> None:
-        """Update the session with the partitions that a request lists or forgets."""
-        for row in asked.topics:
-            for part in row.partitions:
-                self.parts[row.topic, row.topic_id, part.partition] = part
-        for row in asked.forgotten_topics_data:
-            for index in row.partitions:
-                self.parts.pop((row.topic, row.topic_id, index), None)
-                self.sent.pop((row.topic, row.topic_id, index), None)
-
-    def topics(self) -> tuple[Any, ...]:
-        """Return the session's partitions as rows of a full Fetch request."""
-        rows: list[tuple[tuple[str, bytes], list[Any]]] = []
-        for (name, topic_id, _), part in self.parts.items():
-            if not rows or rows[-1][0] != (name, topic_id):
-                rows.append(((name, topic_id), []))
-            rows[-1][1].append(part)
-        row = messages.FetchRequest.FetchTopic
-        return tuple(row(topic=name, topic_id=topic_id, partitions=tuple(parts)) for (name, topic_id), parts in rows)
-
-    def only_news(self, response: Any) -> Any:
-        """Return the response without unchanged partitions; partitions with records move to the end of the reading
-        order."""
-        rows = []
-        for row in response.responses:
-            parts = tuple(part for part in row.partitions if self._is_news(row, part))
-            if parts:
-                rows.append(msgspec.structs.replace(row, partitions=parts))
-        self.is_new = False
-        return msgspec.structs.replace(response, responses=tuple(rows), session_id=self.session_id)
-
-    def _is_news(self, row: Any, part: Any) -> bool:
-        key = row.topic, row.topic_id, part.partition_index
-        offsets = part.high_watermark, part.log_start_offset
-        is_same = self.sent.get(key) == offsets and not part.error_code and part.preferred_read_replica < 0
-        if part.error_code:
-            self.sent.pop(key, None)
-        else:
-            self.sent[key] = offsets
-        if part.records and key in self.parts:
-            self.parts[key] = self.parts.pop(key)
-        return self.is_new or bool(part.records) or not is_same
-
-
-class FetchSessions:
-    """The fetch sessions of one cluster, by broker and id; if the cache is full, a new session evicts the least
-    recently used one.
-    """
-
-    def __init__(self, rng: Random) -> None:
-        self._rng = rng
-        self._sessions: OrderedDict[tuple[int, int], FetchSession] = OrderedDict()
-
-    def found(self, node_id: int, asked: Any) -> FetchSession | int | None:
-        """Return the fetch session of a request, after updating it with the request.
-
-        Args:
-            node_id: the broker that received the request.
-            asked: the request message.
-
-        Returns:
-            The session; None for a request without one; or an error code.
-        """
-        key = node_id, asked.session_id
-        if asked.session_epoch in (FIRST, FINAL):
-            self._sessions.pop(key, None)
-            return self._made(node_id, asked) if asked.session_epoch == FIRST else None
-        session = self._sessions.get(key)
-        if session is None:
-            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-        if session.epoch != asked.session_epoch:
-            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
-        session.epoch = session.epoch % _HIGHEST + 1
-        session.update(asked)
-        self._sessions.move_to_end(key)
-        return session
-
-    def _made(self, node_id: int, asked: Any) -> FetchSession | None:
-        session = FetchSession(self._rng.randrange(1, _HIGHEST))
-        session.update(asked)
-        if not session.parts or (node_id, session.session_id) in self._sessions:
-            return None
-        self._sessions[node_id, session.session_id] = session
-        if len(self._sessions) > MOST_SESSIONS:
-            self._sessions.popitem(last=False)
-        return session
-
 
 READ_ONLY = "the log directories are read only (--read-only)"
 # Requests that read-only log directories refuse. Groups still work: commits are kept in memory only.
@@ -408,31 +288,17 @@ class Cluster:
         self.transactions.retry()
         self._changed()
 
-    def lead(self, partition: Partition, node_id: int) -> None:
+    def move_leader(self, partition: Partition, node_id: int) -> None:
         """Make a replica the leader; raises ValueError if the replica is out of sync or unreachable."""
-        if node_id not in partition.isr or not partition.replicas[node_id].is_online:
-            raise ValueError(f"broker {node_id} is not in the ISR of {partition.topic}-{partition.index}")
-
-        def act(one: Partition) -> None:
-            one.leader, one.leader_epoch = node_id, one.leader_epoch + 1
-
-        self.controller.change([partition] if partition.leader != node_id else [], act)
+        self.controller.change([partition], lambda one: one.move_leader(node_id))
         self._changed()
 
-    def shrink(self, partition: Partition, node_ids: Collection[int]) -> None:
+    def shrink_isr(self, partition: Partition, node_ids: Collection[int]) -> None:
         """Remove replicas from the ISR; raises ValueError if the ISR would become empty."""
-        left = [node_id for node_id in partition.isr if node_id not in node_ids]
-        if not left:
-            raise ValueError(f"{partition.topic}-{partition.index} would have an empty ISR")
-
-        def act(one: Partition) -> None:
-            one.isr = left
-            one.elect()
-
-        self.controller.change([partition], act)
+        self.controller.change([partition], lambda one: one.shrink_isr(node_ids))
         self._changed()
 
-    def expand(self, partition: Partition) -> None:
+    def expand_isr(self, partition: Partition) -> None:
         """Make all reachable replicas catch up and rejoin the ISR."""
 
         def act(one: Partition) -> None:
@@ -443,15 +309,10 @@ class Cluster:
         self.controller.change([partition], act)
         self._changed()
 
-    def lead_unclean(self, partition: Partition, node_id: int) -> None:
+    def elect_unclean_leader(self, partition: Partition, node_id: int) -> None:
         """Make an out-of-sync replica the leader; records that this replica lacks are lost."""
-
-        def act(one: Partition) -> None:
-            one.isr = [node_id]
-            one.elect()
-
-        self.controller.change([partition], act)
-        self.expand(partition)
+        self.controller.change([partition], lambda one: one.elect_unclean_leader(node_id))
+        self.expand_isr(partition)
 
     def reassign(self, partition: Partition, node_ids: Sequence[int]) -> None:
         """Move a partition to other brokers: new replicas copy the records, then the old replicas are deleted."""
@@ -475,7 +336,7 @@ class Cluster:
         """Make the new replicas catch up; when all are in sync, delete the replicas that the reassignment removes."""
         if partition.target is None:
             return
-        self.expand(partition)
+        self.expand_isr(partition)
         if all(node_id in partition.isr for node_id in partition.target):
             target, partition.target = partition.target, None
             partition.replicas = {one: partition.replicas[one] for one in [*target, *partition.replicas]}
@@ -485,7 +346,7 @@ class Cluster:
         for node_id in node_ids:
             self.controller.remove_replica(partition, node_id)
         partition.isr = [one for one in partition.replicas if one in partition.isr]
-        partition.elect()
+        partition.elect_leader()
         self.controller.remember_partition(partition)
         self._changed()
 

@@ -16,7 +16,7 @@ from math import inf
 from ..cluster.assignors import Member as Subscriber
 from ..cluster.assignors import assign_server_range, assign_uniform
 from ..cluster.assignors.members import TopicPartition
-from .purgatory import Parked
+from .purgatory_and_fetch_sessions import Parked
 
 LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its fields of variable size
 PROTOCOL_SIZE = 128  # estimated bytes of a member's protocol, without its name and metadata

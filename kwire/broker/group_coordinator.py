@@ -33,9 +33,9 @@ from .consumer_group import LEAST_SIZE, Assigned, ClassicProtocol, ConsumerGroup
 from .internal_topics import InternalTopic, Producer, Written, changes
 from .kraft_controller import Controller
 from .metadata_journal import Row
-from .partitions import NO_ID, Topic
-from .purgatory import Parked, Purgatory
-from .settings import Settings
+from .partition_leader_and_isr import NO_ID, Topic
+from .purgatory_and_fetch_sessions import Parked, Purgatory
+from .settings_and_quotas import Settings
 from .share_group import SHARE, ShareGroup, SharePartition
 
 COMMIT_VERSION = GROUP_VERSION = 4  # versions of OffsetCommitValue (4 adds topic ids) and GroupMetadataValue

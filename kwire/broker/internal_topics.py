@@ -17,7 +17,7 @@ from ..records import Record, RecordBatch, build_batch, parse_records
 from ..values import ErrorCode
 from .kraft_controller import Controller
 from .metadata_journal import Row
-from .partitions import GROUPS, SHARES, TRANSACTIONS, Partition, Topic
+from .partition_leader_and_isr import GROUPS, SHARES, TRANSACTIONS, Partition, Topic
 from .replica_log import ABORT, COMMIT
 
 _PORTION = 1 << 20

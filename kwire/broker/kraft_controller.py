@@ -37,9 +37,9 @@ from .metadata_journal import (
     removal_record,
     topic_records,
 )
-from .partitions import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
+from .partition_leader_and_isr import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
 from .replica_log import NO_LIMITS, Log
-from .settings import GROUP_CONFIGS, Entity, LogDir, Node, Quotas, Settings
+from .settings_and_quotas import GROUP_CONFIGS, Entity, LogDir, Node, Quotas, Settings
 from .storage import Disk
 
 # Kafka's assignors before KRaft; added partitions are placed as in those releases.
@@ -236,7 +236,7 @@ class Controller:
         """Elect new leaders where the leader is unreachable, and make the first live broker the controller."""
         alive = [node_id for node_id, node in self.nodes.items() if node.is_alive]
         self.controller_id = min(alive, default=-1)
-        self.change(self.partitions(), lambda partition: partition.elect() if partition.offline else None)
+        self.change(self.partitions(), lambda partition: partition.elect_leader() if partition.offline else None)
 
     def change(self, partitions: Iterable[Partition], act: Callable[[Partition], None]) -> None:
         """Apply a function to partitions, and journal the changes of their leaders and ISRs."""
@@ -319,7 +319,7 @@ class Controller:
             replicas = {node_id: self.replica(self.nodes[node_id], topic.name, index) for node_id in ids}
             made.append(Partition(topic.name, index, replicas, isr=list(ids)))
         for partition in made:
-            partition.elect()
+            partition.elect_leader()
         topic.partitions += made
         return made
 
@@ -463,7 +463,7 @@ def heal(partition: Partition, note: Notes) -> list[LogDir]:
         epoch = max((entry.leader_epoch for entry in logs[source_id].entries[-1:]), default=-1)
         partition.leader_epoch = max(partition.leader_epoch, min(epoch, _HIGHEST_EPOCH))
         break
-    partition.elect()
+    partition.elect_leader()
     return failed
 
 
@@ -496,7 +496,7 @@ def catch_up(controller: Controller, partition: Partition, node_id: int) -> None
     if replica.log is None:
         controller.open_log(replica, partition.topic, partition.index)
     if partition.leader in (node_id, NO_LEADER) or not replica.is_online or replica.log is None:
-        partition.elect()
+        partition.elect_leader()
         return
     source = partition.replicas[partition.leader].log
     assert source is not None

@@ -21,8 +21,8 @@ from ..internal import decode_metadata_frame, encode_frame, framed_record
 from ..records import Record, RecordBatch, build_batch
 from ..values import ConfigResourceType
 from .authentication_and_acls import SCRAM, Acl, Credential, acl_of
-from .partitions import Partition, Topic
-from .settings import Entity, LogDir, Node
+from .partition_leader_and_isr import Partition, Topic
+from .settings_and_quotas import Entity, LogDir, Node
 from .storage import Damage, Disk, Store, believed
 
 CLUSTER_ID = "cluster.id"

@@ -21,8 +21,8 @@ from .group_coordinator import Groups
 from .internal_topics import InternalTopic
 from .kraft_controller import Controller
 from .metadata_journal import Row
-from .partitions import Topic
-from .purgatory import Parked, Purgatory
+from .partition_leader_and_isr import Topic
+from .purgatory_and_fetch_sessions import Parked, Purgatory
 from .share_group import (
     RECORD_SIZE,
     Acquired,

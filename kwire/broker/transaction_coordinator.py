@@ -28,8 +28,8 @@ from .group_coordinator import Groups
 from .internal_topics import GROUPS, Append, InternalTopic
 from .kraft_controller import Controller
 from .metadata_journal import Row
-from .partitions import Partition
-from .purgatory import Parked, Purgatory
+from .partition_leader_and_isr import Partition
+from .purgatory_and_fetch_sessions import Parked, Purgatory
 from .replica_log import ABORT, COMMIT
 
 VALUE_VERSION = 1  # the first version of TransactionLogValue with tagged fields

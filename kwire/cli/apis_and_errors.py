@@ -16,7 +16,7 @@ from ..names import folded
 from ..spec.catalog import catalog_for
 from ..spec.releases import Api, first_release, releases, removed_in
 from ..values import Value, kind
-from .inputs import name_and_version
+from .inputs_and_output import name_and_version
 from .options import add_command, named_release
 
 

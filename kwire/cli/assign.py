@@ -34,7 +34,7 @@ from ..cluster.captured_groups import ConsumerGroups, Rebalance
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table
 from ..render.value_text import count_text
-from .inputs import results
+from .inputs_and_output import results
 from .options import UsageError, add_command, add_inputs
 
 CHANGED_IN = ("2.4", "2.8", "3.0", "3.4", "3.5", "3.5.2", "3.7.1")  # the results of a client's assignor

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MissingExtra
 from ..input import Dump
 from ..protocol import Frame
-from .inputs import Reading, catalog_of, dumps_in, title_of
+from .inputs_and_output import FrameOutput, Reading, catalog_of, dumps_in, output_bytes, title_of
 from .options import UsageError, add_command, add_files, add_profile, add_secrets
-from .output import FrameOutput, output_bytes
 
 if TYPE_CHECKING:
     from ..browse import FrameIndex

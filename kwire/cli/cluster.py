@@ -29,7 +29,7 @@ from ..render.style import PLAIN, Style, escape, json_text, table
 from ..render.value_text import count_text
 from .cluster_input import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
 from .filters import Span
-from .inputs import part_read, results, title_of
+from .inputs_and_output import part_read, results, title_of
 from .options import UsageError, add_colour, add_command, add_inputs, add_security, seconds, security_of
 from .terminal import remark, style_for, with_progress
 

@@ -47,7 +47,7 @@ from ..protocol.framing import NotKafka
 from ..render.value_text import count_text
 from ..zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from .filters import Entry, Span, entries
-from .inputs import Reading, dumps_in, files_of, part_read, title_of
+from .inputs_and_output import Reading, dumps_in, files_of, part_read, title_of
 from .options import UsageError, security_of
 from .terminal import remark, with_progress
 

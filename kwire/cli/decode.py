@@ -36,7 +36,7 @@ from ..sensitive_fields import HIDDEN, Hidden
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions
 from .filters import Entry, LogFilter, Ours, add_filters, entries, filter_for, is_bad, is_faulty, ours, pushed_filter
-from .inputs import PushedFilter, Reading, catalog_of, dumps_in, masker, part_read, results
+from .inputs_and_output import PushedFilter, Reading, catalog_of, dumps_in, masker, part_read, results
 from .options import UsageError, add_colour, add_command, add_inputs, add_keylog
 from .terminal import Paged, paged, remark, style_for, with_progress
 

@@ -27,9 +27,8 @@ from ..render.tree import is_note, note, title
 from ..render.value_text import count_text, error_lines
 from ..sensitive_fields import Hidden
 from .filters import ours
-from .inputs import items, masker, results, title_of
+from .inputs_and_output import items, masker, output_text, results, title_of
 from .options import UsageError, add_colour, add_command, add_inputs
-from .output import output_text
 from .terminal import remark, style_for
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from ..render.record_text import batch_text
 from ..render.tree import is_note
 from ..sensitive_fields import Hidden
 from ..spec.catalog import Catalog
-from .inputs import PushedFilter, name_and_version, named_codecs
+from .inputs_and_output import PushedFilter, name_and_version, named_codecs
 from .options import UsageError
 
 Test = Callable[[Result], bool]

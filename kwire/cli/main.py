@@ -85,15 +85,15 @@ def _report() -> AddParser:
 
 
 def _encode() -> AddParser:
-    from .encode import add_parser
+    from .encode_and_call import add_encode
 
-    return add_parser
+    return add_encode
 
 
 def _check() -> AddParser:
-    from .check import add_parser
+    from .check_and_diff import add_check
 
-    return add_parser
+    return add_check
 
 
 def _stats() -> AddParser:
@@ -151,9 +151,9 @@ def _pipeline() -> AddParser:
 
 
 def _call() -> AddParser:
-    from .call import add_parser
+    from .encode_and_call import add_call
 
-    return add_parser
+    return add_call
 
 
 def _proxy() -> AddParser:
@@ -175,9 +175,9 @@ def _schema() -> AddParser:
 
 
 def _diff() -> AddParser:
-    from .diff import add_parser
+    from .check_and_diff import add_diff
 
-    return add_parser
+    return add_diff
 
 
 def _apis() -> AddParser:

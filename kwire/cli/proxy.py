@@ -17,9 +17,8 @@ from ..protocol.results import MessageSummary
 from ..render.json_objects import json_line
 from ..render.line import FrameLines
 from ..render.value_text import count_text
-from .inputs import catalog_of, masker
+from .inputs_and_output import catalog_of, masker, output_bytes
 from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, security_of
-from .output import output_bytes
 from .terminal import remark, style_for
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

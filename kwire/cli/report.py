@@ -24,9 +24,8 @@ from ..render.html import asset, document, text
 from ..render.line import unread_text
 from ..render.value_text import count_text
 from ..values import kind
-from .inputs import Reading, dumps_in, masker, part_read, title_of
+from .inputs_and_output import Reading, dumps_in, masker, output_text, part_read, refuse_input, title_of
 from .options import add_command, add_inputs
-from .output import output_text, refuse_input
 from .terminal import remark, with_progress
 
 
@@ -548,9 +547,8 @@ def report_html(name: str, tally: Tally) -> Iterator[str]:
     """
     sections = (_summary, _timeline, _apis, _versions, _errors, _undecodable)
     body = (piece for section in sections for piece in section(tally))
-    heading = f"<header><h1>{text(name)}</h1></header>\n<main>\n"
-    style = asset("page.css") + asset("report.css")
-    yield from document(f"{name} - kwire report", style, "", _around(heading, body, "</main>\n"))
+    heading = f'<header><h1>{text(name)}</h1></header>\n<main class="report">\n'
+    yield from document(f"{name} - kwire report", asset("page.css"), "", _around(heading, body, "</main>\n"))
 
 
 def _around(before: str, pieces: Iterable[str], after: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ..render.schema_text import layout_bnf, layout_json, layout_markdown, layou
 from ..render.style import escape, json_text
 from ..render.value_text import count_text
 from ..spec import read_spec
-from .inputs import catalog_of, named_codecs
+from .inputs_and_output import catalog_of, named_codecs
 from .options import add_colour, add_command, add_profile
 from .terminal import style_for
 

@@ -17,7 +17,7 @@ from ..broker import Node, ServedCluster, Settings
 from ..broker.apis import DRAFTS
 from ..broker.authentication_and_acls import MECHANISMS, principal
 from ..broker.classic_group import POLICIES
-from ..broker.settings import LogDir
+from ..broker.settings_and_quotas import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
 from ..errors import DumpError, excerpt

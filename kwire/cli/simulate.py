@@ -22,8 +22,8 @@ from ..render.json_objects import envelope
 from ..render.style import Style, json_text, table
 from ..render.value_text import count_text, shorten
 from ..values import kind
+from .inputs_and_output import output_bytes
 from .options import UsageError, add_colour, add_command
-from .output import output_bytes
 from .terminal import remark, style_for
 
 DEFAULT = ("create=orders", "fail", "repair", "restart", "failover", "reassign", "delete")

@@ -21,9 +21,8 @@ from ..redaction import REASONS, Redactor, mask
 from ..render.style import table
 from ..render.value_text import count_text
 from .filters import Test, add_filters, filter_for
-from .inputs import catalog_of, dumps_in, part_read, timed_frames
+from .inputs_and_output import FrameOutput, catalog_of, dumps_in, output_bytes, part_read, timed_frames
 from .options import UsageError, add_command, add_files, add_profile, add_raw
-from .output import FrameOutput, output_bytes
 from .terminal import remark, with_progress
 
 MOST_WRITTEN = 1 << 16  # written requests, without a response so far, that are remembered

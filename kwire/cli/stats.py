@@ -38,7 +38,7 @@ from ..traffic import (
     percentile,
     unspoken,
 )
-from .inputs import NonKafkaStreams, catalog_of, dumps_in, part_read
+from .inputs_and_output import NonKafkaStreams, catalog_of, dumps_in, part_read
 from .options import UsageError, add_colour, add_command, add_files, add_keylog, add_profile, named_release
 from .terminal import remark, style_for, with_progress
 

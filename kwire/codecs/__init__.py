@@ -5,9 +5,6 @@ refuses, and collects `Span`s, which map bytes to fields. They cover a message w
 frames are in `kwire.protocol`. The generator is imported only where generated source runs: importing it takes a third
 of the start-up of a command.
 
-`plan_of` finds fields of interest, by a plan that is created once per codec. The caller defines which fields these are:
-topics, error codes, secrets, records.
-
 `columns` reads arrays of a message as Arrow columns, without a Python object per value; pyarrow and numpy (the extra
 `arrow`) are imported on first use.
 """
@@ -15,7 +12,7 @@ topics, error codes, secrets, records.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from operator import attrgetter
@@ -29,9 +26,16 @@ from ..native import ENGINE
 from ..native.table import NoTable, node_table
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog
-from ..wire import Array, Field, Reader, Struct, Writer, bytes_of, content_of
+from ..wire import Array, Reader, Struct, Writer, bytes_of
 from ..wire.primitives import Construct, Elements
+from .schema_tree import Interest as Interest
+from .schema_tree import Place as Place
+from .schema_tree import Step as Step
+from .schema_tree import found_in as found_in
 from .schema_tree import grow
+from .schema_tree import leaves as leaves
+from .schema_tree import places_in as places_in
+from .schema_tree import plan_of as plan_of
 
 if TYPE_CHECKING:
     from .column_reader import Columns
@@ -527,109 +531,6 @@ def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
 def codec_of(spec: MessageSpec, version: int) -> Codec:
     """Return the codec of a message spec at one of its versions."""
     return _CODEC(spec, version)
-
-
-class Place(NamedTuple):
-    """A field that is not a struct: the message, the struct that contains it, and the node of its value or elements."""
-
-    message: str
-    struct: Struct
-    field: Field
-    node: Any
-    is_array: bool
-
-    @property
-    def name(self) -> str:
-        """The name of the attribute."""
-        return str(self.field.name)
-
-    @property
-    def owner(self) -> str:
-        """The name of the struct."""
-        return str(self.struct.message_class.__name__)
-
-
-class Step(NamedTuple):
-    """A field of interest, or one that holds structs with such fields.
-
-    Attributes:
-        name: the name of the attribute.
-        path: the path from the message, with dots, without indices.
-        is_array: whether the field is an array.
-        interest: the caller's value for the field; None for a struct with fields of interest.
-        steps: the steps to the fields of its struct.
-    """
-
-    name: str
-    path: str
-    is_array: bool
-    interest: Any = None
-    steps: tuple[Step, ...] = ()
-
-
-Interest = Callable[[Place], Any]  # None means not of interest
-
-
-@lru_cache(maxsize=1024)
-def plan_of(codec: Codec, interest: Interest) -> tuple[Step, ...]:
-    """Return the steps to the fields of interest in wire order; empty if there are none. Raises UnknownNode."""
-    return tuple(_steps(codec.name, codec.schema, "", interest))
-
-
-def _steps(message: str, struct: Struct, above: str, interest: Interest) -> Iterator[Step]:
-    for field in struct.all_fields:
-        content, name = content_of(field.subcon), str(field.name)
-        if content.struct is not None:
-            steps = tuple(_steps(message, content.struct, f"{above}{name}.", interest))
-            if steps:
-                yield Step(name, above + name, content.is_array, None, steps)
-        else:
-            value = interest(Place(message, struct, field, content.node, content.is_array))
-            if value is not None:
-                yield Step(name, above + name, content.is_array, value)
-
-
-def found_in(steps: tuple[Step, ...], *values: Any) -> list[tuple[Step, tuple[Any, ...], Any]]:
-    """Return the non-empty fields of interest, in order: step, structs from the message to the field's owner, value.
-
-    Args:
-        steps: a plan.
-        values: the message.
-    """
-    found: list[tuple[Step, tuple[Any, ...], Any]] = []
-    _find(steps, values, found)
-    return found
-
-
-def _find(steps: tuple[Step, ...], values: tuple[Any, ...], found: list[tuple[Step, tuple[Any, ...], Any]]) -> None:
-    """Append to a list: a generator per struct, most of which find nothing, took 1.5 times as long."""
-    for step in steps:
-        held = getattr(values[-1], step.name)
-        if not held:
-            continue
-        if not step.steps:
-            found.append((step, values, held))
-        elif step.is_array:
-            for item in held:
-                _find(step.steps, (*values, item), found)
-        else:
-            _find(step.steps, (*values, held), found)
-
-
-def leaves(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """Yield the last steps of a plan: the fields of interest."""
-    for step in steps:
-        yield from leaves(step.steps) if step.steps else (step,)
-
-
-@lru_cache(maxsize=256)
-def places_in(codec: Codec) -> dict[str, Place]:
-    """Return the fields that are not structs, by their paths without indices."""
-    return {step.path: step.interest for step in leaves(tuple(_steps(codec.name, codec.schema, "", _any)))}
-
-
-def _any(place: Place) -> Place:
-    return place
 
 
 def columns(

@@ -1,6 +1,7 @@
 """Files become frames: `format_detection` opens a dump and chooses the reader of its format.
 
-`files` opens local, remote, compressed and growing files; `packet_text` and `request_log` read two kinds of text.
+`files` opens local, remote and growing files, `compressed_files` decompresses; `packet_text_and_tls_keys` and
+`request_log` read two kinds of text.
 `kwire.capture` reads captures, `kwire.logs` logs, `kwire.hex_text` hex text.
 """
 

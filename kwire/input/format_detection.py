@@ -23,7 +23,8 @@ from ..errors import BadFrame, DumpError, ZnodeError
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
-from .files import Opened, local_path, name_of, open_file, unpacked
+from .compressed_files import Opened, unpacked
+from .files import local_path, name_of, open_file
 
 if TYPE_CHECKING:
     from ..hex_text import HexText
@@ -462,7 +463,7 @@ def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
 
 def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     from ..hex_text import parse_fixture
-    from .packet_text import followed_streams, frames_of, packets_of_tshark, tshark_wrote
+    from .packet_text_and_tls_keys import followed_streams, frames_of, packets_of_tshark, tshark_wrote
     from .request_log import looks_like_log as looks_like_request_log
 
     if opened.head.startswith(_UTF16):  # as PowerShell's > writes it
@@ -501,7 +502,7 @@ def _decoded(data: bytes, encoding: str, file: str) -> str:
 
 def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
     from ..logs import looks_like_log
-    from .packet_text import tcp_segment
+    from .packet_text_and_tls_keys import tcp_segment
 
     kind = f"hex text ({text.dialect})"
     found = next(filter(None, map(tcp_segment, text.pieces)), None) if text.packets and not bare else None
@@ -518,7 +519,7 @@ def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
 
 
 def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> Iterator[Frame]:
-    from .packet_text import PacketReader
+    from .packet_text_and_tls_keys import PacketReader
 
     reader = PacketReader(file)
     for packet in packets:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import KwireError
+from ..resources import fingerprint
 
 __all__ = [
     "AVAILABLE",
@@ -64,8 +65,6 @@ def is_stale(compiled_from: int, folder: Path = HERE) -> bool:
     """
     if not (folder / "_engine.pyx").exists():  # an installed wheel needs no more than this; a checkout takes 0.7 ms
         return False
-    from .fingerprint import fingerprint
-
     return fingerprint(folder) != compiled_from
 
 

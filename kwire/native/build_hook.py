@@ -69,7 +69,7 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
-    sources = runpy.run_path(str(HERE / "fingerprint.py"))["fingerprint"](HERE)  # kwire.native may have a stale engine
+    sources = runpy.run_path(str(HERE.parent / "resources.py"))["fingerprint"](HERE)  # kwire.native may be stale
     optimise = ["/O2"] if os.name == "nt" else ["-O2", "-g0"]  # -O3 makes JSON text and encoding a seventh slower
     with tempfile.TemporaryDirectory() as scratch:
         options = {"build_dir": scratch, "include_path": [str(HERE)], "quiet": True}

@@ -24,8 +24,8 @@ from .. import messages
 from ..broker import ServedCluster, faults
 from ..broker.faults import Rule, check_rule, error_code
 from ..broker.internal_topics import coordinator_of
-from ..broker.partitions import Partition
-from ..broker.settings import checked
+from ..broker.partition_leader_and_isr import Partition
+from ..broker.settings_and_quotas import checked
 from ..codecs import codec
 from ..errors import CallError, KwireError, MissingExtra
 from ..protocol import Request, Response, Result, decode_frames
@@ -214,17 +214,17 @@ class Control:
 
     def move_leader(self, topic: str, partition: int, broker: int) -> None:
         """Move the leadership of a partition to another in-sync replica."""
-        self._cluster.lead(self._partition(topic, partition), self._node(broker).node_id)
+        self._cluster.move_leader(self._partition(topic, partition), self._node(broker).node_id)
         self.serving.settle()
 
     def shrink_isr(self, topic: str, partition: int, brokers: Sequence[int]) -> None:
         """Remove replicas from the ISR."""
-        self._cluster.shrink(self._partition(topic, partition), brokers)
+        self._cluster.shrink_isr(self._partition(topic, partition), brokers)
         self.serving.settle()
 
     def expand_isr(self, topic: str, partition: int) -> None:
         """Make all online replicas catch up and join the ISR."""
-        self._cluster.expand(self._partition(topic, partition))
+        self._cluster.expand_isr(self._partition(topic, partition))
         self.serving.settle()
 
     def partition(self, topic: str, partition: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
-from ..broker.settings import LogDir
+from ..broker.settings_and_quotas import LogDir
 from ..broker.storage import Damage, Found, OldFormat, read_batches
 from ..errors import CallError
 

@@ -24,7 +24,7 @@ from ..broker.apis import ServedRequest, read_request, write_response
 from ..broker.authentication_and_acls import AuthenticationFailed, Session, principal_of
 from ..broker.cluster_state import RequestContext
 from ..broker.faults import FunctionFailed, Rule, Treatment, api_of
-from ..broker.settings import LogDir
+from ..broker.settings_and_quotas import LogDir
 from ..errors import BadFrame, CallError, DumpError, KwireError
 from ..protocol import Frame, Source
 from ..protocol.framing import FrameJoiner

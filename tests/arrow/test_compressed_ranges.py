@@ -15,7 +15,7 @@ import pytest
 
 from kwire.arrow.packet_scan import PACKETS, Split, scan
 from kwire.errors import DumpError
-from kwire.input.files import blocks_of, decompressed
+from kwire.input.compressed_files import blocks_of, decompressed
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, staged
 from tests.conftest import SHARED, each_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire import Record, build_batch, parse_records
 from kwire.broker import Node, ServedCluster, Settings
-from kwire.broker.partitions import Topic
+from kwire.broker.partition_leader_and_isr import Topic
 from kwire.broker.replica_log import Limits, Log, stamped
 from kwire.broker.storage import MemoryStore
 from kwire.testing import Kafka

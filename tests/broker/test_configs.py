@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.broker import ServedCluster, Settings
-from kwire.broker.settings import (
+from kwire.broker.settings_and_quotas import (
     ANONYMOUS,
     CLIENT,
     FETCH,

@@ -7,7 +7,7 @@ from pathlib import Path
 import kwire
 from kwire.broker import MemoryDisk, Store
 from kwire.broker.metadata_journal import Journal, Known
-from kwire.broker.settings import LogDir
+from kwire.broker.settings_and_quotas import LogDir
 from kwire.broker.storage import MemoryStore
 from kwire.net.log_dirs import FileDisk
 from tests.broker.served import cluster_of

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.broker import Node
-from kwire.broker.partitions import Topic, check_assignment, check_name
+from kwire.broker.partition_leader_and_isr import Topic, check_assignment, check_name
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidTopicException, Refused
 
 NODES = {node_id: Node(node_id) for node_id in range(4)}

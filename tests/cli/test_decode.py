@@ -129,7 +129,7 @@ def test_a_frame_without_a_partner(
     assert "frame 3 has no response in" in capsys.readouterr().err
     assert main(["decode", str(path), "--request", "4"]) == 2
     assert "has 4 frames, numbered from 0" in capsys.readouterr().err
-    monkeypatch.setattr("kwire.cli.inputs.HELD", 0)
+    monkeypatch.setattr("kwire.cli.inputs_and_output.HELD", 0)
     assert frames_shown(capsys, str(path), 2) == ["2", "response"]
     assert main(["decode", str(path), "--request", "0", "--guess"]) == 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kwire
-from kwire.cli.call import message_of
+from kwire.cli.encode_and_call import message_of
 from kwire.cli.options import UsageError
 from kwire.errors import EncodeError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli.inputs import dumps_in, part_read
+from kwire.cli.inputs_and_output import dumps_in, part_read
 from kwire.cli.main import main
 from kwire.cli.report import CapturedTally
 from kwire.cli.terminal import progress_text, with_progress

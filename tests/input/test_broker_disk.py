@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli.check import disk_differences
+from kwire.cli.check_and_diff import disk_differences
 from kwire.cli.main import main
 from kwire.input import open_dump
 from kwire.records.record_layouts_and_checksums import crc32c

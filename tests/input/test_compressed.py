@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from kwire.errors import DumpError
-from kwire.input.files import STEP, decompressed, unpacked
+from kwire.input.compressed_files import STEP, decompressed, unpacked
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -64,7 +64,7 @@ def test_bytes_before_the_damage_are_yielded(kind: str, damage: str) -> None:
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="the backport is not installed")
 def test_before_3_14_zstd_is_read_by_the_backport(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwire.input.files.sys", SimpleNamespace(version_info=(3, 13)))
+    monkeypatch.setattr("kwire.input.compressed_files.sys", SimpleNamespace(version_info=(3, 13)))
     opened = unpacked(iter([PACK["zstd"](DATA)]), "file")
     assert (opened.prefix, b"".join(opened.portions())) == ("zstd around ", DATA)
 

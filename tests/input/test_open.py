@@ -12,7 +12,6 @@ import pytest
 
 from kwire.capture.pcap import PORTION
 from kwire.errors import DumpError
-from kwire.input import files as compression
 from kwire.input import format_detection, open_dump, open_hex, read_dump, request_log
 from kwire.protocol import Frame
 from tests.input.test_packet_text import ASKED, TCPDUMP, packet
@@ -188,7 +187,6 @@ def test_what_is_missing_between_packets_and_what_is_no_packet_is_remarked_on() 
 def test_a_log_of_requests_gives_a_frame_for_each(portion: int, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(format_detection, "PORTION", portion)
     path = write(f"{LINE}\nno request\n{LINE}".encode())
-    monkeypatch.setattr(compression, "MAGIC", 300)
     with open_dump(path) as dump:
         assert (dump.kind, dump.remarks) == ("a log of requests", [])
         kinds = [frame.data[4:8].hex() for frame in dump.frames]

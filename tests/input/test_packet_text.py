@@ -13,7 +13,7 @@ from kwire.cli.help_and_completion import TOPICS
 from kwire.cli.main import main
 from kwire.errors import DumpError
 from kwire.input import open_dump, open_hex, read_dump
-from kwire.input.packet_text import PacketReader, decrypted, followed_streams, tcp_segment
+from kwire.input.packet_text_and_tls_keys import PacketReader, decrypted, followed_streams, tcp_segment
 from tests.capture import building
 from tests.capture.building import Talk, packet_of
 from tests.conftest import ROOT

@@ -18,7 +18,7 @@ import pytest
 import kwire
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
 from kwire.broker.classic_group import Commit
-from kwire.broker.settings import LogDir
+from kwire.broker.settings_and_quotas import LogDir
 from kwire.broker.storage import Damage, Found
 from kwire.cli.main import main
 from kwire.errors import CallError

@@ -25,7 +25,7 @@ from ...values import ErrorCode
 from ..authentication_and_acls import ANONYMOUS
 from ..cluster_state import Api, Cluster, RequestContext
 from ..faults import api_of, error_response, has_code
-from ..settings import Node, Settings
+from ..settings_and_quotas import Node, Settings
 from .classic_groups import (
     delete_groups,
     describe_groups,
@@ -36,7 +36,7 @@ from .classic_groups import (
     list_groups,
     sync_group,
 )
-from .configs import (
+from .configs_and_quotas import (
     alter_client_quotas,
     alter_configs,
     describe_client_quotas,
@@ -46,7 +46,15 @@ from .configs import (
     list_config_resources,
     push_telemetry,
 )
-from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
+from .consumer_groups_and_offsets import (
+    consumer_group_describe,
+    consumer_group_heartbeat,
+    list_offsets,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    offset_for_leader_epoch,
+)
 from .metadata import (
     add_raft_voter,
     api_versions,
@@ -60,7 +68,6 @@ from .metadata import (
     update_features,
     versions_response,
 )
-from .offsets import list_offsets, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch
 from .produce_and_fetch import fetch, produce
 from .security import (
     alter_user_scram_credentials,

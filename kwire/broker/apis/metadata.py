@@ -14,7 +14,7 @@ from ...errors.refused import Refused
 from ...values import AclOperation, EndpointType, ErrorCode, FeatureUpgradeType, ResourceType
 from ..authentication_and_acls import CLUSTER_NAME, UNASKED, operations
 from ..cluster_state import FEATURES, Api, Cluster, Feature, RequestContext
-from ..partitions import INTERNAL, RESERVED, Partition, Topic, check_name
+from ..partition_leader_and_isr import INTERNAL, RESERVED, Partition, Topic, check_name
 
 FIRST_WITH_SOFTWARE = 3  # the first version of ApiVersions with the client's software name
 FIRST_WITH_ZERO = 4  # the first version for clients that accept features whose lowest level is 0 (KIP-1022)

@@ -16,10 +16,10 @@ from ...errors import BadChecksum, DecodeError, KwireError, MissingExtra
 from ...records import RecordBatch, parse_records
 from ...values import ErrorCode
 from ..cluster_state import READ_ONLY, RequestContext
-from ..partitions import INTERNAL, Partition, Topic
-from ..purgatory import Later, Parked
+from ..partition_leader_and_isr import INTERNAL, Partition, Topic
+from ..purgatory_and_fetch_sessions import Later, Parked
 from ..replica_log import Log, with_append_time
-from ..settings import FETCH, PRODUCE
+from ..settings_and_quotas import FETCH, PRODUCE
 from ..transaction_coordinator import TransactionState
 
 
@@ -265,13 +265,13 @@ MOST_WAIT_MS = 300_000  # the maximum time for which a fetch is parked
 def fetch(request: RequestContext) -> Any:
     """Handle Fetch, or park the request until there are enough bytes."""
     asked = request.message
-    session = request.cluster.fetch_sessions.found(request.node_id, asked)
+    session = request.cluster.fetch_sessions.session_for(request.node_id, asked)
     if isinstance(session, int):
         return messages.FetchResponse(error_code=session)
     if session is None:
         return _fetch(request, lambda response: response)
     whole = replace(request, message=msgspec.structs.replace(asked, topics=session.topics()))
-    return _fetch(whole, session.only_news)
+    return _fetch(whole, session.changes_in)
 
 
 def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:

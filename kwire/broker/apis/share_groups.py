@@ -17,14 +17,14 @@ from ..authentication_and_acls import operations
 from ..classic_group import Group
 from ..cluster_state import RequestContext
 from ..consumer_group import ConsumerMember, GroupState
-from ..partitions import Partition, Topic
-from ..purgatory import Later, Parked
+from ..partition_leader_and_isr import Partition, Topic
+from ..purgatory_and_fetch_sessions import Later, Parked
 from ..replica_log import Entry, Log
 from ..settings import FETCH
 from ..share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ..share_group import SHARE, AcknowledgeType, Acquired, Place, ShareGroup, SharePartition, Span, Wanted
 from .classic_groups import problem_with
-from .consumer_groups import JOINS, LEAVES, by_topic
+from .consumer_groups_and_offsets import JOINS, LEAVES, by_topic
 from .produce_and_fetch import MOST_WAIT_MS
 
 NO_OFFSET = -1

@@ -19,8 +19,8 @@ from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused,
 from ...values import AclOperation, ConfigSource, ErrorCode, ResourceType
 from ..cluster_state import RequestContext
 from ..kraft_controller import Controller
-from ..partitions import INTERNAL, NO_ID, Partition, Topic, check_assignment, check_name, unique_rows
-from ..settings import LogDir, checked, topic_defaults
+from ..partition_leader_and_isr import INTERNAL, NO_ID, Partition, Topic, check_assignment, check_name, unique_rows
+from ..settings_and_quotas import LogDir, checked, topic_defaults
 
 NO_NUMBER = -1
 FIRST_WITH_DETAILS = 5  # the first version of CreateTopics whose response has the topic's details (KIP-525)
@@ -253,7 +253,7 @@ def _elect(request: RequestContext, partition: Partition | None) -> int:
         return ErrorCode.ELECTION_NOT_NEEDED
     if preferred not in partition.isr or not partition.replicas[preferred].is_online:
         return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-    request.cluster.lead(partition, preferred)
+    request.cluster.move_leader(partition, preferred)
     return ErrorCode.NONE
 
 
@@ -263,7 +263,7 @@ def _elect_unclean(request: RequestContext, partition: Partition) -> int:
     online = next(iter(partition.online_logs()), None)
     if online is None:
         return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-    request.cluster.lead_unclean(partition, online)
+    request.cluster.elect_unclean_leader(partition, online)
     return ErrorCode.NONE
 
 

@@ -18,7 +18,7 @@ from ..replica_log import Producer as KnownProducer
 from ..share_group import ShareGroup
 from ..transaction_coordinator import HIGHEST_EPOCH, Place, Transaction, TransactionState
 from .classic_groups import consumer_problem, member_or_problem, problem_with
-from .offsets import checked_commit
+from .consumer_groups_and_offsets import checked_commit
 
 MOST_TIMEOUT_MS = 15 * 60 * 1000  # the default of Kafka's transaction.max.timeout.ms
 FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error code PRODUCER_FENCED (KIP-588)

@@ -61,7 +61,7 @@ def test_a_move_to_a_broker_that_is_down_goes_on_when_it_is_back() -> None:
     assert ongoing(cluster) == []
     (partition,) = cluster.controller.topics["t"].partitions
     assert (list(partition.replicas), partition.isr) == ([1, 3], [1, 3])
-    cluster.lead(partition, 3)
+    cluster.move_leader(partition, 3)
     assert values(fetch(cluster, node=3)) == [b"a"]
 
 

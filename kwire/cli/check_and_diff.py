@@ -3,17 +3,21 @@ files beside the segments agree with them.
 
 A file of a broker's disk is compared with the segments and folders that it refers to; the rules are in
 `kwire.logs.checks`.
+
+`kwire diff`: prints the differences between two versions of a message, two releases or two dumps.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from ..codecs import Codec, codec_in
 from ..errors import EncodeError
 from ..input import open_unpacked
 from ..logs import DiskEntry, LogBatch, LogBytes
@@ -24,14 +28,20 @@ from ..protocol import Request, Response, Result, Token, Undecodable
 from ..protocol.frame_codec import encode_result
 from ..records import RecordBatch
 from ..records.record_layouts_and_checksums import BATCH
+from ..render.differences import frame_differences
 from ..render.line import unread_text
-from ..render.style import escape, json_text
+from ..render.schema_text import NOTHING, difference_lines
+from ..render.style import Style, escape, json_text
 from ..render.tree import title
 from ..render.value_text import count_text
 from ..sensitive_fields import Hidden
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.releases import Api, release
+from .apis_and_errors import found_apis
 from .filters import log_difference
-from .inputs import Reading, catalog_of, dumps_in, masker
-from .options import add_command, add_inputs
+from .inputs_and_output import Reading, catalog_of, dumps_in, masker, named_codecs, results
+from .options import UsageError, add_colour, add_command, add_inputs, add_profile, add_secrets, named_release
+from .terminal import style_for
 
 _OF_ONE_SEGMENT = ("offset index", "time index", "transaction index")
 _OF_THE_FOLDER = ("producer snapshot", "leader epochs", "quorum state")
@@ -39,8 +49,8 @@ _LEAVING = ("-delete", "-stray")  # folders of partitions that were moved off th
 MOST = 1000  # differences shown for each file
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
+def add_check(commands: Any, about: str) -> None:
+    """Add `kwire check` and its options."""
     parser = add_command(
         commands,
         "check",
@@ -251,3 +261,111 @@ def _end(segment: Path) -> int:
             end = int.from_bytes(head[:8], "big") + delta + 1
             stream.seek(stop - len(head), 1)
     return end
+
+
+def diff_dumps(options: argparse.Namespace) -> int:
+    """Print the differences between two dumps, then a count. Returns 1 if there are any, or a frame does not decode."""
+    style = style_for(sys.stdout, options.color)
+    more = {"named": None, "body": False, "hex": None, "profile": options.profile, "schemas": options.schemas}
+    more["show_secrets"] = options.show_secrets
+    sides = [results(argparse.Namespace(files=[name], **more), trace=True) for name in options.names]
+    frames = differ = undecodable = 0
+    for one, other in zip_longest(*sides):
+        frames += 1
+        undecodable += any(isinstance(side, Undecodable) and side.is_failure for side in (one, other))
+        if one is None or other is None:
+            differ += 1
+            name = options.names[0] if other is None else options.names[1]
+            print(escape(f"only in {name}: {title(one or other)}"))
+            continue
+        lines = list(frame_differences(one, other, style))
+        if lines:
+            differ += 1
+            print(escape(f"{title(one)}\n{title(other)}" if title(one) != title(other) else title(one)))
+            print("\n".join(lines), flush=True)
+    print(f"{count_text(frames, 'frame')}: {frames - differ} the same, {differ} not")
+    return 1 if differ or undecodable else 0
+
+
+def add_diff(commands: Any, about: str) -> None:
+    """Add `kwire diff` and its options."""
+    parser = add_command(
+        commands,
+        "diff",
+        about,
+        "  kwire diff Metadata:9 Metadata:12\n  kwire diff one.bin two.bin\n"
+        "  kwire diff --release 3.9 4.4\n  kwire diff --release 3.9 4.4 Fetch\n",
+        diff,
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME[:VERSION]",
+        help="two messages or apis, or two files; with --release one api",
+    )
+    parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
+    add_secrets(parser)
+    add_profile(parser)
+    add_colour(parser)
+
+
+def diff(options: argparse.Namespace) -> int:
+    """Print the differences between two versions of a message, two releases or two dumps. Returns 1 if any exist."""
+    if len(options.names) == 2 and not options.release and any(_is_input(name) for name in options.names):
+        return diff_dumps(options)
+    style = style_for(sys.stdout, options.color)
+    if options.release:
+        if len(options.names) > 1:
+            raise UsageError("diff --release takes two releases, and at most one api")
+        old, new = options.release
+        lines = list(_release_lines(old, new, options.names, style))
+    elif len(options.names) == 2:
+        lines = list(_message_lines(options, style))
+    else:
+        raise UsageError("diff takes two of NAME:VERSION, two files, or --release A B")
+    for line in lines:
+        print(line)
+    return 1 if any(line.startswith("  ") and line != NOTHING for line in lines) else 0
+
+
+def _is_input(name: str) -> bool:
+    return name == "-" or (Path(name).exists() and not Path(name).is_dir())  # also a pipe of the shell's
+
+
+def _message_lines(options: argparse.Namespace, style: Style) -> Iterator[str]:
+    catalog = catalog_of(options)
+    sides = [{codec.spec.type: codec for codec in named_codecs(text, catalog)} for text in options.names]
+    for type_name in [*sides[0], *(name for name in sides[1] if name not in sides[0])]:
+        one, other = sides[0].get(type_name), sides[1].get(type_name)
+        yield _versions(one, other)
+        yield from difference_lines(one, other, style)
+
+
+def _release_lines(old: str, new: str, names: list[str], style: Style) -> Iterator[str]:
+    before, after = named_release(old), named_release(new)
+    for api in found_apis(names):
+        one, other = before.versions(api.key), after.versions(api.key)
+        if not one and not other:
+            continue
+        if one != other:
+            yield f"{api.name} ({api.key}): versions {one} -> {other}"
+        for suffix in ("Request", "Response"):
+            pair = _newest(before.name, api, suffix), _newest(after.name, api, suffix)
+            lines = list(difference_lines(*pair, style)) if all(pair) else []
+            if lines and lines != [NOTHING]:
+                yield _versions(*pair)
+                yield from lines
+
+
+def _versions(one: Codec | None, other: Codec | None) -> str:
+    names = [f"{codec.name} v{codec.version}" if codec else "nothing" for codec in (one, other)]
+    if one and other and one.name == other.name:
+        names[1] = f"v{other.version}"
+    return " -> ".join(names)
+
+
+def _newest(name: str, api: Api, suffix: str) -> Codec | None:
+    catalog: Catalog = catalog_for(None, name)
+    versions = release(name).versions(api.key)
+    spec = catalog.find(api.key, suffix.lower(), versions.last) if versions else None
+    return codec_in(catalog, spec.name, versions.last) if spec else None

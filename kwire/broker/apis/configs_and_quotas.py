@@ -16,8 +16,8 @@ from ...errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Re
 from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ErrorCode, ResourceType
 from ..authentication_and_acls import CLUSTER_NAME, DENIALS
 from ..cluster_state import RequestContext
-from ..partitions import NO_ID
-from ..settings import (
+from ..partition_leader_and_isr import NO_ID
+from ..settings_and_quotas import (
     BROKER_CONFIGS,
     CLIENT,
     DYNAMIC_CONFIGS,

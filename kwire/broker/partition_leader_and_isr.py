@@ -1,5 +1,5 @@
-"""Topics and partitions of a served cluster: replicas with their logs, leaders and ISRs, and checks of names and
-assignments.
+"""Topics and partitions of a served cluster: replicas with their logs, leader elections, in-sync replicas (ISR),
+and checks of names and assignments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..errors.refused import InvalidReplicaAssignment, InvalidRequest, InvalidTo
 from ..records import RecordBatch
 from ..values import ErrorCode
 from .replica_log import NEVER, SEGMENT, Limits, Log, stamped
-from .settings import LogDir, Node
+from .settings_and_quotas import LogDir, Node
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Partition:
         """The brokers whose replicas are offline."""
         return tuple(node_id for node_id, replica in self.replicas.items() if not replica.is_online)
 
-    def elect(self) -> None:
+    def elect_leader(self) -> None:
         """If the leader is offline, elect the first online replica of the ISR; remove offline brokers from the ISR.
 
         The last broker stays in the ISR, because only its replica has all records: there is no leader until it restarts
@@ -65,6 +65,26 @@ class Partition:
         if self.leader not in live:
             self.leader = live[0] if live else NO_LEADER
             self.leader_epoch += 1
+
+    def move_leader(self, node_id: int) -> None:
+        """Make a replica the leader; raises ValueError if the replica is out of sync or unreachable."""
+        if node_id not in self.isr or not self.replicas[node_id].is_online:
+            raise ValueError(f"broker {node_id} is not in the ISR of {self.topic}-{self.index}")
+        if self.leader != node_id:
+            self.leader, self.leader_epoch = node_id, self.leader_epoch + 1
+
+    def shrink_isr(self, node_ids: Collection[int]) -> None:
+        """Remove replicas from the ISR; raises ValueError if the ISR would become empty."""
+        left = [node_id for node_id in self.isr if node_id not in node_ids]
+        if not left:
+            raise ValueError(f"{self.topic}-{self.index} would have an empty ISR")
+        self.isr = left
+        self.elect_leader()
+
+    def elect_unclean_leader(self, node_id: int) -> None:
+        """Make an out-of-sync replica the leader, and the only one of the ISR."""
+        self.isr = [node_id]
+        self.elect_leader()
 
     def log_at(self, node_id: int, leader_epoch: int = -1, *, may_follow: bool = False) -> Log | int:
         """Return the log for a client of a broker, or an error code if it is not available.
