@@ -20,7 +20,7 @@ from ..consumer_group import ConsumerMember, GroupState
 from ..partition_leader_and_isr import Partition, Topic
 from ..purgatory_and_fetch_sessions import Later, Parked
 from ..replica_log import Entry, Log
-from ..settings import FETCH
+from ..settings_and_quotas import FETCH
 from ..share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ..share_group import SHARE, AcknowledgeType, Acquired, Place, ShareGroup, SharePartition, Span, Wanted
 from .classic_groups import problem_with
