@@ -23,7 +23,7 @@ from ..values import ConfigResourceType
 from .authentication_and_acls import SCRAM, Acl, Credential, acl_of
 from .partition_leader_and_isr import Partition, Topic
 from .settings_and_quotas import Entity, LogDir, Node
-from .storage import Damage, Disk, Store, believed
+from .storage import Damage, Disk, Store, valid_prefix
 
 CLUSTER_ID = "cluster.id"
 
@@ -112,7 +112,7 @@ class Journal(Generic[L]):
         self.cut: str = ""
         self._begins = 0  # the offset of a complete state that is not yet flushed
         size, last = 0, None
-        for one in believed(store.batches()):
+        for one in valid_prefix(store.batches()):
             if isinstance(one, Damage):
                 self.cut = f"cut at record {self.end}, {store.size() - size} bytes lost: {one.reason}"
                 store.truncate(last)

@@ -24,7 +24,7 @@ from ..internal import decode_control_record
 from ..records import Record, RecordBatch, build_batch, parse_records
 from ..records.record_layouts_and_checksums import LOG_APPEND_TIME, crc32c
 from ..values import ErrorCode
-from .storage import Damage, Store, believed
+from .storage import Damage, Store, valid_prefix
 
 REMEMBERED = 5  # batches per producer; a client has no more in flight
 MOST_PRODUCERS = 10_000
@@ -342,7 +342,7 @@ class Log:
         self.cleaned_to: int = 0
         self.unflushed: int = 0
         self.flush_due_ms: int | None = None
-        for found in believed(self.store.batches(), self.store.last_segment()):
+        for found in valid_prefix(self.store.batches(), self.store.last_segment()):
             if isinstance(found, Damage):
                 self.damage = found.reason
                 return

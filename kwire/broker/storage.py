@@ -73,7 +73,7 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
         size -= length
 
 
-def believed(found: Iterable[Found | Damage], last_segment: int = 0) -> Iterator[Found | Damage]:
+def valid_prefix(found: Iterable[Found | Damage], last_segment: int = 0) -> Iterator[Found | Damage]:
     """Yield the batches of a store up to the first invalid offset, and a final `Damage` if there are more.
 
     Offsets must increase. After a gap, as left by compaction, a batch is accepted only if the next batch is adjacent to

@@ -445,16 +445,16 @@ class ClusterModel:
     def _configured(self, observation: Observation, now: Moment) -> None:
         found_in.learn_configs(self._facts.settings, observation.body)
 
-    def _take(self, events: Iterable[Event], teller: str, now: Moment, source: str, authority: Authority) -> None:
+    def _take(self, events: Iterable[Event], reporter: str, now: Moment, source: str, authority: Authority) -> None:
         for topic, partition, state in events:
             if partition is None:
                 for key in [key for key in self.timelines if key[0] == topic]:
-                    self.timelines[key].observe(teller, state, now, source, authority)
+                    self.timelines[key].observe(reporter, state, now, source, authority)
                 continue
             timeline = self.timelines.get((topic, partition))
             if timeline is None:
                 timeline = self.timelines[topic, partition] = Timeline()
-            timeline.observe(teller, state, now, source, authority)
+            timeline.observe(reporter, state, now, source, authority)
 
     def _answered(self, observation: Observation, now: Moment) -> None:
         for key, code in partition_errors(observation.message, self._topic_names).items():

@@ -62,8 +62,8 @@ class Timeline:
         contradictions: different states at equal epochs.
 
     >>> story = Timeline()
-    >>> for teller, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
-    ...     story.observe(teller, State(1, isr=isr), Moment(0), "UpdateMetadataRequest")
+    >>> for reporter, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
+    ...     story.observe(reporter, State(1, isr=isr), Moment(0), "UpdateMetadataRequest")
     >>> [entry.state.isr for entry in story.entries]
     [(1, 2), (1,)]
     """
@@ -77,7 +77,7 @@ class Timeline:
 
     def observe(
         self,
-        teller: str,
+        reporter: str,
         state: State,
         now: Moment,
         source: str,
@@ -86,7 +86,7 @@ class Timeline:
         """Record a state if it is new.
 
         Args:
-            teller: the source: a connection from a controller to a broker, or the broker that answered a client.
+            reporter: the source: a connection from a controller to a broker, or the broker that answered a client.
             state: the reported state.
             now: the time of the message.
             source: the name of the message.
@@ -103,9 +103,9 @@ class Timeline:
         if is_view and self.is_controlled and not self._is_ahead(state):
             return
         self.is_controlled = self.is_controlled or not is_view
-        if not self.entries or not (self._find(teller, state, now) or self._is_late(state, now, is_view)):
+        if not self.entries or not (self._find(reporter, state, now) or self._is_late(state, now, is_view)):
             self._append(state, now, source, authority)
-            self._places[teller] = len(self.entries) - 1
+            self._places[reporter] = len(self.entries) - 1
 
     def _contradicts(self, state: State, now: Moment, source: str, authority: Authority) -> bool:
         """Whether a source with more authority has another state at equal epochs; then record a contradiction."""
@@ -166,18 +166,18 @@ class Timeline:
         """Whether a state belongs to a topic that was created again with the same name."""
         return bool(self._topic_ids) and state.topic_id is not None and state.topic_id not in self._topic_ids
 
-    def _find(self, teller: str, state: State, now: Moment) -> bool:
+    def _find(self, reporter: str, state: State, now: Moment) -> bool:
         """Whether this state was reported before by any source; if so, move the position of the source to it."""
         is_quiet = self.entries[-1].since.is_long_before(now)
         if is_quiet:
             self._places.clear()
-        place = self._places.get(teller)
+        place = self._places.get(reporter)
         first = range(place, place + 1) if place is not None else range(0)
         for index in (*first, *range(self._start(place, now), len(self.entries))):
             if self._echoes(self.entries[index], state, now):
                 self._fill(self.entries[index], state)
                 if not is_quiet:
-                    self._places[teller] = index
+                    self._places[reporter] = index
                 return True
         return False
 
@@ -279,11 +279,13 @@ class Brokers:
         self._addresses: dict[str, int] = {}
         self._is_controlled = False
 
-    def observe(self, teller: str, brokers: Sequence[Listed], now: Moment, source: str, is_view: bool = False) -> None:
+    def observe(
+        self, reporter: str, brokers: Sequence[Listed], now: Moment, source: str, is_view: bool = False
+    ) -> None:
         """Record a list of all live brokers; an empty list is ignored.
 
         Args:
-            teller: the source: a connection from a controller to a broker, or the broker that answered a client.
+            reporter: the source: a connection from a controller to a broker, or the broker that answered a client.
             brokers: the live brokers.
             now: the time of the message.
             source: the name of the message.
@@ -291,12 +293,12 @@ class Brokers:
         """
         for broker in brokers:
             self.listen(broker.node_id, broker.endpoints)
-        if (not brokers and teller not in STORES) or (is_view and self._is_controlled):
+        if (not brokers and reporter not in STORES) or (is_view and self._is_controlled):
             return
         self._is_controlled = self._is_controlled or not is_view
         self.first = self.first or now
-        before = self._before(teller, is_view)
-        self._reported[teller] = tuple(brokers)
+        before = self._before(reporter, is_view)
+        self._reported[reporter] = tuple(brokers)
         there = {one.node_id: one for one in brokers}
         for node_id in before.keys() - there.keys():
             self._end(node_id, now)
@@ -316,8 +318,8 @@ class Brokers:
         """Return the id of the broker that listens on `ip:port`; None if unknown."""
         return self._addresses.get(address)
 
-    def _before(self, teller: str, is_view: bool) -> dict[int, Listed]:
-        reported = self._reported.get(teller)
+    def _before(self, reporter: str, is_view: bool) -> dict[int, Listed]:
+        reported = self._reported.get(reporter)
         if reported is not None:
             return {one.node_id: one for one in reported}
         # A controller lists all listeners; a client's listener may be missing on some brokers.

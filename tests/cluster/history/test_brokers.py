@@ -10,9 +10,9 @@ from kwire.cluster.timeline import Absence, Brokers, Moment
 
 def listed(*lists: tuple[str, list[int | Listed]], is_view: bool = False) -> Brokers:
     brokers = Brokers()
-    for order, (teller, nodes) in enumerate(lists):
+    for order, (reporter, nodes) in enumerate(lists):
         rows = [one if isinstance(one, Listed) else Listed(one, "r", (f"L://b{one}:9",)) for one in nodes]
-        brokers.observe(teller, rows, Moment(order, float(order)), "M", is_view)
+        brokers.observe(reporter, rows, Moment(order, float(order)), "M", is_view)
     return brokers
 
 

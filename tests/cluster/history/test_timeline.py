@@ -13,8 +13,8 @@ A, B, C = "to 1", "to 2", "to 3"
 
 def reported(*said: tuple[str, float | None, State]) -> list[State]:
     timeline = Timeline()
-    for order, (teller, time, state) in enumerate(said):
-        timeline.observe(teller, state, Moment(order, time), "UpdateMetadataRequest")
+    for order, (reporter, time, state) in enumerate(said):
+        timeline.observe(reporter, state, Moment(order, time), "UpdateMetadataRequest")
     return [entry.state for entry in timeline.entries]
 
 
@@ -34,10 +34,10 @@ def test_however_late_each_broker_is_told_the_story_is_that_of_the_first(
     changes = [one for place, one in enumerate(changes) if place == 0 or one != changes[place - 1]]
     times = [10.0 * place for place in range(len(changes))]
     said = [(A, time, one) for time, one in zip(times, changes, strict=True)]
-    for teller in (B, C):
+    for reporter in (B, C):
         # Late, but before the first broker hears the next but two.
         delays = sorted(data.draw(st.floats(0.1, 9.0)) for _ in changes)
-        said += [(teller, time + late, one) for time, late, one in zip(times, delays, changes, strict=True)]
+        said += [(reporter, time + late, one) for time, late, one in zip(times, delays, changes, strict=True)]
     assert reported(*sorted(said, key=lambda one: one[1] or 0)) == changes
 
 

@@ -104,7 +104,7 @@ class Run:
 
     def next_failure(self, broker_id: int, time: float) -> float:
         """Return when a broker next tells of a failed directory, or its session ends."""
-        told = [at for at, teller in self._events() if teller == broker_id and at > time]
+        told = [at for at, reporter in self._events() if reporter == broker_id and at > time]
         return min(told, default=self.sessions[broker_id][self.session(broker_id, time) - 1][1])
 
     def _events(self) -> list[tuple[float, int]]:
