@@ -518,7 +518,7 @@ class Traffic:
         return spec.api_name if spec else str(user.api_key)
 
 
-class Unspoken(NamedTuple):
+class UnsupportedUse(NamedTuple):
     """Requests of a client that a release does not support.
 
     `breaks` is false if the version is newer than the release's: clients that negotiate versions use an older one.
@@ -535,7 +535,7 @@ class Unspoken(NamedTuple):
     why: str
 
 
-def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
+def unsupported_uses(traffic: Traffic, release_name: str) -> list[UnsupportedUse]:
     """Return the clients and versions that a release does not support; those that break come first.
 
     Args:
@@ -555,7 +555,7 @@ def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
                 why = f"{release_name} supports {spoken}" if spoken else f"{release_name} has no such api"
                 api = releases().name_of(None, user.api_key)
                 who = user.client, user.software, user.ip
-                found.append(Unspoken(*who, api, user.version, requests, breaks, why))
+                found.append(UnsupportedUse(*who, api, user.version, requests, breaks, why))
     return sorted(found, key=lambda one: (not one.breaks, one.client, one.software, one.ip, one.api, one.version))
 
 

@@ -7,7 +7,7 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.errors import UnknownMessage
-from kwire.traffic import Traffic, unspoken
+from kwire.traffic import Traffic, unsupported_uses
 from tests.protocol.test_decoder import request, response
 
 
@@ -95,7 +95,7 @@ def test_no_body_is_decoded_without_need() -> None:
 
 def test_who_breaks_with_a_release() -> None:
     traffic = counted(["api"], frames(produce(2, "old"), produce(2, "old"), produce(9, "new")))
-    (found,) = unspoken(traffic, "4.0")
+    (found,) = unsupported_uses(traffic, "4.0")
     assert found._asdict() == {
         "client": "old",
         "software": "-",
@@ -106,15 +106,17 @@ def test_who_breaks_with_a_release() -> None:
         "breaks": True,
         "why": "4.0 supports 3-12",
     }
-    assert unspoken(traffic, "3.9") == []
+    assert unsupported_uses(traffic, "3.9") == []
 
 
 def test_a_newer_version_does_not_break_clients_and_a_removed_api_does() -> None:
     traffic = counted(["api"], frames(produce(9, "new"), bytes.fromhex("0000000c 0007 0000 00000005 00000003")))
-    assert [(one.api, one.breaks) for one in unspoken(traffic, "1.0")] == [("Produce", False)]
-    assert [(one.api, one.why) for one in unspoken(traffic, "4.0")] == [("ControlledShutdown", "4.0 has no such api")]
+    assert [(one.api, one.breaks) for one in unsupported_uses(traffic, "1.0")] == [("Produce", False)]
+    assert [(one.api, one.why) for one in unsupported_uses(traffic, "4.0")] == [
+        ("ControlledShutdown", "4.0 has no such api")
+    ]
     with pytest.raises(UnknownMessage):
-        unspoken(traffic, "9.9")
+        unsupported_uses(traffic, "9.9")
 
 
 def test_a_client_id_that_is_no_text_is_not_shown() -> None:

@@ -34,9 +34,9 @@ from .connection_windows import (
     REGION,
     WHOLE,
     WITHIN,
+    BoundaryState,
     Found,
     Region,
-    Rest,
     Span,
     Windows,
     check,
@@ -399,7 +399,7 @@ class _Feeder:
         while chunks.take() is not None:  # packets after the window are only needed if its end is uncertain
             pass
 
-    def _rest(self, span: Span) -> Rest | None:
+    def _rest(self, span: Span) -> BoundaryState | None:
         """Return the state of the connection, with positions relative to its start."""
         rest = rest_of(self._streams, self._pairing, span.connection)
         return rest if rest is None or span.begin is None else rest.moved(span.begin.shifts)
@@ -431,7 +431,7 @@ class _Feeder:
         if Counter(map(_comparable, found)) - Counter(map(_comparable, own)) != Counter(map(_comparable, others)):
             check(cut, rest)
 
-    def _converge(self, span: Span, other: _Feeder, following: Span, behind: Iterator[Packet]) -> Rest | None:
+    def _converge(self, span: Span, other: _Feeder, following: Span, behind: Iterator[Packet]) -> BoundaryState | None:
         """Read packets in parallel with another reader until both states are equal; return the state, or None at the
         end.
         """

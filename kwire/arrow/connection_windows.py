@@ -35,7 +35,7 @@ _MARK = b"/window "
 HINT = "read it without longConnections: one task decodes each connection then"
 
 
-class Rest(NamedTuple):
+class BoundaryState(NamedTuple):
     """The state of a connection at a frame boundary.
 
     Attributes:
@@ -51,13 +51,13 @@ class Rest(NamedTuple):
     sequences: tuple[int, int]
     in_flight: tuple[tuple[int, int, str | None], ...]
 
-    def moved(self, shifts: Sequence[int]) -> Rest:
+    def moved(self, shifts: Sequence[int]) -> BoundaryState:
         """Return the state with other positions."""
         one, other = (position + shift for position, shift in zip(self.positions, shifts, strict=True))
         return self._replace(positions=(one, other))
 
     @classmethod
-    def parse(cls, values: Sequence[Any]) -> Rest:
+    def parse(cls, values: Sequence[Any]) -> BoundaryState:
         """Parse the JSON form of a state."""
         is_client, positions, sequences, in_flight = values
         return cls(is_client, tuple(positions), tuple(sequences), tuple(tuple(one) for one in in_flight))
@@ -82,7 +82,7 @@ class Found(NamedTuple):
     began: int | None
     apis: tuple[int, ...]
     is_lossy: bool
-    rest: Rest
+    rest: BoundaryState
 
 
 class Cut(NamedTuple):
@@ -102,7 +102,7 @@ class Cut(NamedTuple):
     apis: tuple[int, ...]
     is_lossy: bool
     shifts: tuple[int, int]
-    rest: Rest
+    rest: BoundaryState
 
 
 class Span(NamedTuple):
@@ -113,7 +113,7 @@ class Span(NamedTuple):
     end: Cut | None
 
 
-def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
+def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> BoundaryState | None:
     """Return the state of a connection if it is at a frame boundary; otherwise None.
 
     Args:
@@ -132,7 +132,7 @@ def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> Rest | None:
     is_client = half.side == state.client
     ends = (half.peer, half) if is_client else (half, half.peer)
     positions, sequences = (tuple(getattr(one, name) for one in ends) for name in ("position", "sequence"))
-    return Rest(is_client, positions, sequences, in_flight)
+    return BoundaryState(is_client, positions, sequences, in_flight)
 
 
 def go_on(streams: Streams, pairing: Pairing, span: Span) -> None:
@@ -153,7 +153,7 @@ def go_on(streams: Streams, pairing: Pairing, span: Span) -> None:
     pairing.sink = _shifted(pairing.sink, ends, cut.shifts)
 
 
-def check(cut: Cut, rest: Rest | None) -> None:
+def check(cut: Cut, rest: BoundaryState | None) -> None:
     """Raise DumpError if the state at the end of a window differs from the start of the next one."""
     if rest != cut.rest:
         problem = f"windows of a connection do not fit at byte {cut.place} of the capture: {rest} is not {cut.rest}"
@@ -223,7 +223,7 @@ class Region(NamedTuple):
         """Parse the result of `dump`."""
         capture, path, start, first, last, found = json.loads(text)
         places = (
-            Found(file, bytes.fromhex(key), begin, place, began, tuple(apis), is_lossy, Rest.parse(rest))
+            Found(file, bytes.fromhex(key), begin, place, began, tuple(apis), is_lossy, BoundaryState.parse(rest))
             for file, key, begin, place, began, apis, is_lossy, rest in found
         )
         return cls(capture, path, start, first, last, tuple(places))
@@ -319,7 +319,7 @@ class Windows:
         bases, cuts, size = json.loads(text) if text else ({}, [], 0)
         chains = {
             (capture, bytes.fromhex(key)): [
-                Cut(begin, place, began, tuple(apis), is_lossy, tuple(shifts), Rest.parse(rest))
+                Cut(begin, place, began, tuple(apis), is_lossy, tuple(shifts), BoundaryState.parse(rest))
                 for begin, place, began, apis, is_lossy, shifts, rest in chain
             ]
             for capture, key, chain in cuts

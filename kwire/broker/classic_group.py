@@ -387,7 +387,7 @@ def joined(
     Args:
         group: the group.
         member: the recipient.
-        tells_members: whether to include all members, because it will compute the assignment.
+        includes_members: whether to include all members, because it will compute the assignment.
         leader: the leader to report if it is not the actual one.
         skip: whether the leader can skip the assignment, because nothing has changed (KIP-814).
     """

@@ -34,9 +34,9 @@ from ..traffic import (
     Traffic,
     UnansweredRequest,
     UnansweredRequests,
-    Unspoken,
+    UnsupportedUse,
     percentile,
-    unspoken,
+    unsupported_uses,
 )
 from .inputs_and_output import NonKafkaStreams, catalog_of, dumps_in, part_read
 from .options import UsageError, add_colour, add_command, add_files, add_keylog, add_profile, named_release
@@ -345,7 +345,7 @@ def _columns(text: str) -> list[str]:
 
 def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> bool:
     """Print the counts; return whether any client breaks."""
-    found = unspoken(traffic, new) if new else []
+    found = unsupported_uses(traffic, new) if new else []
     breaks = any(one.breaks for one in found)
     if options.json:
         print(json_text(_json(traffic, found, new)))
@@ -472,7 +472,7 @@ def _unread_text(counts: Mapping[str, int]) -> str:
     return unread_text(counts)
 
 
-def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterator[str]:
+def _verdict(found: list[UnsupportedUse], new: str | None, traffic: Traffic) -> Iterator[str]:
     """Yield sentences: which clients break, which fall back to older versions, and what could not be decoded."""
     broken = [one for one in found if one.breaks]
     clients = {(one.client, one.software, one.ip) for one in broken}
@@ -498,7 +498,7 @@ def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterat
         yield f"not read: {_unread_text(unread)}; requests of other clients and versions may be among them"
 
 
-def _who(one: Unspoken) -> str:
+def _who(one: UnsupportedUse) -> str:
     name = "clients without an id" if one.client == NOTHING else f"client {json.dumps(one.client, ensure_ascii=False)}"
     return " ".join(
         [
@@ -509,7 +509,7 @@ def _who(one: Unspoken) -> str:
     )
 
 
-def _json(traffic: Traffic, found: list[Unspoken], new: str | None) -> dict[str, object]:
+def _json(traffic: Traffic, found: list[UnsupportedUse], new: str | None) -> dict[str, object]:
     members: dict[str, object] = {
         "kwire": 1,
         "frames": traffic.frames,

@@ -118,7 +118,7 @@ _REBALANCES = 100  # the number of rebalances per group that are kept, with thei
 _IN_FLIGHT = 1000  # requests of one connection that may wait for a response
 
 
-class _Asked(NamedTuple):
+class _PendingRequest(NamedTuple):
     """A request that waits for its response."""
 
     correlation_id: int | None
@@ -145,7 +145,7 @@ class ConsumerGroups:
         self.ambiguous: int = 0
         self.unreadable: int = 0
         self._names: dict[bytes, str] = {}
-        self._asked: dict[int | None, deque[_Asked]] = {}
+        self._asked: dict[int | None, deque[_PendingRequest]] = {}
         self._past: list[MemberRow] = []
         self._nodes: dict[str, int] = {}
         self._racks: dict[int, str | None] = {}
@@ -157,7 +157,7 @@ class ConsumerGroups:
         if isinstance(result, Request):
             if result.api_name in _ANSWERED:
                 waiting = self._asked.setdefault(result.frame.source.connection, deque(maxlen=_IN_FLIGHT))
-                waiting.append(_Asked(result.correlation_id, result.api_key, result))
+                waiting.append(_PendingRequest(result.correlation_id, result.api_key, result))
             return learn(self.cluster, result.message, result.codec) and self._learnt(result.message)
         if not isinstance(result, Response):
             return False

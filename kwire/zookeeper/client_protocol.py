@@ -84,17 +84,17 @@ class _Jute:
         return found[1], found[3], found[4]
 
 
-class _Asked(NamedTuple):
+class _ZkRequest(NamedTuple):
     """A request, or one operation of a transaction."""
 
     kind: int
     path: str = ""
     data: bytes | None = None
     is_ephemeral: bool = False
-    parts: tuple[_Asked, ...] = ()
+    parts: tuple[_ZkRequest, ...] = ()
 
 
-def _request(kind: int, body: _Jute) -> _Asked:
+def _request(kind: int, body: _Jute) -> _ZkRequest:
     if kind in _CREATES:
         return _create(kind, body)
     if kind == MULTI:
@@ -103,15 +103,17 @@ def _request(kind: int, body: _Jute) -> _Asked:
             if head[0] == MULTI:  # a transaction contains no other transaction
                 raise _Cut
             parts.append(_request(head[0], body))
-        return _Asked(kind, parts=tuple(parts))
+        return _ZkRequest(kind, parts=tuple(parts))
     if kind in (DELETE, CHECK, SET_DATA):
-        asked = _Asked(kind, body.text(), body.buffer() if kind == SET_DATA else None)
+        asked = _ZkRequest(kind, body.text(), body.buffer() if kind == SET_DATA else None)
         body.numbers(">i")  # the expected version
         return asked
-    return _Asked(kind, body.text()) if kind in (EXISTS, GET_DATA, GET_CHILDREN, GET_CHILDREN_2) else _Asked(kind)
+    return (
+        _ZkRequest(kind, body.text()) if kind in (EXISTS, GET_DATA, GET_CHILDREN, GET_CHILDREN_2) else _ZkRequest(kind)
+    )
 
 
-def _create(kind: int, body: _Jute) -> _Asked:
+def _create(kind: int, body: _Jute) -> _ZkRequest:
     path, data = body.text(), body.buffer()
     (count,) = body.numbers(">i")
     for _ in range(max(count, 0)):
@@ -120,7 +122,7 @@ def _create(kind: int, body: _Jute) -> _Asked:
     (flags,) = body.numbers(">i")
     if kind == CREATE_TTL:
         body.numbers(">q")
-    return _Asked(kind, path, data, bool(flags & _EPHEMERAL))
+    return _ZkRequest(kind, path, data, bool(flags & _EPHEMERAL))
 
 
 class ZooKeeperSessions:
@@ -145,7 +147,7 @@ class ZooKeeperConnection:
     def __init__(self, sessions: ZooKeeperSessions) -> None:
         self._sessions = sessions
         self._session: object = self
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, _ZkRequest] = {}
         self._is_new = [True, True]
 
     def packet(self, is_client: bool, data: bytes, time: float | None) -> Iterator[Znode]:
@@ -189,7 +191,7 @@ class ZooKeeperConnection:
         elif not error:
             yield from self._result(asked, body, zxid, time)
 
-    def _transaction(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _transaction(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         found: list[Znode] = []
         for part in asked.parts:
             kind, is_last, error = body.numbers(">i?i")
@@ -198,12 +200,12 @@ class ZooKeeperConnection:
             found += self._result(part, body, zxid, time)
         yield from found
 
-    def _result(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _result(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         act = _RESULTS.get(asked.kind)
         if act is not None:
             yield from act(self, asked, body, zxid, time)
 
-    def _created(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _created(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         path = body.text()
         if asked.kind != CREATE:
             _, mtime, _ = body.stat()
@@ -212,25 +214,25 @@ class ZooKeeperConnection:
             self._sessions.ephemerals.setdefault(self._session, {})[path] = zxid
         yield Znode(path, asked.data or b"", 0, zxid, time)
 
-    def _set(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _set(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         mzxid, mtime, version = body.stat()
         yield Znode(asked.path, asked.data or b"", version, mzxid, mtime / _SET_BY)
 
-    def _read(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _read(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         data = body.buffer()
         mzxid, mtime, version = body.stat()
         yield Znode(asked.path, data or b"", version, mzxid, mtime / _SET_BY)
 
-    def _deleted(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _deleted(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         for paths in self._sessions.ephemerals.values():
             paths.pop(asked.path, None)
         yield Znode(asked.path, None, -1, zxid, time)
 
-    def _listed(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _listed(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         yield Znode(asked.path, None, -1, zxid, time, body.texts())
 
 
-_Result = Callable[[ZooKeeperConnection, _Asked, _Jute, int, float | None], Iterator[Znode]]
+_Result = Callable[[ZooKeeperConnection, _ZkRequest, _Jute, int, float | None], Iterator[Znode]]
 _RESULTS: dict[int, _Result] = {
     **dict.fromkeys(_CREATES, ZooKeeperConnection._created),
     SET_DATA: ZooKeeperConnection._set,

@@ -87,7 +87,7 @@ def _richest_first(
     with_former_owner = hash_order_of(before, TOPIC_PARTITIONS)
     order: dict[TopicPartition, None] = {}
     while waiting.most:
-        member_id = waiting.richest
+        member_id = waiting.most_loaded
         pile = waiting.piles[member_id]
         partition = next((one for one in with_former_owner if one in pile), None) or next(iter(pile))
         waiting.drop(partition, member_id)
@@ -476,14 +476,14 @@ def _hand_out(partitions: Iterable[TopicPartition], holdings: Holdings, racks: G
     if racks.of_members:
         rest = []
         for partition in partitions:
-            member_id = holdings.poorest(partition[0], racks.of(partition))
+            member_id = holdings.least_loaded(partition[0], racks.of(partition))
             if member_id is None:
                 rest.append(partition)
             else:
                 holdings.give(partition, member_id)
         partitions = rest
     for partition in partitions:
-        member_id = holdings.poorest(partition[0])
+        member_id = holdings.least_loaded(partition[0])
         if member_id is not None:
             holdings.give(partition, member_id)
 

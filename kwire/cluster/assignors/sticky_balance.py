@@ -105,7 +105,7 @@ class Holdings:
         """The largest number of partitions that a member has."""
         return self._order[-1][0]
 
-    def poorest(self, topic: str, racks: frozenset[str] | None = None) -> str | None:
+    def least_loaded(self, topic: str, racks: frozenset[str] | None = None) -> str | None:
         """Return the subscriber of a topic with the fewest partitions.
 
         Args:
@@ -141,7 +141,7 @@ class Holdings:
         self.give(partition, target)
 
     @property
-    def richest(self) -> str:
+    def most_loaded(self) -> str:
         """The member with the most partitions; of several, the last by id."""
         return self._names[self._order[-1][1]]
 
@@ -317,7 +317,7 @@ class Evenness:
         )
 
     def _find_difference(self) -> bool:
-        richest: dict[str, str | None] = {}
+        most_loaded: dict[str, str | None] = {}
         piles = self._holdings.piles
         for poor in self._holdings:
             count = len(piles[poor])
@@ -328,15 +328,15 @@ class Evenness:
                     if self._differs(poor, topic):
                         return True
                     continue
-                if topic not in richest:
-                    richest[topic] = self._richest(topic)
-                rich = richest[topic]
+                if topic not in most_loaded:
+                    most_loaded[topic] = self._most_loaded(topic)
+                rich = most_loaded[topic]
                 if rich is not None and count + self._slack < len(piles[rich]):
                     self._witness = None if self.odd else (poor, topic, rich)
                     return True
         return False
 
-    def _richest(self, topic: str) -> str | None:
+    def _most_loaded(self, topic: str) -> str | None:
         piles = self._holdings.piles
         return max(
             (one for one, count in self._holders[topic].items() if count > 0),
@@ -447,8 +447,8 @@ class Balance:
             return before
         if partition[0] in self._even.odd and not self._another_member_has_fewer(partition, count):
             return None
-        poorest = holdings.poorest(partition[0])
-        return poorest if poorest is not None and count > self._size(poorest) + 1 else None
+        least_loaded = holdings.least_loaded(partition[0])
+        return least_loaded if least_loaded is not None and count > self._size(least_loaded) + 1 else None
 
     def _another_member_has_fewer(self, partition: TopicPartition, count: int) -> bool:
         """Whether another subscriber has fewer partitions.

@@ -98,8 +98,8 @@ Step = tuple[str, LinkKey | int]
 class Host:
     """The host of a broker: disks by log directory, its session, and the broker and controller while they run.
 
-    `epochs` are the registrations of this incarnation, `reigns` its controller epochs; `changes` are changed znodes
-    that the controller has not seen.
+    `epochs` are the registrations of this incarnation, `controller_epochs` those in which it was the
+    controller; `changes` are changed znodes that the controller has not seen.
     """
 
     disks: dict[str, Disk]
@@ -108,7 +108,7 @@ class Host:
     broker: KafkaBroker | None = None
     controller: KafkaController | None = None
     epochs: set[int] = field(default_factory=set)
-    reigns: set[int] = field(default_factory=set)
+    controller_epochs: set[int] = field(default_factory=set)
     changes: deque[str] = field(default_factory=deque)
 
 
@@ -244,14 +244,16 @@ class JbodCluster(Steps):
         host.broker = KafkaBroker(
             broker_id, host.disks, self.client(broker_id), registered, behaviour=self.behaviour, protocol=host.protocol
         )
-        host.epochs, host.reigns = set(), set()
+        host.epochs, host.controller_epochs = set(), set()
         self._registered(broker_id)
 
     def crash(self, broker_id: int) -> None:
         """Kill a broker: its connections break; its session with ZooKeeper lasts until `expire`."""
         host = self.hosts[broker_id]
         self.links = {
-            key: link for key, link in self.links.items() if key[0] not in host.reigns and key[1] != broker_id
+            key: link
+            for key, link in self.links.items()
+            if key[0] not in host.controller_epochs and key[1] != broker_id
         }
         host.broker = host.controller = None
         host.epochs.clear()
@@ -282,7 +284,7 @@ class JbodCluster(Steps):
         epoch = self.client(broker_id).elect_controller(broker_id) if host.broker else None
         if epoch is None:
             return False
-        host.reigns.add(epoch)
+        host.controller_epochs.add(epoch)
         host.controller = KafkaController(
             broker_id,
             epoch,

@@ -522,7 +522,7 @@ class KafkaController(_UsesMachines):
         wanted = [
             one
             for one in self._led(partitions)
-            if self.behaviour.elects_in_vain
+            if self.behaviour.raises_unchanged_epoch
             or self.context.leaders[one].leader != self.context.assignments[one].replicas[0]
         ]
         self.partitions.handle(wanted, PartitionStates.ONLINE, elect_preferred)

@@ -130,7 +130,7 @@ class Behaviour:
     `stops_deleted`: a controlled shutdown also stops replicas of topics that are being deleted.
     `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions with a live leader.
     `metadata_of_deleted`: the partitions sent to new brokers include those of topics being deleted.
-    `elects_in_vain`: a preferred election increases the leader epoch even if the preferred replica leads.
+    `raises_unchanged_epoch`: a preferred election increases the leader epoch even if the preferred replica leads.
     `informs_leaving`: a broker that shuts down receives the new leaders, like the other replicas.
     """
 
@@ -148,7 +148,7 @@ class Behaviour:
     stops_deleted: bool = False
     dead_stay_in_sync: bool = False
     metadata_of_deleted: bool = False
-    elects_in_vain: bool = False
+    raises_unchanged_epoch: bool = False
     informs_leaving: bool = True
 
 
@@ -158,7 +158,7 @@ RELEASED: Final = {
     (1, 0): Behaviour(
         False, True, True, False, stop_fails_offline=False, metadata_of_all=True, adding_replicas=False,
         metadata_to_new=False, bad_dir_spoils_delete=True, stops_deleted=True, dead_stay_in_sync=True,
-        elects_in_vain=True, informs_leaving=False, offline_is_ineligible=False,
+        raises_unchanged_epoch=True, informs_leaving=False, offline_is_ineligible=False,
     ),
     (2, 2): Behaviour(
         False, True, True, False, stop_fails_offline=False, adding_replicas=False, metadata_of_deleted=True

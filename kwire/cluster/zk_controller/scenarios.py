@@ -203,7 +203,9 @@ class Scenario:
     def _show(self, link: Link, data: bytes, direction: str) -> None:
         if id(link) not in self._links:
             self._kept.append(link)
-            controllers = (one for one, host in self.cluster.hosts.items() if link.controller_epoch in host.reigns)
+            controllers = (
+                one for one, host in self.cluster.hosts.items() if link.controller_epoch in host.controller_epochs
+            )
             self._links[id(link)] = self._connection(address(next(controllers, 0)))
         self._note(self._links[id(link)], link.broker_id, data, direction)
 
