@@ -70,14 +70,14 @@ def start_before_3_0(group: Group, held: Mapping[str, Held], rules: Rules) -> St
         wanted = set(member.topics)
         piles[member_id] = Pile(one for one in there[member_id] if one[0] in wanted)
     if not rules.equal_topics_differ and any(owners.now.values()) and wishes.all_equal():
-        every = _richest_first(group, there, owners.before)
+        every = _most_loaded_first(group, there, owners.before)
     holder = {partition: member_id for member_id, pile in piles.items() for partition in pile}
     left = [partition for partition in every if partition not in holder]
     revoked = any(len(piles[member_id]) < len(there[member_id]) for member_id in piles)
     return Start(wishes, piles, holder, every, left, revoked, owners.before)
 
 
-def _richest_first(
+def _most_loaded_first(
     group: Group, owned: Mapping[str, list[TopicPartition]], before: Mapping[TopicPartition, str]
 ) -> list[TopicPartition]:
     """Return all partitions. Members with the most partitions come first and contribute one partition per turn, if
