@@ -13,10 +13,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ..codecs import need_libraries
-from .option_types import ReadOptions
+
+if TYPE_CHECKING:
+    from .read_options_and_splits import ReadOptions
 
 __all__ = ["consumer_groups", "history", "read", "schema", "write_parquet"]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

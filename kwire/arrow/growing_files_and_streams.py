@@ -35,8 +35,8 @@ from .batch_reader import Reading
 from .connection_decoder import Chunk, Seen, chunks_of, in_file_order, packets_in
 from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row, State, Walker, fragments
+from .packet_groups_and_pieces import Extent
 from .packet_scan import ENTRY, VOID, capture_kind
-from .packet_windows import Extent
 from .read_options_and_splits import AUTO, FRAMES, PCAP, RAW, BadOption, File, Options, capture_of, find_files, kind_of
 
 

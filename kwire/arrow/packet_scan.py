@@ -47,7 +47,7 @@ from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows
 from .frame_scan import FrameRanges, Part
-from .packet_windows import (
+from .packet_groups_and_pieces import (
     Extent,
     Group,
     Loose,

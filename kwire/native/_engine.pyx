@@ -722,13 +722,11 @@ cdef class NativeMethods:
                 pass
         return super().json_text(data, start)
 
-include "_body_checks.pxi"
 include "_columns.pxi"
 include "_packets.pxi"
 include "_capture.pxi"
-include "_pairing.pxi"
+include "_pairing_and_rows.pxi"
 include "_frames.pxi"
-include "_rows.pxi"
 
 
 cdef Py_ssize_t slot_of(message_class, name) except -1:

@@ -18,9 +18,8 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from ..arrow.connection_decoder import ConnectionDecoder
 from ..arrow.growing_files_and_streams import Growing, Offset, decoded_batch, offset_of, places_of, raw_batch
-from ..arrow.option_types import ReadOptions
 from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
-from ..arrow.read_options_and_splits import File, Options, capture_of, packed
+from ..arrow.read_options_and_splits import File, Options, ReadOptions, capture_of, packed
 from ..errors import MissingExtra
 from .data_source import (
     ORDER,

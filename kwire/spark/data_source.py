@@ -29,14 +29,14 @@ from pyspark.sql.datasource import (
 from ..arrow.batch_reader import Reading
 from ..arrow.connection_decoder import ConnectionDecoder, regions_of
 from ..arrow.connection_windows import WHOLE, Region, Windows, windows_of
-from ..arrow.option_types import ReadOptions
+from ..arrow.packet_groups_and_pieces import neighbours
 from ..arrow.packet_scan import SCHEMA, Split, scan
-from ..arrow.packet_windows import neighbours
 from ..arrow.read_options_and_splits import (
     COLUMN,
     BadOption,
     File,
     Options,
+    ReadOptions,
     Unit,
     capture_of,
     column_folder,

@@ -17,8 +17,8 @@ from kwire.arrow.batch_reader import Reading
 from kwire.arrow.connection_decoder import ConnectionDecoder, regions_of
 from kwire.arrow.connection_windows import WHOLE, Region, Windows, windows_of
 from kwire.arrow.growing_files_and_streams import decoded_batch, raw_batch
+from kwire.arrow.packet_groups_and_pieces import neighbours
 from kwire.arrow.packet_scan import GROWN, SCHEMA, Split, scan
-from kwire.arrow.packet_windows import neighbours
 from kwire.arrow.read_options_and_splits import Options
 from kwire.spec.catalog import catalog_for
 

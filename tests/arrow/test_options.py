@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.option_types import ReadOptions
-from kwire.arrow.read_options_and_splits import NAMES, BadOption, Options
+from kwire.arrow.read_options_and_splits import NAMES, BadOption, Options, ReadOptions
 
 
 def test_names_are_those_of_sparks_readers_in_any_case() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kwire.arrow import packet_windows
+from kwire.arrow import packet_groups_and_pieces
 from kwire.arrow.connection_decoder import chunks_of
 from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.packet_scan import LOST, PACKETS, VOID, Split, scan
@@ -408,5 +408,5 @@ def test_packets_in_bulk_are_those_one_by_one(
         for most in (10**6, 2_000):
             in_bulk = packets_by_connection(path, most)
             with monkeypatch.context() as patched:
-                patched.setattr(packet_windows, "ENGINE", "python")
+                patched.setattr(packet_groups_and_pieces, "ENGINE", "python")
                 assert packets_by_connection(path, most) == in_bulk

@@ -1,3 +1,259 @@
+# Pairs usual requests with their responses: the state of a Kafka connection, the counts of its frames, and their rows
+# for Arrow.
+
+cdef enum:
+    MOST_IN_FLIGHT = 65536
+
+cdef struct Asked:
+    PyObject* header           # as an object, if one was created
+    PyObject* call
+    int64_t correlation_id, now, frame
+
+cdef int64_t LONGEST_WAIT = 10000 * SECOND  # so that the sum over a batch of frames does not overflow
+NO_CALLS = {}  # for a connection whose calls only the general path processes
+cdef object _header_class = None
+
+
+cdef object header_of(CallState call, const Asked* one):
+    """Create the header of a request."""
+    global _header_class
+    if _header_class is None:
+        from kwire.protocol.headers import Header
+        _header_class = Header
+    header = _header_class(True, call, one.correlation_id, number_or_none(one.now))
+    if one.frame >= 0:
+        header.number(one.frame)
+    return header
+
+
+cdef class InFlight:
+    """The headers of the newest requests without a response, oldest first; each is created on demand."""
+
+    cdef Asked* ring
+    cdef Py_ssize_t room, begin, size
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.size):
+            self.let_go(self.at(i))
+        PyMem_Free(self.ring)
+
+    cdef inline Asked* at(self, Py_ssize_t index) noexcept:
+        return self.ring + (self.begin + index) % self.room
+
+    cdef int let_go(self, Asked* one) except -1:
+        if one.header != NULL:
+            Py_DECREF(one.header)
+        if one.call != NULL:
+            Py_DECREF(one.call)
+        return 0
+
+    cdef Asked* next(self) except NULL:
+        """Return the address of the next entry."""
+        if self.size == self.room:
+            if self.room == MOST_IN_FLIGHT:
+                self.drop()
+            else:
+                self.widen()
+        self.size += 1
+        return self.at(self.size - 1)
+
+    cdef int widen(self) except -1:
+        cdef Py_ssize_t room = min(max(4, self.room * 4), MOST_IN_FLIGHT), i
+        cdef Asked* ring = <Asked*>PyMem_Malloc(room * sizeof(Asked))
+        if ring == NULL:
+            raise MemoryError
+        for i in range(self.size):
+            ring[i] = self.at(i)[0]
+        PyMem_Free(self.ring)
+        self.ring, self.room, self.begin = ring, room, 0
+        return 0
+
+    cdef int drop(self) except -1:
+        """Drop the oldest request."""
+        cdef Asked one = self.ring[self.begin]
+        self.begin = (self.begin + 1) % self.room
+        self.size -= 1
+        return self.let_go(&one)
+
+    cdef int ask(self, CallState call, int64_t correlation_id, int64_t now, int64_t frame) except -1:
+        cdef Asked* one = self.next()
+        one.header, one.call, one.correlation_id = NULL, Py_NewRef(<PyObject*>call), correlation_id
+        one.now, one.frame = now, frame
+        return 0
+
+    def append(self, header):
+        """Add a request."""
+        cdef int64_t correlation_id = none_or_number(header.correlation_id)
+        cdef Asked* one = self.next()
+        one.header, one.call, one.correlation_id, one.now = Py_NewRef(<PyObject*>header), NULL, correlation_id, NONE
+        one.frame = -1
+
+    cdef object header(self, Asked* one):
+        if one.header == NULL:
+            made = header_of(<object>one.call, one)
+            one.header = Py_NewRef(<PyObject*>made)
+        return <object>one.header
+
+    def popleft(self):
+        """Remove the oldest request."""
+        if not self.size:
+            raise IndexError("no request is in flight")
+        header = self.header(self.at(0))
+        self.drop()
+        return header
+
+    def __getitem__(self, Py_ssize_t at):
+        at += self.size if at < 0 else 0
+        if not 0 <= at < self.size:
+            raise IndexError("there are not so many requests in flight")
+        return self.header(self.at(at))
+
+    def __iter__(self):
+        cdef Py_ssize_t at
+        for at in range(self.size):
+            yield self.header(self.at(at))
+
+    def __len__(self):
+        return self.size
+
+
+cdef inline bint begins(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, bytes prefix) noexcept:
+    """Whether bytes continue with a prefix at a position."""
+    cdef Py_ssize_t count = PyBytes_GET_SIZE(prefix)
+    return at <= size - count and memcmp(p + at, PyBytes_AS_STRING(prefix), count) == 0
+
+
+cdef class CallState:
+    """The properties that requests have in common; for the attributes see `headers.Call`."""
+
+    cdef public object api, client_id, note, _downgraded
+    cdef public bytes client, refused
+    cdef public tuple answered
+    cdef public Py_ssize_t start
+    cdef public int version
+    cdef public bint is_plain, is_answered
+
+    cdef bint surely_answered(self, const uint8_t* p, Py_ssize_t size):
+        """Whether the first bytes after the client id show that the broker will send a response."""
+        if self.is_answered:
+            return True
+        for prefix in self.answered:
+            if begins(p, size, self.start, prefix):
+                return True
+        return False
+
+
+cdef class PairingState:
+    """The state of a connection of Kafka's protocol; for the attributes see `connection.ConnectionState`.
+
+    Pairs usual frames as `Connection.pair` does; all other frames are left to that method.
+    """
+
+    cdef public object apis, answers, group, mechanism, _doubt, _ids, call, note
+    cdef public dict _calls, _known
+    cdef public bytes _client
+    cdef public InFlight in_flight
+    cdef public bint authenticating, expects_tokens, lossy
+    cdef public int64_t tokens
+
+    def __cinit__(self, *arguments, **named):
+        self.in_flight, self._client = InFlight(), b""
+        self._known = self._calls = NO_CALLS
+
+    cdef CallState call_in(self, const uint8_t* p, Py_ssize_t size):
+        """Return the call of a request; None if the general path must process it."""
+        cdef PyObject* call = NULL
+        cdef bytes frame
+        if size < LEAST_REQUEST:
+            return None
+        if begins(p, size, LEAST_REQUEST, self._client):
+            call = PyDict_GetItem(self._calls, signed32(be32(p + 4)))
+        if call == NULL:
+            frame = PyBytes_FromStringAndSize(<const char*>p, size)
+            return (<object>self)._known_call(frame, signed32(be32(p + 4)))
+        return <CallState>call
+
+    cdef CallState pair_plain(self, const Captured* one, int64_t number, Asked* asked):
+        """Pair a usual frame; `number` may be -1. Return its call, and store the request of a response in `asked`,
+        without references. Return None if the general path must process the frame."""
+        cdef const uint8_t* p = bytes_of_frame(one)
+        cdef CallState call
+        if not one.asked:
+            return self.answered(p, one.size, asked)
+        call = self.call_in(p, one.size)
+        if call is None or not call.surely_answered(p, one.size):
+            return None
+        self.in_flight.ask(call, signed32(be32(p + 8)), one.now, number)
+        return call
+
+    cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, Asked* asked):
+        """Process the response to the oldest request and return its call; None if the general path must process it."""
+        cdef InFlight waiting = self.in_flight
+        cdef CallState call
+        cdef Asked* one
+        cdef int64_t correlation_id
+        if size < 8 or not waiting.size or self._doubt is not None:
+            return None
+        one, correlation_id = waiting.at(0), signed32(be32(p + 4))
+        if one.header != NULL or one.correlation_id != correlation_id:
+            return None
+        if waiting.size > 1 and waiting.at(1).correlation_id == correlation_id:
+            return None
+        call = <CallState>one.call
+        if not call.is_plain and begins(p, size, 8, call.refused):
+            return None
+        asked[0] = one[0]
+        waiting.drop()
+        return call
+
+
+cdef class KindState:
+    """The requests or the responses of a call; for the attributes see `header_reader.Kind`."""
+
+    cdef public object call, codec
+    cdef public bint is_request, tagged
+    cdef public bytes front, back
+    cdef public NodeTable table
+    cdef public BodyFacts facts
+    cdef public int64_t count, size
+    cdef public list times
+    cdef public tuple order
+
+    cdef Py_ssize_t body_start(self, const uint8_t* p, Py_ssize_t size):
+        """Return where the body of a frame starts; 0 if its header is incomplete or has tagged fields."""
+        cdef Py_ssize_t start = (<CallState>self.call).start if self.is_request else 8
+        if not self.tagged:
+            return start if start <= size else 0
+        return start + 1 if start < size and p[start] == 0 else 0
+
+
+cdef class FrameCount:
+    """Counts of the frames of one call, until `clear` resets them.
+
+    Args:
+        owner: the object to which the counts belong.
+
+    Attributes:
+        owner: the argument.
+        requests, responses, request_bytes, response_bytes: the numbers of frames, and their sizes in bytes.
+        answered, time, longest: the number of known latencies, their sum and their maximum in nanoseconds.
+    """
+
+    cdef readonly object owner
+    cdef readonly int64_t requests, responses, request_bytes, response_bytes, answered, time, longest
+    cdef bint is_listed
+
+    def __cinit__(self, owner):
+        self.owner = owner
+
+    def clear(self):
+        """Reset the counts."""
+        self.requests = self.responses = self.request_bytes = self.response_bytes = 0
+        self.answered = self.time = self.longest = 0
+        self.is_listed = False
+
+
 # Rows of frames for Arrow. A usual row holds numbers, and references to its connection and call. Its Python objects are
 # created only when a caller asks for the row; columns are written directly to the buffers of Arrow arrays.
 
