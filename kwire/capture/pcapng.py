@@ -191,7 +191,7 @@ class PcapngReader:
 
     def _begins(self, place: int) -> bool:
         """Whether a block starts at this distance: it must repeat its length at its end."""
-        if not self._is_credible(place):
+        if not self.cursor.fill(place + LEAST) or not self._is_credible(place):
             return False
         order = self._order(place)
         (size,) = unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + 4)

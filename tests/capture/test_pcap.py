@@ -181,6 +181,19 @@ def test_a_broken_pcapng_keeps_what_comes_before_and_says_where(bad: bytes) -> N
     assert error.offset == len(GOOD)
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_damage_at_the_end_that_resembles_the_start_of_a_block(order: str) -> None:
+    start = section(order) + interface(1, order) + enhanced(b"packet", 10**15, 0, order)
+    for kind in (1, 3, 6):
+        begin = struct.pack(order + "II", kind, 32)
+        for damage in (begin[:size] for size in range(1, 9)):
+            reader = PcapngReader(portions(start + bytes(16) + damage, 1 << 16))
+            packet, *fragments = list(reader)
+            assert isinstance(packet, Packet)
+            assert packet.data == b"packet"
+            assert b"".join(one.data for one in fragments if isinstance(one, Damage)) == bytes(16) + damage
+
+
 def test_a_pcap_of_its_header_alone_has_no_packets() -> None:
     assert read(pcap([])) == ([], None)
     assert read(pcap([])[:20])[1] is not None
