@@ -59,7 +59,6 @@ from .row_schema_and_batches import (
 PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
 MOST_KEPT, MOST_BYTES = 64, 64 << 20  # maximum number of stored replays, and of their bytes
-Whose = tuple[str, str, int, int]
 JSON_FILE = ".json"  # in the names of files that may contain znodes
 KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
 

@@ -38,7 +38,6 @@ if ENGINE == "native":
     from ..native import PacketGroups
 
 IPV4_FIRST = 0x45
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
 IPV6_HEADER = 40
 SHORTEST = RECORD_HEADER + 64  # record of a packet that Ethernet may have padded
 ENHANCED = 20  # bytes of an enhanced packet block before its time

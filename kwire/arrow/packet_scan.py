@@ -188,15 +188,10 @@ def placed(head: bytes, portions: Any, path: str, start: int) -> Reader:
         blocks = PcapngReader(portions, path, start, looks_ahead=True)
         blocks.begin_section(first.order, first.interfaces)
         return blocks
-    records = PcapReader(_after(head[:FILE_HEADER], portions), path, start - FILE_HEADER, looks_ahead=True)
+    records = PcapReader(chain([head[:FILE_HEADER]], portions), path, start - FILE_HEADER, looks_ahead=True)
     records.begin()
     records.note_time(first.state[-1])
     return records
-
-
-def _after(head: bytes, portions: Any) -> Any:
-    yield head
-    yield from portions
 
 
 def head_of(path: str, count: int) -> bytes:

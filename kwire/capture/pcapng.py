@@ -191,7 +191,7 @@ class PcapngReader:
 
     def _begins(self, place: int) -> bool:
         """Whether a block starts at this distance: it must repeat its length at its end."""
-        if not self.cursor.fill(place + LEAST) or not self._is_credible(place):
+        if not self._is_credible(place):
             return False
         order = self._order(place)
         (size,) = unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + 4)
@@ -270,7 +270,7 @@ BLOCKS: dict[int, Callable[[bytes, str, tuple[Interface, ...]], Packet]] = {
 # The start of a block, by byte order: a type that is searched for, and a length.
 STARTS = {
     "<": lazy_pattern(rb"(?=(?:[\x01-\x0b]\0\0\0|\xad\x0b\0[\0\x40]|\x0a\x0d\x0d\x0a)...[\0\x01])", re.DOTALL),
-    ">": lazy_pattern(rb"(?=(?:\0\0\0[\x01-\x0b]|[\0\x40]\0\x0b\xad|\x0a\x0d\x0d\x0a)[\0\x01])", re.DOTALL),
+    ">": lazy_pattern(rb"(?=(?:\0\0\0[\x01-\x0b]|[\0\x40]\0\x0b\xad|\x0a\x0d\x0d\x0a)[\0\x01]...)", re.DOTALL),
 }
 
 
