@@ -115,6 +115,19 @@ class RequestContext:
             return ErrorCode.POLICY_VIOLATION
         return rules.error(self, topic, partition, transactional_id if group is None else group) if rules else 0
 
+    def led(self, topic: str, index: int, leader_epoch: int = -1) -> tuple[Partition, Log] | int:
+        """Return a partition that the broker leads, with its log; otherwise an error code.
+
+        Args:
+            topic, index: the partition.
+            leader_epoch: the leader epoch in the request; -1 for any.
+        """
+        partition, code = self.cluster.controller.partition(topic, index), self.error(topic, index)
+        if partition is None or code:
+            return code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        log = partition.log_at(self.node_id, leader_epoch)
+        return log if isinstance(log, int) else (partition, log)
+
     @property
     def _is_refused(self) -> bool:
         return self.cluster.settings.read_only and api_of(self.message) in WRITING

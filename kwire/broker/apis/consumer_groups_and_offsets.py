@@ -456,13 +456,10 @@ def list_offsets(request: RequestContext) -> Any:
 
 def _listed(request: RequestContext, topic: str, part: Any) -> Any:
     row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
-    partition = request.cluster.controller.partition(topic, part.partition_index)
-    code = request.error(topic, part.partition_index)
-    if partition is None or code:
-        return row(partition_index=part.partition_index, error_code=code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    log = partition.log_at(request.node_id, part.current_leader_epoch)
-    if isinstance(log, int):
-        return row(partition_index=part.partition_index, error_code=log)
+    found = request.led(topic, part.partition_index, part.current_leader_epoch)
+    if isinstance(found, int):
+        return row(partition_index=part.partition_index, error_code=found)
+    partition, log = found
     try:
         is_committed = request.message.isolation_level == READ_COMMITTED
         offset, timestamp, epoch = _offset_at(log, part.timestamp, log.stable_end if is_committed else log.end)
@@ -485,13 +482,10 @@ def offset_for_leader_epoch(request: RequestContext) -> Any:
 
 def _epoch_end(request: RequestContext, topic: str, part: Any) -> Any:
     row = messages.OffsetForLeaderEpochResponse.EpochEndOffset
-    partition = request.cluster.controller.partition(topic, part.partition)
-    code = request.error(topic, part.partition)
-    if partition is None or code:
-        return row(partition=part.partition, error_code=code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    log = partition.log_at(request.node_id, part.current_leader_epoch)
-    if isinstance(log, int):
-        return row(partition=part.partition, error_code=log)
+    found = request.led(topic, part.partition, part.current_leader_epoch)
+    if isinstance(found, int):
+        return row(partition=part.partition, error_code=found)
+    partition, log = found
     if part.leader_epoch > partition.leader_epoch or part.leader_epoch < 0:
         return row(partition=part.partition)
     epoch, end = log.end_of_epoch(part.leader_epoch)

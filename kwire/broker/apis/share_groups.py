@@ -404,14 +404,9 @@ def _fetch_problem(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -
 def _partition(request: RequestContext, place: Place) -> tuple[Partition, Log] | int:
     """Return a partition that this broker leads, with its log; otherwise an error code."""
     topic = request.cluster.controller.by_id.get(place[0])
-    if code := request.error(topic.name if topic is not None else None, place[1]):
-        return code
     if topic is None:
-        return ErrorCode.UNKNOWN_TOPIC_ID
-    if not 0 <= place[1] < len(topic.partitions):
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    found = topic.partitions[place[1]].log_at(request.node_id)
-    return found if isinstance(found, int) else (topic.partitions[place[1]], found)
+        return request.error(None, place[1]) or ErrorCode.UNKNOWN_TOPIC_ID
+    return request.led(topic.name, place[1])
 
 
 def _acknowledged(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -> Codes:

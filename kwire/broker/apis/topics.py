@@ -183,13 +183,10 @@ def delete_records(request: RequestContext) -> Any:
 
 def _delete_records(request: RequestContext, name: str, part: Any) -> tuple[int, int]:
     """Delete records of a partition; return an error code and the new log start offset."""
-    partition = request.cluster.controller.partition(name, part.partition_index)
-    code = request.error(name, part.partition_index)
-    if partition is None or code:
-        return code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
-    log = partition.log_at(request.node_id)
-    if isinstance(log, int):
-        return log, -1
+    found = request.led(name, part.partition_index)
+    if isinstance(found, int):
+        return found, -1
+    partition, log = found
     topic = request.cluster.controller.known(name)
     if not topic.has_policy("delete"):
         return ErrorCode.POLICY_VIOLATION, -1

@@ -268,12 +268,10 @@ def write_txn_markers(request: RequestContext) -> Any:
 
 
 def _mark(request: RequestContext, marker: Any, place: Place) -> int:
-    partition, error = request.cluster.controller.partition(*place), request.error(*place)
-    if partition is None or error:
-        return error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    log = partition.log_at(request.node_id)
-    if isinstance(log, int):
-        return log
+    found = request.led(*place)
+    if isinstance(found, int):
+        return found
+    partition, log = found
     known = log.producers.known().get(marker.producer_id)
     if known is not None and marker.coordinator_epoch < known.coordinator_epoch:
         return ErrorCode.TRANSACTION_COORDINATOR_FENCED
@@ -367,12 +365,11 @@ def describe_producers(request: RequestContext) -> Any:
 
 def _producers_in(request: RequestContext, place: Place) -> Any:
     row = messages.DescribeProducersResponse.PartitionResponse
-    partition = request.cluster.controller.partition(*place)
-    code = request.error(*place) or (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else ErrorCode.NONE)
-    log = code if partition is None or code else partition.log_at(request.node_id)
-    if isinstance(log, int):
-        return row(partition_index=place[1], error_code=log, error_message=ErrorCode(log).about)
-    rows = (_producer(one, found, log.producers.open.get(one, -1)) for one, found in log.producers.known().items())
+    found = request.led(*place)
+    if isinstance(found, int):
+        return row(partition_index=place[1], error_code=found, error_message=ErrorCode(found).about)
+    producers = found[1].producers
+    rows = (_producer(one, known, producers.open.get(one, -1)) for one, known in producers.known().items())
     return row(partition_index=place[1], error_message=None, active_producers=tuple(rows))
 
 
