@@ -120,7 +120,7 @@ class Purgatory:
             self._clear()
 
     def _clear(self) -> None:
-        """Remove forgotten requests: those at the front immediately, the others once they are the majority."""
+        """Remove forgotten requests: the oldest ones immediately, the others once they are the majority."""
         while self._deadlines and not self._deadlines[0][2].is_timed:
             heapq.heappop(self._deadlines)
             self._forgotten -= 1

@@ -11,13 +11,13 @@ cdef enum:
     LONGEST_PACKET = 1 << 24
     MOST_LINKS = 32            # interfaces of a pcapng file
     RECENT = 1024              # keys that are found without a dictionary; a power of two
-    LEAST_ROOM = 1024          # packets
+    LEAST_CAPACITY = 1024      # packets
 
 cdef int64_t SECOND = 1000000000
 cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # stands for Python's None
 
 cdef struct Link:              # of an interface
-    int front, name            # see `PacketLayouts.describe`
+    int ip, ethertype          # see `PacketLayouts.describe`
     int64_t ticks, offset
 
 cdef struct Packet:
@@ -87,14 +87,14 @@ cdef class PacketLayouts:
                 interface.
         """
         cdef int64_t ticks, offset
-        cdef int front, name
+        cdef int ip, ethertype
         self.big, self.link_count = big, 0
         for link in links[:MOST_LINKS]:
-            front, name, ticks, offset = (0, -1, 0, 0) if link is None else link
-            is_placed = 0 <= front <= 256 and (name < 0 or name <= front - 2)
+            ip, ethertype, ticks, offset = (0, -1, 0, 0) if link is None else link
+            is_placed = 0 <= ip <= 256 and (ethertype < 0 or ethertype <= ip - 2)
             if not is_placed or not 0 <= ticks <= SECOND or not -SECOND <= offset <= SECOND:
                 raise ValueError("no such link")
-            self.links[self.link_count] = Link(front, name, ticks, offset)
+            self.links[self.link_count] = Link(ip, ethertype, ticks, offset)
             self.link_count += 1
 
     cdef inline uint32_t number(self, const uint8_t* p) noexcept:
@@ -160,20 +160,20 @@ cdef class PacketLayouts:
         """Locate the segment in a packet; False if the packet has another layout."""
         cdef const uint8_t* base = packet.data
         cdef const Link* link = packet.link
-        cdef Py_ssize_t there = packet.captured, at = link.front + LEAST_IPV4, stop, start
-        cdef const uint8_t* p = part(base, there, link.front, LEAST_IPV4)
+        cdef Py_ssize_t there = packet.captured, at = link.ip + LEAST_IPV4, stop, start
+        cdef const uint8_t* p = part(base, there, link.ip, LEAST_IPV4)
         cdef int kind
         if p == NULL or not link.ticks:
             return False
-        kind = be16(base + link.name) if link.name >= 0 else 0
-        if p[0] == 0x45 and (kind == 0x0800 or link.name < 0):
+        kind = be16(base + link.ethertype) if link.ethertype >= 0 else 0
+        if p[0] == 0x45 and (kind == 0x0800 or link.ethertype < 0):
             if be16(p + 6) & 0x3FFF or p[9] != 6:
                 return False
-            packet.key, packet.key_size, stop = p + 12, 12, link.front + be16(p + 2)
-        elif p[0] == 0x60 and (kind == 0x86DD or link.name < 0):
+            packet.key, packet.key_size, stop = p + 12, 12, link.ip + be16(p + 2)
+        elif p[0] == 0x60 and (kind == 0x86DD or link.ethertype < 0):
             if p[6] != 6:
                 return False
-            at = link.front + IPV6_HEADER
+            at = link.ip + IPV6_HEADER
             packet.key, packet.key_size, stop = p + 8, 36, at + be16(p + 4)
         else:
             return False
@@ -206,7 +206,7 @@ cdef class PacketGroups(PacketLayouts):
     cdef bytes data
     cdef readonly Py_ssize_t count, end
     cdef readonly int64_t seconds
-    cdef Py_ssize_t room, group_room
+    cdef Py_ssize_t capacity, group_capacity
     cdef Grouped* packets
     cdef GroupState* groups
     cdef list keys             # of the groups, in one direction
@@ -308,8 +308,8 @@ cdef class PacketGroups(PacketLayouts):
         """Add a record to a group, or to none if the number is -1."""
         cdef GroupState* group
         cdef Grouped* one
-        if self.count == self.room:
-            self.packets = <Grouped*>grown(self.packets, &self.room, sizeof(Grouped))
+        if self.count == self.capacity:
+            self.packets = <Grouped*>grown(self.packets, &self.capacity, sizeof(Grouped))
         one = &self.packets[self.count]
         one.place, one.size, one.now, one.next = self.end, packet.after - self.end, packet.now, -1
         if number >= 0:
@@ -337,19 +337,19 @@ cdef class PacketGroups(PacketLayouts):
         cdef Py_ssize_t number = len(self.keys)
         if found != NULL:
             return <object>found
-        if number == self.group_room:
-            self.groups = <GroupState*>grown(self.groups, &self.group_room, sizeof(GroupState))
+        if number == self.group_capacity:
+            self.groups = <GroupState*>grown(self.groups, &self.group_capacity, sizeof(GroupState))
         memset(&self.groups[number], 0, sizeof(GroupState))
         self.known[key] = self.known[turned(key)] = number
         self.keys.append(key)
         return number
 
 
-cdef void* grown(void* items, Py_ssize_t* room, Py_ssize_t size) except NULL:
-    """Return an array with twice the room."""
-    cdef Py_ssize_t more = max(<Py_ssize_t>LEAST_ROOM, 2 * room[0])
+cdef void* grown(void* items, Py_ssize_t* capacity, Py_ssize_t size) except NULL:
+    """Return an array with twice the capacity."""
+    cdef Py_ssize_t more = max(<Py_ssize_t>LEAST_CAPACITY, 2 * capacity[0])
     cdef void* found = PyMem_Realloc(items, more * size)
     if found == NULL:
         raise MemoryError
-    room[0] = more
+    capacity[0] = more
     return found
