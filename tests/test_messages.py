@@ -296,3 +296,10 @@ def test_all_messages_are_listed_and_imported_at_once() -> None:
     program = "from kwire.messages import *; from kwire.values import *; print(MetadataRequest, ErrorCode(6))"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, text=True)
     assert done.stdout == "<class 'kwire.messages.MetadataRequest'> NOT_LEADER_OR_FOLLOWER\n"
+
+
+def test_a_class_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers name classes in loops over partitions: a second access is a plain attribute of the module."""
+    message = kwire.messages.HeartbeatRequest
+    monkeypatch.delattr(kwire.messages, "__getattr__")
+    assert kwire.messages.HeartbeatRequest is message

@@ -23,9 +23,11 @@ def __getattr__(name: str) -> Any:
             return Messages(catalog_for(name))
         if name.startswith("kafka_"):
             return Messages(catalog_for(release=name.removeprefix("kafka_").replace("_", ".")))
-        return message_class(catalog_for().spec(name))
+        message = message_class(catalog_for().spec(name))
     except UnknownMessage as error:
         raise AttributeError(str(error)) from None
+    globals()[name] = message  # the next access is a plain attribute, without a call of this function
+    return message
 
 
 def __dir__() -> list[str]:
