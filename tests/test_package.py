@@ -153,8 +153,9 @@ def test_the_top_level_is_fixed() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("this is no checkout")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    fixed = "pyproject.toml kwire schemas tests fixtures README.md CHANGELOG.md LICENSE .ci benchmarks docs dev.py"
-    assert {name.split("/")[0] for name in listed.splitlines()} <= {*fixed.split(), ".gitignore", ".gitattributes"}
+    project = "pyproject.toml kwire schemas tests fixtures README.md CHANGELOG.md LICENSE SECURITY.md benchmarks docs"
+    tools = "dev.py .ci .github .gitignore .gitattributes .editorconfig .pre-commit-config.yaml"
+    assert {name.split("/")[0] for name in listed.splitlines()} <= {*project.split(), *tools.split()}
 
 
 def test_the_demo_sets_up_no_extras_and_every_command_has_its_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
