@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Iterable, Iterator
+import sysconfig
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,6 +15,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kwire import native
 from tests.browser import browser
 from tests.executions import let_executions_agree
 from tests.seeds import PROFILE, SEED
@@ -22,6 +25,8 @@ SHARED = Path(os.environ.get("KWIRE_SHARED", ROOT.parent / "shared"))
 # What is marked `ci` without saying so: tests in these folders, and those that ask for these fixtures.
 CI_FOLDERS = (ROOT / "tests/spark", ROOT / "kwire/spark", ROOT / "tests/interop")
 CI_FIXTURES = {"oracle", "chromium"}
+NO_ENGINE = "the native engine was not built"  # the reason of skips which fail where there is a compiler
+needs_engine = pytest.mark.skipif(not native.AVAILABLE, reason=NO_ENGINE)
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 
 
@@ -66,6 +71,33 @@ def spark_is_there() -> bool:
     return found
 
 
+class SkipSummary:
+    """Counts skipped tests, and prints a line for each reason."""
+
+    def __init__(self) -> None:
+        self.reasons: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a skipped test."""
+        self.count(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Count a skipped file as one."""
+        self.count(report)
+
+    def count(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        """Count a report under its reason, if it is that of a skip."""
+        if report.skipped and isinstance(report.longrepr, tuple):
+            self.reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the reasons, the most frequent first."""
+        if self.reasons:
+            terminalreporter.section(f"{self.reasons.total()} skipped")
+        for reason, count in self.reasons.most_common():
+            terminalreporter.line(f"{count:6}  {reason}")
+
+
 class Without:
     """Leaves out what cannot be imported or run for want of something."""
 
@@ -80,20 +112,46 @@ class Without:
         """Return why."""
         return f"left out: {self.reason}"
 
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say it at the end as well."""
+        terminalreporter.line(self.pytest_report_header())
+
 
 def lacking(what: str, demand: str = "KWIRE_INTEROP") -> NoReturn:
     """Skip a test for want of programs; fail it where a variable demands them, as for real clients and brokers."""
     (pytest.fail if os.environ.get(demand) == "required" else pytest.skip)(f"there is no {what}")
 
 
+def compiler() -> str | None:
+    """Return the C compiler that this Python builds extensions with; None without one, or if it must not be used."""
+    command = (sysconfig.get_config_var("CC") or "cc").split()[0]
+    return None if os.environ.get("KWIRE_BUILD") == "none" else shutil.which(command)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail what is skipped for want of the native engine where it can be built: otherwise such tests fall silent."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple) and NO_ENGINE in report.longrepr[2] and compiler():
+        report.outcome = "failed"
+        report.longrepr = f"{NO_ENGINE}, or from other sources: python kwire/native/build_hook.py builds it"
+    return report
+
+
 @pytest.hookimpl(tryfirst=True)  # before hypothesis reads its seed
 def pytest_configure(config: pytest.Config) -> None:
     """Leave out what has no Spark to run on; let hypothesis draw by our seed."""
-    if PROFILE != "dev":
-        config.option.hypothesis_seed = config.option.hypothesis_seed or str(SEED)
+    config.option.hypothesis_seed = config.option.hypothesis_seed or str(SEED)
     if not spark_is_there():
         words = "spark, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
         config.pluginmanager.register(Without(words, "kwire/spark", "tests/spark"))
+    if not is_worker(config):
+        config.pluginmanager.register(SkipSummary())
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this is a process of pytest-xdist, which prints nothing."""
+    return hasattr(config, "workerinput")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the marks
@@ -107,7 +165,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Print the seed; let no test be skipped in CI for want of the material beside the project."""
-    if PROFILE != "dev" and not hasattr(session.config, "workerinput"):  # a worker of pytest-xdist prints nothing
+    if not is_worker(session.config):
         words = f"KWIRE_SEED={SEED} HYPOTHESIS_PROFILE={PROFILE} repeats what is drawn"
         session.config.get_terminal_writer().line(words)
     if os.environ.get("CI") and not SHARED.is_dir():

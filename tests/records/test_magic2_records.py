@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from kwire import errors as faults
 from kwire.errors import DecodeError
-from kwire.native import AVAILABLE
 from kwire.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
 from kwire.records import record_layouts_and_checksums as magic2
 from kwire.records.record_layouts_and_checksums import RECORD
 from kwire.wire import VARINT, Reader
 from kwire.wire.primitives import read_length
+from tests.conftest import needs_engine
 
 from .cases import batch_around, with_right_crcs
 
@@ -259,7 +259,7 @@ def test_a_batch_is_whole_if_its_records_can_be_read_one_by_one(compression: str
     assert 0 < kept < 4 * len(data)
 
 
-@pytest.mark.skipif(not AVAILABLE, reason="the native engine was not built")
+@needs_engine
 def test_records_that_are_not_there_are_not_whole() -> None:
     from kwire.native import records_are_whole
 
