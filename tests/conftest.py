@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from kwire import native
 from tests.browser import browser
+from tests.commands import CommandRunner
 from tests.executions import let_executions_agree
 from tests.seeds import PROFILE, SEED
 
@@ -191,6 +192,14 @@ def interruptible() -> None:
 def chromium() -> str:
     """A browser that starts; tests that need it are skipped where there is none, unless KWIRE_BROWSER is `required`."""
     return browser() or lacking("Chromium that starts", "KWIRE_BROWSER")
+
+
+@pytest.fixture(scope="session")
+def command_runner() -> Iterator[CommandRunner]:
+    """Runs commands of kwire in processes that need not import it; the first use starts it."""
+    runner = CommandRunner()
+    yield runner
+    runner.close()
 
 
 @pytest.fixture(scope="session")

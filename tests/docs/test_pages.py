@@ -18,12 +18,14 @@ import pytest
 
 from kwire.cli.main import COMMANDS, parser_for
 from kwire.net.control import OPERATIONS
+from tests.commands import CommandRunner
 from tests.conftest import ROOT
 from tests.docs.pages import PAGES, blocks_of, folder_for, text_of
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 LANGUAGES = {"python", "console", "sh", "text", "go", "js", "java"}
 PROGRAMS = {"client.py", "proxy.py", "conftest.py"}  # they run in test_programs.py; pytest reads the last
+SLOW = "docs/tutorials/test-your-service.md"  # runs pytest with real clients, which wait; recipes-for-tests.md is like it
 SPARK = "kwire.spark.register(spark)"  # what begins so runs in tests/spark/test_pages.py
 # Commands that install, need root, a network, Spark or a browser; what of them is kwire's is parsed below.
 NOT_RUN = re.compile(r"pip install|git clone|python3 dev\.py|cd kwire|tcpdump|kwire|\.venv/bin/|\. \.venv|hatchling|#")
@@ -50,13 +52,17 @@ def test_every_block_says_what_it_is(page: str) -> None:
             assert all(NOT_RUN.match(line) for line in block.text.splitlines() if line.strip()), block
 
 
-def with_examples() -> list[str]:
-    return [page for page in PAGES if any(block.language in ("python", "console") for block in blocks_of(page))]
+def with_examples() -> list[Any]:
+    pages = [page for page in PAGES if any(block.language in ("python", "console") for block in blocks_of(page))]
+    return [pytest.param(page, marks=[pytest.mark.ci] * (page == SLOW)) for page in pages]
 
 
 @pytest.mark.parametrize("page", with_examples())
-def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_examples_run(
+    page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command_runner: CommandRunner
+) -> None:
     folder = folder_for(page, tmp_path)
+    shell = Shell(folder, command_runner)
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {}
     for block in blocks_of(page):
@@ -69,7 +75,7 @@ def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: 
             names = test.globs
         elif block.language == "console":
             for command, output in commands_in(block.text):
-                check(command, output, folder)
+                shell.check(command, output)
 
 
 def commands_in(text: str) -> Iterator[tuple[str, str]]:
@@ -80,20 +86,72 @@ def commands_in(text: str) -> Iterator[tuple[str, str]]:
         yield found[1], found[2]
 
 
-def check(command: str, expected: str, folder: Path) -> None:
-    """Run a command line in a shell that knows `kwire`; remarks for people, on stderr, are not shown."""
-    scripts = folder / "bin"
-    scripts.mkdir(exist_ok=True)
-    for name in ("kwire", "pytest"):
-        line = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {name} "$@"\n'
-        (scripts / name).write_text(line, "utf-8")
-        (scripts / name).chmod(0o755)
-    path = os.pathsep.join([str(scripts), str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "NO_COLOR": "1"}
-    environment.pop("PYTEST_ADDOPTS", None)
-    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
-    assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (command, done)
-    assert done.returncode in ((0, 1) if expected else (0,)), (command, done)
+class Shell:
+    """Runs command lines as a shell that knows `kwire`; remarks for people, on stderr, are not shown."""
+
+    def __init__(self, folder: Path, runner: CommandRunner) -> None:
+        self.folder, self.runner = folder, runner
+        scripts = folder / "bin"
+        scripts.mkdir()
+        for name in ("kwire", "pytest"):
+            line = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {name} "$@"\n'
+            (scripts / name).write_text(line, "utf-8")
+            (scripts / name).chmod(0o755)
+        path = os.pathsep.join([str(scripts), str(Path(sys.executable).parent), os.environ["PATH"]])
+        own = {"PATH": path, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "NO_COLOR": "1"}
+        self.environment = {**os.environ, **own}
+        self.environment.pop("PYTEST_ADDOPTS", None)
+
+    def check(self, command: str, expected: str) -> None:
+        """Run a command line, and compare what it prints."""
+        data, code, said = b"", 0, b""
+        for part in parts_of(command):
+            words = words_of(part)
+            if words is None:
+                shell = ["bash", "-c", part]
+                done = subprocess.run(shell, cwd=self.folder, env=self.environment, input=data, capture_output=True)
+            else:
+                done = self.runner.run(words, self.folder, self.environment, data)
+            data, code, said = done.stdout, done.returncode, said + done.stderr
+        printed = data.decode()
+        assert doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), (command, printed, said)
+        assert code in ((0, 1) if expected else (0,)), (command, code, said)
+
+
+def parts_of(command: str) -> list[str]:
+    """Return the commands of a pipeline; a line with other syntax of the shell is one command.
+
+    >>> parts_of("kwire decode - --where 'a | b' | head -n 1")
+    ["kwire decode - --where 'a | b'", 'head -n 1']
+    """
+    scanner = re.compile(r"'[^']*'|\"[^\"]*\"|\\.|[^|]", re.DOTALL)
+    parts, start = [], 0
+    while start < len(command):
+        end = start
+        while found := scanner.match(command, end):
+            end = found.end()
+        parts.append(command[start:end].strip())
+        start = end + 1
+    return parts if not re.search(r"[;<>&$]", re.sub(r"'[^']*'", "", command)) else [command]
+
+
+def words_of(command: str) -> list[str] | None:
+    """Return the arguments of a command `kwire`; None for any other, and for what a shell must expand."""
+    if not command.startswith("kwire ") or re.search(r"[;<>&$|*?`]", re.sub(r"'[^']*'", "", command)):
+        return None
+    return shlex.split(command)[1:]
+
+
+def test_some_examples_run_in_a_process_of_their_own() -> None:
+    commands = [
+        command
+        for page in PAGES
+        for block in blocks_of(page)
+        if block.language == "console"
+        for command, _ in commands_in(block.text)
+    ]
+    parts = [part for command in commands for part in parts_of(command) if "kwire " in part]
+    assert 2 <= sum(words_of(part) is None for part in parts) <= 10
 
 
 @pytest.mark.parametrize("page", PAGES)
