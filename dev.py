@@ -16,12 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 NEEDED = (3, 11)
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "dev-stamp"
+HOOK = ROOT / "kwire" / "native" / "build_hook.py"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
@@ -43,6 +45,7 @@ CHECKS = [
     [str(BIN / "mypy"), "--strict", "kwire", "tests", "dev.py"],
     [str(BIN / "lint-imports")],
 ]
+LOCK = Path(".ci", "lock")  # what tests and checks need, with versions and hashes: python -m tests.tools.lock
 # Sets of extras, each including the one before it, and the scripts that they install.
 _LINT = ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports"]
 SCRIPTS = {
@@ -50,9 +53,16 @@ SCRIPTS = {
     "test": ["kwire", "pytest"],
     "test,lint": _LINT,
     "test,lint,docs": [*_LINT, "mkdocs"],
-    "test,lint,docs,connect,plots": [*_LINT, "mkdocs", "spark-submit"],
+    "test,lint,docs,connect,plots,s3": [*_LINT, "mkdocs", "spark-submit"],
 }
-SECONDS = {"": 30, "test,lint,docs,connect,plots": 120}  # of a set-up on two idle cores; others take 60
+LAYERS = {  # the files of the lock for them
+    "": [],  # what users install
+    "test": ["test"],
+    "test,lint": ["test", "lint"],
+    "test,lint,docs": ["test", "lint", "docs"],
+    "test,lint,docs,connect,plots,s3": ["test", "lint", "docs", "ci"],
+}
+SECONDS = {"test,lint,docs,connect,plots,s3": 60}  # of a set-up on two idle cores; others take 30
 EXTRAS = {
     "demo": "",  # what `pip install .` installs, nothing for tests
     "test": "test",
@@ -61,7 +71,7 @@ EXTRAS = {
     "wheel": "test",
     "lint": "test,lint",
     "docs": "test,lint,docs",
-    "ci": "test,lint,docs,connect,plots",
+    "ci": "test,lint,docs,connect,plots,s3",
 }
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
        python3 dev.py test             run the tests on two cores, without those marked "ci"
@@ -106,7 +116,7 @@ def base_python() -> str:
 def stamp(extras: str) -> str:
     """Return the content of the stamp file of a complete and current .venv with these extras."""
     engine = sorted((ROOT / "kwire" / "native").glob("*.p[xy]*"))  # compiled by the installation
-    files = [path.read_bytes() for path in [ROOT / "pyproject.toml", Path(__file__), *engine]]
+    files = [path.read_bytes() for path in [ROOT / "pyproject.toml", Path(__file__), *engine, *locks(extras)]]
     return hashlib.sha256(repr((files, sys.version, str(ROOT), extras)).encode()).hexdigest()
 
 
@@ -170,19 +180,53 @@ def project(extras: str) -> str:
     return f".[{extras}]" if extras else "."
 
 
+def locks(extras: str) -> list[Path]:
+    """Return the files of the lock with what these extras need; none in a source archive without them."""
+    files = [ROOT / LOCK / f"{name}.txt" for name in LAYERS[extras]]
+    return files if all(file.is_file() for file in files) else []
+
+
+def install(installer: list[str], extras: str, fresh: bool) -> tuple[int, str]:
+    """Install exactly what the lock has, or else what pyproject.toml allows; return exit code and output."""
+    if locks(extras):
+        code, output = install_locked([*installer, "--no-deps", "--no-build-isolation"], extras, fresh)
+        if code == 0:
+            return code, output
+        if re.search("hash(es)? mismatch|do not match the hashes", output, re.IGNORECASE):
+            sys.exit(f"{output}dev.py: a package is not the one that {LOCK} names")
+        say(f"{LOCK} cannot be installed, using what pyproject.toml allows instead ({reason(output, code)})")
+    return quiet(*installer, "-e", project(extras), **variables(fresh))
+
+
+def install_locked(installer: list[str], extras: str, fresh: bool) -> tuple[int, str]:
+    """Install the packages of the lock, while the engine is compiled, then kwire."""
+    exact = [*installer, "--require-hashes"]
+    code, output = quiet(*exact, "-r", str(LOCK / "build.txt"))
+    if code:
+        return code, output
+    with ThreadPoolExecutor() as pool:
+        build = os.environ.get("KWIRE_BUILD", "") if fresh else "none"
+        compiled = pool.submit(quiet, PYTHON, str(HOOK)) if build != "none" else None
+        code, output = quiet(*exact, *(word for file in locks(extras) for word in ("-r", str(file))))
+    if compiled and compiled.result()[0] and build == "required":
+        sys.exit(f"{compiled.result()[1]}dev.py: the native engine cannot be built, see above")
+    return (code, output) if code else quiet(*installer, "-e", ".", KWIRE_BUILD="none")
+
+
+def reason(output: str, code: int) -> str:
+    return next((line.strip() for line in output.split("\n") if "error" in line.lower()), f"exit code {code}")
+
+
 def install_with_uv(extras: str, fresh: bool) -> bool:
     uv = shutil.which("uv")
     if uv is None or "PIP_NO_INDEX" in os.environ:  # uv has no such variable and would use the network
         return False
-    venv, install = [uv, "venv", "--python", base_python(), str(VENV)], [uv, "pip", "install", "--python", PYTHON]
-    for step in [venv] * fresh + [[*install, "-e", project(extras)]]:
-        code, output = quiet(*step, **variables(fresh))
-        if code:
-            lines = output.split("\n")
-            reason = next((line for line in lines if "error" in line), f"exit code {code}")
-            say(f"uv failed, using venv and pip instead ({reason.strip()})")
-            return False
-    return True
+    code, output = quiet(uv, "venv", "--python", base_python(), str(VENV)) if fresh else (0, "")
+    if code == 0:
+        code, output = install([uv, "pip", "install", "--python", PYTHON], extras, fresh)
+    if code:
+        say(f"uv failed, using venv and pip instead ({reason(output, code)})")
+    return code == 0
 
 
 def install_with_pip(extras: str, fresh: bool) -> None:
@@ -197,8 +241,9 @@ def install_with_pip(extras: str, fresh: bool) -> None:
     pip = next((pip for pip in pips if quiet(*pip, "--version")[0] == 0), None)
     if pip is None:
         sys.exit("dev.py: this python3 has no ensurepip and no pip >= 22.3: `apt install python3-venv`, or install uv")
-    options = ["--disable-pip-version-check", "--no-input", "--no-user", "--use-pep517"]
-    code, output = quiet(*pip, "install", *options, "-e", project(extras), **variables(fresh))
+    # Python compiles what is imported, a third of what pip would compile in half a minute.
+    options = ["--disable-pip-version-check", "--no-input", "--no-user", "--use-pep517", "--no-compile"]
+    code, output = install([*pip, "install", *options], extras, fresh)
     if code:
         sys.exit(f"{output}dev.py: the installation failed, see above")
 
@@ -228,7 +273,7 @@ def set_up(extras: str) -> None:
     with locked():
         if is_ready(extras):  # another run has set it up in the meantime
             return
-        say(f"setting up .venv (once, about {SECONDS.get(extras, 60)} s) ...")
+        say(f"setting up .venv (once, about {SECONDS.get(extras, 30)} s) ...")
         finished = stamp(extras)  # taken now: pyproject.toml may be edited while the installation runs
         fresh = not any(less != extras and is_stamped(less) for less in SCRIPTS if extras.startswith(less))
         if fresh:
