@@ -62,7 +62,8 @@ def serve() -> None:
         if child == 0:
             run_here(words, folder, environment, paths)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        print(code, flush=True)
+        sys.stdout.write(f"{code}\n")
+        sys.stdout.flush()
 
 
 def run_here(words: list[str], folder: str, environment: dict[str, str], paths: list[str]) -> NoReturn:

@@ -23,6 +23,7 @@ def compared(*arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.ci
 def test_every_body_is_decoded_and_encoded_beside_what_is_installed() -> None:
     lines = compared("--only", "Request v", "--peers", "kio,aiokafka,msgpack,python,msgspec.json")
     for name in ("kio", "aiokafka"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.capture.building import Talk, capture
-from tests.conftest import ROOT
+from tests.conftest import ROOT, spread
 
 
 def test_all_tasks_are_measured(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_all_tasks_are_measured(tmp_path: Path) -> None:
     assert all(" MB" in line for line in done.stdout.splitlines()[2:4])
 
 
-@pytest.mark.parametrize("name", ["large", "unlike"])
+@pytest.mark.parametrize("name", spread(["large", "unlike"], 1))
 def test_captures_are_measured_against_a_checkout(name: str) -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "captures.py"), "--only", name, "--against", str(ROOT)]
     command += ["--megabytes", "0.1", "--rounds", "1"]

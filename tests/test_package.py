@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,11 +21,16 @@ PACKAGE = ROOT / "kwire"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_and_functions_keep_their_size(path: Path) -> None:
     text = path.read_text("utf-8")
     assert text.count("\n") <= 720
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or 0) - node.lineno + 1  # docstring included
             assert lines <= 40, f"{node.name} has {lines} lines"
@@ -32,14 +38,14 @@ def test_files_and_functions_keep_their_size(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_opens_with_what_it_does(path: Path) -> None:
-    opening = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    opening = ast.get_docstring(parsed(path))
     assert opening
     assert len(opening.splitlines()) <= (30 if path.name in ("__init__.py", "decode.py") else 12)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_specs_and_dumps_are_never_run(path: Path) -> None:
-    names = {node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(parsed(path)) if isinstance(node, ast.Name)}
     own_source = {"exec", "compile"} if path == PACKAGE / "codecs/python_emitter.py" else set()
     assert names & {"eval", "exec", "compile", "__import__"} == own_source
 
@@ -69,7 +75,7 @@ def test_imports_in_functions_find_what_they_name() -> None:
     missing = []
     for path in FILES:
         folder = path.parent.relative_to(ROOT).parts
-        functions = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef))
+        functions = (node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef))
         imports = {one for node in functions for one in ast.walk(node) if isinstance(one, ast.ImportFrom)}
         for one in imports:
             place = ".".join((*folder[: len(folder) + 1 - one.level], *filter(None, [one.module])))
@@ -163,5 +169,5 @@ def test_the_demo_sets_up_no_extras_and_every_command_has_its_scripts(monkeypatc
     dev = import_module("dev")
     assert dev.project(dev.EXTRAS["demo"]) == "."
     assert dev.project(dev.EXTRAS["test"]) == ".[test]"
-    assert set(dev.EXTRAS.values()) == set(dev.SCRIPTS)
+    assert set(dev.EXTRAS.values()) == set(dev.SCRIPTS) == set(dev.LAYERS)
     assert set(dev.SECONDS) < set(dev.SCRIPTS)

@@ -163,7 +163,7 @@ def test_cells_are_read_in_portions() -> None:
 BODIES = golden_columns()
 
 
-@pytest.mark.parametrize("name", spread(sorted(BODIES), 100))
+@pytest.mark.parametrize("name", spread(sorted(BODIES), 50))
 def test_structs_become_their_bodies(name: str) -> None:
     bodies = pa.array([body for body, _ in BODIES[name]], pa.binary())
     versions = pa.array([version for _, version in BODIES[name]], pa.int32())

@@ -184,7 +184,7 @@ PACKETS_AT = {kind: packets_at(PARTS[kind]) for kind in ("pcap", "pcapng")}
 FLAGS = 14 + 20 + 13  # of TCP, in a packet: after the headers of Ethernet and IPv4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_batches_together_are_one_reading_of_the_end(data: st.DataObject) -> None:
     end = joined(*data.draw(finished()))

@@ -27,7 +27,7 @@ from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged, windowed
 from tests.capture.building import Talk as Conversation
 from tests.capture.building import enhanced, ethernet, interface, ipv4, packet_of, pcap, section, tcp
-from tests.conftest import SHARED, each_of
+from tests.conftest import SHARED, each_of, spread
 from tests.seeds import seeded
 
 SHARED_CAPTURES = sorted(SHARED.glob("captures/*.pcap*")) if SHARED.is_dir() else []
@@ -51,31 +51,31 @@ def test_ranges_of_real_captures(path: Path) -> None:
         assert content(staged([path], most)) == whole(path)
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
-@pytest.mark.parametrize("parts", [4, 20, 100])
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("parts", spread([4, 20, 100], 1))
 def test_rotated_captures(path: Path, parts: int, tmp_path: Path) -> None:
     pieces = cut_at_packets(path, tmp_path, parts, seed=parts)
     for most in (10**6, 2_000):
         assert content(staged(pieces, most)) == whole(path)
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
-@pytest.mark.parametrize("parts", [4, 20, 100])
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("parts", spread([20, 4, 100], 1))
 def test_captures_cut_at_bytes(path: Path, parts: int, tmp_path: Path) -> None:
     pieces = cut_at_bytes(path, tmp_path, parts)
     for most in (10**6, 2_000):
         assert content(staged(pieces, most)) == whole(path)
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
-@pytest.mark.parametrize("parts", [4, 20, 100])
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("parts", spread([20, 4, 100], 1))
 def test_names_of_pieces_do_not_matter(path: Path, parts: int, tmp_path: Path) -> None:
     pieces = cut_at_bytes(path, tmp_path, parts, seeded("names of pieces"))
     for most in (10**6, 2_000):
         assert content(staged(pieces, most)) == whole(path)
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
 @pytest.mark.parametrize("size", [4096, 20_000])
 def test_pieces_with_records_need_neither_names_nor_times(path: Path, size: int, tmp_path: Path) -> None:
     parts = -(-path.stat().st_size // size)
@@ -93,7 +93,7 @@ def test_pcapng_in_pieces(tmp_path: Path) -> None:
         assert content(staged(pieces, 10**6)) == whole(path)
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
 def test_a_damaged_record_in_each_piece(path: Path, tmp_path: Path) -> None:
     for seed in range(4):
         rng, records, head = random.Random(seed), records_of(path), path.read_bytes()[:24]
@@ -143,7 +143,7 @@ def exchanges(count: int) -> list[tuple[int, bytes]]:
     return [(segment.nanoseconds or 0, packet_of(segment)) for segment in talk.close().segments]
 
 
-@pytest.mark.parametrize("step", [2, 60, 3600, 400 * 86400])
+@pytest.mark.parametrize("step", spread([2, 60, 3600, 400 * 86400], 1))
 def test_packets_of_a_file_whose_clock_was_set_back(step: int, tmp_path: Path) -> None:
     packets = exchanges(800)
     packets[1200:] = [(time - step * 10**9, data) for time, data in packets[1200:]]
@@ -173,7 +173,7 @@ def test_other_files_are_no_pieces(tmp_path: Path) -> None:
     assert content(staged(files, 10_000)) == whole(PCAP) + whole(FRAMES)
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
 @pytest.mark.parametrize("skew", [0, 2, -3600])
 def test_packets_that_two_sniffers_have_are_taken_once(path: Path, skew: int, tmp_path: Path) -> None:
     head = path.read_bytes()[:24]
@@ -191,7 +191,7 @@ def timeless(rows: Counter[Any]) -> Counter[Any]:
     return found
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
 def test_sniffers_that_have_a_part_each(path: Path, tmp_path: Path) -> None:
     rng, head, records = random.Random(7), path.read_bytes()[:24], records_of(path)
     first = [rng.random() < 0.5 for _ in records]
@@ -203,7 +203,7 @@ def test_sniffers_that_have_a_part_each(path: Path, tmp_path: Path) -> None:
     assert content(staged(files, 10_000)) == whole(path)
 
 
-@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@each_of("path", NAMED, most=2, ids=lambda path: getattr(path, "name", ""))
 def test_a_damaged_record_costs_only_the_frames_in_it(path: Path, tmp_path: Path) -> None:
     for seed in range(6):
         rng, data = random.Random(seed), bytearray(path.read_bytes())
@@ -288,7 +288,7 @@ def test_pcapng_with_several_sections_and_interfaces(tmp_path: Path) -> None:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_any_damage_in_any_ranges(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     is_ng = data.draw(st.booleans())

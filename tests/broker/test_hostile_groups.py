@@ -12,13 +12,14 @@ import kwire
 from kwire.broker import Parked, Settings
 from kwire.broker.apis import APIS
 from tests.broker.driving import Mate, World, formed
+from tests.conftest import spread
 from tests.random_values import draw
 
 GROUPS = ["FindCoordinator", "Heartbeat", *(name for name in APIS if "Group" in name or name.startswith("Offset"))]
 PAIRS = [(name, version) for name in GROUPS for version in range(World().cluster.table[name].last + 1)]
 
 
-@pytest.mark.parametrize(("name", "version"), PAIRS)
+@pytest.mark.parametrize(("name", "version"), spread(PAIRS, 30, 2))
 def test_random_requests(name: str, version: int) -> None:
     rng = Random(f"{name} {version}")
     world = World(Settings(most_group_bytes=20_000, most_groups=5, most_group_members=3))

@@ -18,7 +18,7 @@ from kwire.input import packets_of
 from kwire.protocol import Result, Token
 from kwire.protocol.framing import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.capture.building import Talk, changed, frames_of, unaccounted
-from tests.conftest import ROOT, SHARED
+from tests.conftest import ROOT, SHARED, spread
 from tests.seeds import TRIES, seeded
 
 TIMES = 2 * TRIES
@@ -262,7 +262,7 @@ def lost_inside(segments: Sequence[Segment], bytes_of: dict[bytes, bytearray]) -
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", spread(CAPTURES, 2), ids=lambda path: path.stem)
 @pytest.mark.parametrize("case", HARMLESS, ids=names(HARMLESS))
 def test_where_nothing_is_lost_every_message_is_found(case: tuple[Damage, ...], path: Path) -> None:
     told = whole(path)
@@ -274,7 +274,7 @@ def test_where_nothing_is_lost_every_message_is_found(case: tuple[Damage, ...], 
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", spread(CAPTURES, 2), ids=lambda path: path.stem)
 @pytest.mark.parametrize("case", LOSSES, ids=names(LOSSES))
 def test_losses_touch_their_own_frames_alone_and_each_is_told(case: tuple[Damage, ...], path: Path) -> None:
     told = whole(path)
@@ -288,7 +288,7 @@ def test_losses_touch_their_own_frames_alone_and_each_is_told(case: tuple[Damage
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", spread(CAPTURES, 2), ids=lambda path: path.stem)
 @pytest.mark.parametrize("case", LATE, ids=names(LATE))
 def test_where_begins_are_lost_the_rest_is_found(case: tuple[Damage, ...], path: Path) -> None:
     told = whole(path)
@@ -298,8 +298,8 @@ def test_where_begins_are_lost_the_rest_is_found(case: tuple[Damage, ...], path:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("case", LOSSES + LATE, ids=names(LOSSES + LATE))
+@pytest.mark.parametrize("path", spread(CAPTURES, 2), ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", spread(LOSSES + LATE, 8), ids=names(LOSSES + LATE))
 def test_every_message_says_what_it_said_before_or_whom_it_lacks(case: tuple[Damage, ...], path: Path) -> None:
     """An answer whose request was lost is named as such, and never read as something else."""
     told = whole(path)

@@ -23,7 +23,7 @@ from kwire.protocol.framing import CapturedBatch
 from kwire.traffic import COLUMNS, Traffic
 from tests.capture import building
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section
-from tests.conftest import ROOT, SHARED, each_of
+from tests.conftest import ROOT, SHARED, each_of, spread
 from tests.seeds import TRIES, seeded
 
 CAPTURES = sorted((SHARED / "captures").glob("*.pcap*"))
@@ -199,7 +199,7 @@ def pcapng(segments: list[Segment], order: str = "<", resolution: bytes = b"", l
 
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize("resolution", RESOLUTIONS)
-@pytest.mark.parametrize("offset", [0, 3600, -3600])
+@pytest.mark.parametrize("offset", spread([3600, 0, -3600], 1))
 def test_pcapng_of_both_orders_and_all_resolutions(order: str, resolution: bytes, offset: int) -> None:
     segments = conversation(60, 30)
     data = pcapng(segments, order, resolution, offset=offset if resolution else 0)

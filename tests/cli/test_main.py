@@ -14,7 +14,7 @@ from typing import ClassVar
 import pytest
 
 from kwire.cli.main import main
-from tests.conftest import ROOT
+from tests.conftest import ROOT, spread
 from tests.protocol.test_decoder import request
 
 DUMP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.bin")
@@ -230,7 +230,7 @@ def test_browse_refuses_a_pipe() -> None:
     assert b"a terminal is needed" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["decode", "explain", "stats", "report", "decode --jsonl", "cluster"])
+@pytest.mark.parametrize("command", spread(["decode", "explain", "stats", "report", "decode --jsonl", "cluster"], 2))
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_discard_what_is_written(command: str, closed: str) -> None:
     text = f"exec {shlex.join([*KWIRE, *command.split(), DUMP])} {closed}"

@@ -20,7 +20,7 @@ from kwire.protocol import SaslMessage
 from kwire.redaction import mask
 from kwire.render.json_objects import json_line
 from kwire.render.tree import tree
-from tests.conftest import SHARED, each_of
+from tests.conftest import SHARED, each_of, spread
 
 M: Any = kwire.messages
 CAPTURES = SHARED / "captures"
@@ -109,7 +109,7 @@ def message(name: str, version: int, members: dict[str, Any]) -> Any:
     return kwire.codec(name, version).from_json(members)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", spread(range(4), 1))
 @each_of("run", RUNS)
 def test_damaged_captures_do_not_give_away_what_they_held(run: str, seed: int) -> None:
     chance = random.Random(seed)
@@ -163,7 +163,7 @@ def test_no_command_prints_a_secret(name: str, tmp_path: Path, capsys: pytest.Ca
     assert name != "trees" or ("86400000" in text and '"alice"' in text and "[hidden] (13 bytes)" in text)
 
 
-@pytest.mark.parametrize("name", ["trees", "jsonl", "strict", "explain", "html", "check"])
+@pytest.mark.parametrize("name", spread(["trees", "jsonl", "strict", "explain", "html", "check"], 3))
 @pytest.mark.parametrize("index", range(9))
 def test_damaged_frames_do_not_give_away_what_they_held(
     name: str, index: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -15,6 +15,7 @@ from kwire.cluster.multi_level_placement import Node, RackTree, is_even
 from kwire.cluster.reassignment_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.cluster.test_even_replica_sets import uneven_tree
+from tests.conftest import spread
 from tests.effort import at_most
 from tests.seeds import seeded
 
@@ -116,7 +117,7 @@ class Exact:
         return round(least)
 
 
-@pytest.mark.parametrize("case", range(70))
+@pytest.mark.parametrize("case", spread(range(70), 14))
 def test_as_few_moves_as_an_exact_solver_finds(case: int) -> None:
     rng = seeded(f"plans {case}")
     tree = three_levels(rng, rng.randint(2, 3), 2, 2) if case < 50 else uneven_tree(rng)

@@ -32,6 +32,7 @@ def test_a_wheel_without_the_engine_is_for_every_python(monkeypatch: pytest.Monk
         check_contents(named)
 
 
+@pytest.mark.ci
 def test_an_engine_that_must_be_built_and_cannot_is_an_error(
     monkeypatch: pytest.MonkeyPatch, without_compiler: None, tmp_path: Path
 ) -> None:

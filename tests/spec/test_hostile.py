@@ -7,6 +7,7 @@ import pytest
 from kwire.errors import SpecError
 from kwire.spec import read_spec
 from kwire.spec.parser import MOST_ERRORS
+from tests.conftest import spread
 from tests.effort import at_most
 from tests.small_specs import document, field, spec_of, struct
 
@@ -107,7 +108,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("text", spread(HOSTILE.values(), 10), ids=HOSTILE)
 def test_a_hostile_spec_is_refused_soon_with_a_short_error(text: str) -> None:
     with pytest.raises(SpecError) as caught, at_most(6_000_000):
         read_spec(text)

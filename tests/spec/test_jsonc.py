@@ -9,6 +9,7 @@ import pytest
 
 from kwire.errors import SpecError
 from kwire.spec.jsonc import DEPTH, LONGEST, Value, parse
+from tests.conftest import spread
 from tests.effort import at_most
 
 
@@ -163,7 +164,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("text", spread(HOSTILE.values(), 6), ids=HOSTILE)
 def test_hostile_text_is_refused_soon_with_a_short_error(text: str) -> None:
     with pytest.raises(SpecError) as caught, at_most(6_000_000):
         parse(text, "f.json")

@@ -14,6 +14,7 @@ from kwire.errors import UnknownMessage
 from kwire.errors.refused import BadStep
 from kwire.protocol import Request, Response
 from tests.cluster.zk_controller.playing import PROTOCOLS
+from tests.conftest import spread
 
 ALL = ("create=orders", "fail", "repair", "restart", "failover", "reassign=orders-0:2,3", "elect", "stop=3", "start=3")
 
@@ -32,7 +33,7 @@ def learnt(played: list[Played]) -> ClusterState:
     return state
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", spread(PROTOCOLS, 2))
 @pytest.mark.parametrize("behaviour", ["kip", "released"])
 def test_after_each_step_frames_and_zookeeper_agree(protocol: str, behaviour: Any) -> None:
     scenario, played = Scenario(Setting(protocol=protocol, behaviour=behaviour)), list[Played]()

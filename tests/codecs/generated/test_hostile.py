@@ -61,7 +61,7 @@ def taken(decode: Callable[[bytes], Any], data: bytes) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("case", spread(CASES, 2))
+@pytest.mark.parametrize("case", spread(CASES, 1))
 def test_objects_take_a_bounded_number_of_bytes_for_each_byte(case: str, engine: str) -> None:
     codec, make = CASES[case]
     data = make()
