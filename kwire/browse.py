@@ -234,7 +234,7 @@ class FrameIndex:
         key, direction = self._apis[number], self._directions[number]
         return key == OTHER or direction < 0 or wanted(key, bool(direction))
 
-    def numbers(self, start: int = 0) -> Iterator[int]:
+    def numbers(self, start: int) -> Iterator[int]:
         """Yield the numbers of all frames read so far, beginning with `start`."""
         yield from range(start, len(self))
 

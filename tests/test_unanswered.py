@@ -50,6 +50,15 @@ def test_the_end_of_the_capture_is_not_the_end_of_a_connection(
     ]
 
 
+def test_how_long_each_has_waited_when_the_capture_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    talk = Talk().open().say(0, request(1)).say(0, request(2)).ask(3)
+    timed, raw = written(tmp_path / "a.pcap", talk), tmp_path / "a.bin"
+    raw.write_bytes(request(1))
+    for path, expected in ((timed, [0.003, 0.002]), (raw, [None])):
+        _, out, _ = told(capsys, "stats", "--unanswered", "--json", str(path))
+        assert [one["secondsBeforeEnd"] for one in json.loads(out)["unanswered"]] == expected
+
+
 def test_a_later_request_was_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     talk = Talk().open().say(0, request(1)).say(0, request(2)).say(1, response(2)).close()
     assert listed(capsys, written(tmp_path / "a.pcap", talk)) == [(0, "LATER_ANSWERED")]

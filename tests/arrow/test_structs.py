@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
 from kwire.arrow.frame_rows import Fault, Row
 from kwire.arrow.row_schema_and_batches import Structs, in_order
+from kwire.errors import BadLength
 from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns
@@ -79,6 +82,7 @@ def test_text_that_grows_too_long_when_read_has_a_fault_and_no_value() -> None:
     faults: dict[int, Fault] = {}
     column = Structs("MetadataRequest", None, CATALOG).column([row(body, 1, "MetadataRequest")], faults)
     assert column.to_pylist() == [None]
+    assert (faults[0].code, faults[0].field, faults[0].position) == ("BAD_FIELD", "topics[0].name", 6)
     assert faults[0].reason.startswith("MetadataRequest v1: topics[0].name: the text is not UTF-8")
 
 
@@ -86,3 +90,14 @@ def test_pieces_are_put_in_order() -> None:
     pieces = [(pa.array([1, 2]), [3, 0]), (pa.array([5]), [1])]
     assert in_order(pieces, 5, pa.int64()).to_pylist() == [2, 5, None, 1, None]
     assert in_order([], 2, pa.int64()).to_pylist() == [None, None]
+
+
+def test_a_body_that_is_refused_again_has_the_code_of_its_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Iterator[tuple[Any, list[int], list[tuple[int, kwire.DecodeError]]]]:
+        yield pa.nulls(0, structs.type), [], [(0, BadLength(found=9, need=9, have=1))]
+
+    body, version = BODIES[0]
+    structs, faults = Structs(NAME, None, CATALOG), dict[int, Fault]()
+    monkeypatch.setattr(structs, "_read", refuse)
+    assert structs.column([row(body, version)], faults).to_pylist() == [None]
+    assert (faults[0].code, faults[0].field) == ("TRUNCATED", None)

@@ -119,3 +119,42 @@ def test_sessions_end_and_begin_again() -> None:
 def test_subjects_are_written_as_in_rfc_2253(subject: object, principal: str) -> None:
     assert principal_of({"subject": subject}) == principal
     assert principal_of(None) == principal_of({}) == "User:ANONYMOUS"
+
+
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [
+        (b"alice\0wonder", "Invalid SASL/PLAIN response: expected 3 tokens, got 2"),
+        (b"\0\0wonder", "Authentication failed: username not specified"),
+        (b"\0user\0", "Authentication failed: password not specified"),
+        (b"\0user\0pen", "Authentication failed: Invalid username or password"),
+        (b"other\0user\0pencil", "an authorization id that is different from username"),
+    ],
+)
+def test_bad_tokens_of_plain_are_refused(token: bytes, message: str) -> None:
+    made = exchange("PLAIN")
+    with pytest.raises(AuthenticationFailed, match=message):
+        made.answer(token)
+    assert made.name is None
+
+
+def test_a_session_is_authenticated_after_the_last_token_alone() -> None:
+    session, client = Session(Users({"user": "pencil"}), ["SCRAM-SHA-256"], Random(1)), Scram("user", "pencil")
+    assert session.handshake("SCRAM-SHA-256", 1)
+    answer = session.authenticate(client.begin(), now=0.0)
+    assert (session.is_authenticated, session.is_under_way) == (False, True)
+    assert session.problem("Metadata", 0.0) == "Metadata during SASL authentication"
+    assert session.problem("SaslAuthenticate", 0.0) == ""
+    session.authenticate(client.proof(answer), now=0.0)
+    assert (session.is_authenticated, session.is_under_way, session.problem("Metadata", 0.0)) == (True, False, "")
+
+
+def test_a_session_that_is_renewed_keeps_its_principal() -> None:
+    session = Session(Users({"user": "pencil", "other": "pen"}), ["PLAIN"], Random(1), most_seconds=60)
+    for token in (b"\0user\0pencil", b"\0user\0pencil"):
+        assert session.handshake("PLAIN", 1)
+        session.authenticate(token, now=0.0)
+    session.handshake("PLAIN", 1)
+    with pytest.raises(AuthenticationFailed, match=r"from User\.user: User\.other"):
+        session.authenticate(b"\0other\0pen", now=0.0)
+    assert (session.principal, session.has_failed) == ("User:user", True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.broker.authentication_and_acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Acl, Authorizer, Filter
+from kwire.broker.authentication_and_acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, Acl, Authorizer, Filter, denial
 from kwire.values import AclOperation as Op
+from kwire.values import ErrorCode
 from kwire.values import ResourceType as Kind
 
 ALICE, HOST = "User:alice", "10.0.0.1"
@@ -95,3 +96,25 @@ def test_filters_select_acls(wanted: Filter, names: list[str]) -> None:
     acls = [acl("t", pattern=PREFIXED), acl("te", pattern=PREFIXED), acl("team"), acl("*")]
     made = Authorizer(acls=dict.fromkeys(acls, b""))
     assert sorted(one.resource_name for one in made.matching(wanted)) == names
+
+
+def test_super_users_and_open_clusters_have_any_resource() -> None:
+    everything = acl("*", op=Op.ALL, permission=DENY)
+    assert Authorizer([ALICE], acls={everything: b""}).allows_any(ALICE, HOST, Op.READ, Kind.TOPIC)
+    assert Authorizer(is_open=True).allows_any(ALICE, HOST, Op.READ, Kind.TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("denied", "named", "error"),
+    [
+        (Kind.TOPIC, {"topic": "t"}, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        (Kind.TRANSACTIONAL_ID, {"transactional_id": "x"}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (Kind.TOPIC, {"transactional_id": "x"}, ErrorCode.NONE),
+        (None, {"topic": "t", "transactional_id": "x"}, ErrorCode.NONE),
+    ],
+)
+def test_the_error_is_that_of_the_resource_that_is_denied(
+    denied: Kind | None, named: dict[str, str], error: ErrorCode
+) -> None:
+    assert denial(lambda _, kind, name: kind != denied, "Produce", **named) == error
+    assert denial(lambda _, kind, name: False, "ApiVersions", **named) == ErrorCode.NONE

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kwire.broker import Settings
+from kwire.cli.cluster import _change_text
 from kwire.cli.main import main
 from kwire.net.server import Serving
 from tests.cli.test_commands import out
@@ -192,3 +193,8 @@ def test_znodes_alone_say_what_they_lack(tmp_path: Path, capsys: pytest.CaptureF
     file.write_text('{"path": "/a", "data": 5, "version": "x"}')
     assert main(["cluster", str(file)]) == 2
     assert "line 1 is not a change of a znode" in capsys.readouterr().err
+
+
+def test_an_empty_list_and_a_missing_value_are_a_dash() -> None:
+    change = {"before": {"isr": [1, 2], "leader": 3, "epoch": 1}, "after": {"isr": [], "leader": None, "epoch": 1}}
+    assert _change_text(change) == "isr 1,2 -> -, leader 3 -> -"

@@ -66,3 +66,21 @@ def test_damage_of_any_byte_leaves_all_bytes_covered() -> None:
         for at in range(21, len(batch)):
             for part in explained(batch[:at] + bytes([batch[at] ^ 0xFF]) + batch[at + 1 :]):
                 assert_covered(part)
+
+
+def of_control(key: str, value: str) -> dict[str, object]:
+    """Return the values in a batch with one control record."""
+    batch = bytearray(build_batch([Record(0, 5, bytes.fromhex(key), bytes.fromhex(value))], is_control=True))
+    (part,) = explained(bytes(batch))
+    assert_covered(part)
+    return {span.path.removeprefix("records[0]."): span.value for span in part.spans if "records[0]." in span.path}
+
+
+def test_keys_of_control_records_have_a_version_and_of_values_only_that_of_markers() -> None:
+    marker = of_control("0000 0001", "0000 00000094")
+    assert (marker["key.version"], marker["key.type"]) == (0, 1)
+    assert (marker["value.version"], marker["value.coordinator_epoch"]) == (0, 148)
+    leader = of_control("0000 0002", "0000 00000001 01 01 00")  # its version is a field of the message
+    assert (leader["key.version"], leader["key.type"]) == (0, 2)
+    assert (leader["value.version"], leader["value.leader_id"]) == (0, 1)
+    assert (leader["value.voters"], leader["value.granting_voters"]) == (0, 0)

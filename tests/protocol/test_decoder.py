@@ -9,7 +9,9 @@ import pytest
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
 from kwire.errors import BadFrame, TrailingBytes, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from kwire.protocol.frame_codec import encode_result
 from kwire.protocol.framing import CutShort
+from kwire.protocol.headers import Apis
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 
@@ -188,6 +190,22 @@ def test_a_profile_reads_its_own_shapes() -> None:
     assert [type(result) for result in results] == [Request, Response]
     assert results[1].header is None
     assert results[1].correlation_id == 9  # type: ignore[union-attr]
+    assert [encode_result(result, catalog) for result in results] == [asked, answer]  # type: ignore[arg-type]
+    connection = kwire.Connection(apis=Apis(catalog))
+    headers = [connection.receive(data) for data in (asked, answer)]
+    for header, data, message in zip(headers, (asked, answer), results, strict=True):
+        assert header.codec is not None
+        assert header.codec.decode(data[header.body_start(data) :]) == message.message  # type: ignore[union-attr]
+    assert headers[1].body_start(answer) == 4
+
+
+def test_a_body_begins_behind_the_tags_of_its_header() -> None:
+    data = request(5, version=9)
+    tagged = data[4:16] + b"\1\7\2ab" + data[17:]
+    frame = len(tagged).to_bytes(4, "big") + tagged
+    plain, with_tag = kwire.Connection().receive(data), kwire.Connection().receive(frame)
+    assert (plain.body_start(data), with_tag.body_start(frame)) == (17, 21)
+    assert data[17:] == frame[21:]
 
 
 def test_after_an_undecodable_request_its_answer_is_still_expected() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.errors import BadFrame
 from kwire.protocol import cut_frames
-from kwire.protocol.framing import LEAST_PART, MOST_AHEAD, FrameJoiner, cut_short
+from kwire.protocol.framing import LEAST_PART, MOST_AHEAD, FrameJoiner, Gap, NamedEnds, cut_short
 
 FRAMES = [
     bytes.fromhex("00000004 00000007"),
@@ -117,3 +117,23 @@ def test_all_bytes_are_in_some_frame() -> None:
     assert [frame.data.hex() for frame in frames] == ["0000000400000007", "ffffffff0000"]
     assert [(frame.source.frame, frame.source.offset) for frame in frames] == [(0, 0), (1, 8)]
     assert list(cut_frames(b"")) == []
+
+
+def test_a_quick_reader_takes_what_ends_with_a_frame_and_nothing_else() -> None:
+    reader = kwire.FrameReader()
+    for refused in (b"", b"\0\0\0", b"\0\0\0\1\0", b"\x7f\xff\xff\xff" + bytes(9)):
+        assert (reader.quick(refused), reader.missing, reader.count) == (None, 0, 0)
+    assert (reader.quick(FRAMES[0]), reader.count, reader.offset) == (FRAMES[0], 1, 8)
+    assert (reader.quick(FRAMES[1][:6]), reader.missing) == (b"", 4)
+    assert (reader.quick(bytes(5)), reader.missing) == (None, 4)  # another frame begins in these
+    assert (reader.quick(FRAMES[1][6:8]), reader.missing) == (b"", 2)
+    assert (reader.quick(FRAMES[1][8:]), reader.count, reader.offset) == (FRAMES[1], 2, 18)
+
+
+def test_a_gap_says_how_many_bytes_if_that_is_known() -> None:
+    assert str(Gap(count=7)).startswith("gap: 7 bytes of this stream were not captured")
+    assert str(Gap()).startswith("gap: this stream continues after bytes that the other side received")
+
+
+def test_the_address_of_a_client_is_without_its_port() -> None:
+    assert NamedEnds("[::1]:5000", "b:9092", 1).client_ip == "[::1]"

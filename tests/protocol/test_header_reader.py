@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import kwire
 from kwire import messages
+from kwire.protocol import headers
 from kwire.protocol.header_reader import NEITHER, HeaderReader
+from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response
 
@@ -100,3 +104,20 @@ def test_a_single_frame_without_information() -> None:
     assert kwire.peek(kwire.Frame(bytes.fromhex("00000008 7fff7fff00000001"), kwire.Source(direction="request"))) is (
         NEITHER
     )
+
+
+def test_what_is_known_of_clients_and_versions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(headers, "MOST_CLIENTS", 2)
+    monkeypatch.setattr(headers, "MOST_KNOWN", 2)
+    apis = headers.Apis(catalog_for())
+    assert all(apis.get(3 << 16 | version) is not None for version in range(5))
+    assert len(apis._known) == 1
+    first = apis.calls(b"a")
+    assert apis.calls(b"a") is first
+    assert apis.calls(b"b") is not first
+    apis.calls(b"c")
+    assert apis.calls(b"a") is not first
+    first = apis.calls(b"a")
+    first.update(dict.fromkeys(range(3)))  # type: ignore[arg-type]
+    assert apis.calls(b"a") == {}
+    assert apis.get(999 << 16) is None

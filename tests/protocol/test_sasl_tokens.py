@@ -79,3 +79,8 @@ def test_no_bytes_are_refused(mechanism: str | None) -> None:
 def test_tokens_look_like_tokens() -> None:
     assert all(map(seems_token, (FIRST, CHALLENGE, FINAL, VERIFIED, BEARER, b"\0alice\0wonder")))
     assert not any(map(seems_token, (b"", bytes(8), b"orders", bytes.fromhex("0003000c00000001"))))
+
+
+def test_a_part_of_scram_without_a_known_name_is_extra() -> None:
+    found = read_token(b"r=abc,x=1,s=QSXC,i=4096", "SCRAM-SHA-256", from_client=False)
+    assert found.fields == {"nonce": "abc", "extra": b"x=1", "salt": "QSXC", "iterations": "4096"}

@@ -36,6 +36,7 @@ from kwire.wire import (
     Struct,
     TaggedFields,
 )
+from kwire.wire.structs import has_tags, is_default
 from tests.wire.walks import read, refused, salvage, unwritable, written
 
 
@@ -260,3 +261,21 @@ def test_another_marker_is_refused_in_strict_and_read_as_kafka_does_in_salvage(
 def test_a_marker_in_a_tagged_field_is_a_varint_with_its_faults() -> None:
     assert salvage(NullableStruct(PAIR, tagged=True), "8000") == (None, [(OverlongVarint, 0, "it", "8000")])
     assert refused(NullableStruct(PAIR), "", Truncated).need == 1
+
+
+class Incomparable:
+    """Has neither equality nor truth, like an array of numbers."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError
+
+    def __bool__(self) -> bool:
+        raise ValueError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_what_cannot_be_compared_is_no_default_and_counts_as_tags() -> None:
+    assert not is_default(Incomparable(), 0)
+    assert has_tags(Incomparable())
+    assert (is_default([], ()), is_default("", ()), has_tags(b"")) == (True, False, False)

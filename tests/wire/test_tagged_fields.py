@@ -249,3 +249,22 @@ def test_the_heads_of_tags_and_unknown_ones_are_marked() -> None:
         (3, 5, "compact string", "a"),
         (5, 8, "unknown tag", b"\xab"),
     ]
+
+
+def test_tags_that_kafka_reads_and_cannot_write_are_collected_until_the_reader_returns() -> None:
+    reader = Reader(bytes.fromhex("03 05 00 04 00 01 02 0007"), salvage=True)
+    state, reader.unwritable = reader.checkpoint(), set()
+    assert reader.child("it", THING).epoch == 7
+    assert reader.unwritable == {3}  # tag 4, behind 5
+    assert {type(fault) for fault in reader.faults} == {TagOrder}
+    reader.rewind(state)
+    assert (reader.pos, reader.tagged, reader.path, reader.faults) == (0, 0, [], [])
+
+
+def test_a_value_that_kafka_does_not_write_again_may_have_such_tags() -> None:
+    outer = Struct(Thing, [], TaggedFields({0: Field("name", PLAIN, json_name="name", default=None)}))
+    reader = Reader(bytes.fromhex("02 00 05 02 05 00 04 00 00 01 00"), salvage=True)
+    reader.unwritable = set()
+    assert reader.child("it", outer).name == Thing()
+    assert reader.unwritable == set()
+    assert {type(fault) for fault in reader.faults} == {TagOrder, TagTwice}
