@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
 ON_TWO_CORES = ["-n", "2", "--dist", "worksteal"]
 WITH_CI = ["-m", "", "-rs", "--durations", "40"]  # all tests; pyproject.toml selects "not ci"
+COVERAGE = [PYTHON, "-m", "tests.tools.coverage"]
 PREFETCH = [PYTHON, "-m", "tests.tools.prefetch"]
 COMMANDS = {  # commands that pass arguments on
     "demo": [str(BIN / "kwire"), "demo"],
@@ -299,16 +301,26 @@ def run(command: list[str]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def run_all(steps: list[list[str]]) -> int:
-    """Run all steps, even after a failure, and report each; return the first exit code that is not 0."""
+def run_all(steps: list[list[str]], beside: list[str] | None = None) -> int:
+    """Run all steps, even after a failure, and report each; return the first exit code that is not 0.
+
+    One more command may run beside the first steps, which use one core; what it prints comes after theirs.
+    """
     report, result = [], 0
-    for step in steps:
-        name = " ".join([Path(step[0]).name, *step[1:]])
-        print(f"== {name}", flush=True)
-        start = time.monotonic()
-        code = run(step)
-        report.append(f"{time.monotonic() - start:6.1f} s  {f'FAILED ({code})' if code else 'ok':12} {name}")
-        result = result or code
+    with tempfile.TemporaryFile() as printed:
+        other = beside and subprocess.Popen(beside, cwd=ROOT, env=environment(), stdout=printed, stderr=printed)
+        for step in [*steps[: len(CHECKS)], *([beside] if beside else []), *steps[len(CHECKS) :]]:
+            name = " ".join([Path(step[0]).name, *step[1:]])
+            print(f"== {name}", flush=True)
+            start = time.monotonic()
+            if other and step is beside:
+                code = other.wait()
+                printed.seek(0)
+                print(printed.read().decode(errors="replace"), flush=True)
+            else:
+                code = run(step)
+            report.append(f"{time.monotonic() - start:6.1f} s  {f'FAILED ({code})' if code else 'ok':12} {name}")
+            result = result or code
     print("== summary", *report, sep="\n", flush=True)
     return result
 
@@ -353,7 +365,7 @@ def main() -> int:
             return run_all(CHECKS)
         os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # more cases than in the profile "dev"
         with downloading():
-            return run_all([*CHECKS, [*PYTEST, *ON_TWO_CORES, *WITH_CI]])
+            return run_all([*CHECKS, [*PYTEST, *ON_TWO_CORES, *WITH_CI]], beside=COVERAGE)
     whole = options.command == "test" and not options.args
     return run_only([*COMMANDS[options.command], *(ON_TWO_CORES if whole else options.args)])
 

@@ -342,10 +342,9 @@ class Apis:
         specs = (layer.find(key, "request", None, self.catalog.release) for layer in self.catalog.layers)
         return tuple(span for spec in specs if spec is not None for span in spec.versions.ranges)
 
-    def _find(self, number: int, key: int, version: int) -> Api | None:
+    def _find(self, number: int, key: int, version: int) -> Api:
         spec = self.catalog.find(key, "request", version)
-        if spec is None:
-            return None
+        assert spec is not None  # the ranges have this version
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         api = self._known[number] = self._chosen(Api(key, version, spec.api_name, self.catalog))

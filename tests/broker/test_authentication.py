@@ -158,3 +158,9 @@ def test_a_session_that_is_renewed_keeps_its_principal() -> None:
     with pytest.raises(AuthenticationFailed, match=r"from User\.user: User\.other"):
         session.authenticate(b"\0other\0pen", now=0.0)
     assert (session.principal, session.has_failed) == ("User:user", True)
+
+
+def test_a_mechanism_that_is_not_enabled_begins_nothing() -> None:
+    session = Session(Users({"user": "pencil"}), ["PLAIN"], Random(1))
+    assert not session.handshake("SCRAM-SHA-256", 1)
+    assert (session.has_failed, session.is_under_way, session.takes_tokens) == (True, False, False)

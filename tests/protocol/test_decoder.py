@@ -173,6 +173,13 @@ def test_a_tail_is_a_fault_in_salvage_and_an_error_in_strict() -> None:
     assert isinstance(strict.error, TrailingBytes)
 
 
+def test_a_tail_has_a_span_with_its_fault() -> None:
+    data = request(1)[4:] + b"tail"
+    (result,) = decoded(len(data).to_bytes(4, "big") + data, trace=True)
+    (fault,) = result.spans[-1].faults
+    assert (result.spans[-1].type, result.spans[-1].value, type(fault)) == ("left over", b"tail", TrailingBytes)
+
+
 def test_spans_of_a_frame_cover_it_from_the_size_field_on() -> None:
     for result in decoded(request(1), response(1), request(1)[:-3], b"\0\0", trace=True):
         assert b"".join(result.frame.data[span.start : span.stop] for span in result.spans) == result.frame.data

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,19 @@ from hypothesis import strategies as st
 import kwire
 from kwire.errors import BadFrame
 from kwire.protocol import cut_frames
-from kwire.protocol.framing import LEAST_PART, MOST_AHEAD, FrameJoiner, Gap, NamedEnds, cut_short
+from kwire.protocol.framing import (
+    LEAST_PART,
+    MOST_AHEAD,
+    NOBODY,
+    FrameJoiner,
+    Gap,
+    NamedEnds,
+    NotKafka,
+    Source,
+    count_frames,
+    cut_short,
+    frame_of,
+)
 
 FRAMES = [
     bytes.fromhex("00000004 00000007"),
@@ -137,3 +151,28 @@ def test_a_gap_says_how_many_bytes_if_that_is_known() -> None:
 
 def test_the_address_of_a_client_is_without_its_port() -> None:
     assert NamedEnds("[::1]:5000", "b:9092", 1).client_ip == "[::1]"
+
+
+def test_a_stream_of_another_protocol_says_how_many_bytes_it_had() -> None:
+    assert str(NotKafka(count=9, found="TLS")).startswith("9 bytes of TLS, not Kafka's protocol")
+    assert ", 4 not captured" in str(NotKafka(count=9, found="TLS", missing=4))
+
+
+def test_what_nobody_sent_is_a_frame_without_a_time() -> None:
+    fault = Gap(count=3)
+    frame = frame_of((NOBODY, False, 0, None, b"", fault, None, 0), "a.pcap", 7)
+    assert (frame.data, frame.fault, frame.source) == (b"", fault, Source("a.pcap", 7, None))
+    assert frame_of((NOBODY, False, 5, None, b"x", fault, None, 0), "a.pcap", 7).source.offset == 5
+
+
+def test_frames_of_a_batch_are_counted_without_what_has_a_fault() -> None:
+    frame, lost = (NOBODY, None, 0, None, b"x", None, None, 0), (NOBODY, None, 0, None, b"", Gap(count=3), None, 0)
+    batch: Any = Batch([frame, lost, "the end of a connection", frame])
+    assert count_frames(batch) == 2
+
+
+class Batch(list[Any]):
+    """A batch of which nothing is native."""
+
+    def others(self) -> list[Any]:
+        return self

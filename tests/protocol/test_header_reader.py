@@ -121,3 +121,10 @@ def test_what_is_known_of_clients_and_versions_is_bounded(monkeypatch: pytest.Mo
     first.update(dict.fromkeys(range(3)))  # type: ignore[arg-type]
     assert apis.calls(b"a") == {}
     assert apis.get(999 << 16) is None
+
+
+def test_a_client_id_is_text_or_null() -> None:
+    api = headers.Apis(catalog_for()).get(3 << 16 | 1)
+    assert api is not None
+    clients = (b"", b"\xff\xff", b"\xff\xfe", b"\0\2me", b"\0\2m\xff")
+    assert [headers.Call(api, client).is_clean for client in clients] == [True, True, False, True, False]

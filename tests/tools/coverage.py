@@ -29,6 +29,7 @@ SUITE = [
     *("tests/net/test_security.py", "tests/net/test_client_security.py", "tests/capture/test_tcp_reassembly.py"),
     *("tests/codecs/test_codecs.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_plan.py"),
     *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/test_unanswered.py"),
+    *("tests/render/test_json_lines.py", "tests/test_traffic.py", "tests/test_pickling.py"),
     *("tests/arrow/test_reader.py", "tests/cli/test_stats.py", "tests/test_messages.py", "tests/test_early_access.py"),
     *("kwire/wire", "kwire/protocol", "kwire/broker/authentication_and_acls.py"),
 ]
