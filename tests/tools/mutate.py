@@ -31,6 +31,7 @@ from subprocess import DEVNULL, Popen
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from tests.seeds import SEED
 from tests.tools.mutants import Change, changes, with_probes
 
 ROOT = Path(__file__).parent.parent.parent
@@ -136,7 +137,9 @@ class Copy:
         compiled = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "kwire"]
         subprocess.run(compiled, cwd=self.folder, check=True)
         shared = os.environ.get("KWIRE_SHARED", str(ROOT.parent / "shared"))
-        self.env = {**os.environ, "PYTHONPATH": str(self.folder), "KWIRE_SHARED": shared}
+        # A copy has no repository: without this, each mutant would draw by its own sources.
+        own = {"PYTHONPATH": str(self.folder), "KWIRE_SHARED": shared, "KWIRE_SEED": str(SEED)}
+        self.env = {**os.environ, **own}
 
     def run(self, arguments: Sequence[str], limit: float | None = None) -> str:
         """Run tests; return "survived", "noticed" or "too long"."""
