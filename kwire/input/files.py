@@ -17,7 +17,7 @@ from time import sleep
 from typing import Any, BinaryIO, NamedTuple
 
 from ..caches import lazy_pattern
-from ..capture.pcap import MAGICS, PORTION
+from ..capture.pcap import MAGICS, PORTION, portions_of
 from ..capture.pcapng import MAGIC
 from ..errors import DumpError, MissingExtra
 
@@ -201,7 +201,7 @@ def growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] 
 
     Args:
         path: the file or folder. Hidden files in a folder, and files that are not captures, are skipped.
-        has_ended: called before each read; true ends the stream.
+        has_ended: called between reads; true ends the stream, after all that is on disk by then.
         wait: called when there is no new data; by default sleeps for `POLL` seconds.
 
     Raises:
@@ -219,17 +219,15 @@ def growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] 
         if file is None:
             wait()
             continue
-        with file.open("rb", buffering=0) as stream:
-            rotation.begin(stream, file)
-            for portion in _grown(stream, has_ended, wait, lambda: rotation.next() is not None):
-                rotation.read += len(portion)
-                yield portion
+        yield from rotation.read_file(file, has_ended, wait)
+    for file in rotation.unread():  # listed once, so that it ends although a writer goes on
+        yield from rotation.read_file(file, has_ended, wait)
 
 
 def _grown(
     stream: FileIO, has_ended: Callable[[], bool], wait: Callable[[], None], is_over: Callable[[], bool]
 ) -> Iterator[bytes]:
-    """Read a file until it has ended and all its bytes were read."""
+    """Read a file until it is over, or until following has ended and the bytes that it has by then were read."""
     was_over = False
     while not has_ended():
         portion = stream.read(PORTION)
@@ -239,6 +237,7 @@ def _grown(
             return
         elif not (was_over := is_over()):
             wait()
+    yield from portions_of(stream, os.fstat(stream.fileno()).st_size - stream.tell())
 
 
 def _has_end(stream: FileIO, path: Path) -> bool:
@@ -264,8 +263,12 @@ class _Rotation:
         self._known: dict[tuple[int, int], tuple[str, int, bytes]] = {}  # by device and inode: name, size, first bytes
 
     def next(self) -> Path | None:
-        """Return the oldest unread capture; a file that was rewritten under its old name counts as a new one. None if
-        all were read.
+        """Return the oldest unread capture; None if all were read."""
+        return next(iter(self.unread()), None)
+
+    def unread(self) -> list[Path]:
+        """Return the captures that were not read, the oldest first; a file that was rewritten under its old name counts
+        as a new one.
         """
         if self._current in self._known:
             name, _, head = self._known[self._current]
@@ -275,7 +278,19 @@ class _Rotation:
             with suppress(FileNotFoundError):
                 if not entry.name.startswith(".") and entry.is_file() and self._is_new(entry, status := entry.stat()):
                     found.append((status.st_mtime_ns, _natural(entry.name), entry.path))
-        return Path(min(found)[2]) if found else None
+        return [Path(path) for *_, path in sorted(found)]
+
+    def read_file(self, file: Path, has_ended: Callable[[], bool], wait: Callable[[], None]) -> Iterator[bytes]:
+        """Read a capture of the folder until another one follows it; see `growing`. Nothing, if it was removed."""
+        try:
+            stream = file.open("rb", buffering=0)
+        except FileNotFoundError:
+            return
+        with stream:
+            self._begin(stream, file)
+            for portion in _grown(stream, has_ended, wait, lambda: self.next() is not None):
+                self.read += len(portion)
+                yield portion
 
     def _is_new(self, entry: os.DirEntry[str], status: os.stat_result) -> bool:
         known = self._known.get((status.st_dev, status.st_ino))
@@ -287,7 +302,7 @@ class _Rotation:
         is_capture = head[:4] in MAGICS or head[:4] == MAGIC
         return is_capture and len(head) == _PCAP_HEADER + 16 and not is_read  # it has a packet
 
-    def begin(self, stream: FileIO, file: Path) -> None:
+    def _begin(self, stream: FileIO, file: Path) -> None:
         """Start to read a file, after its header if another file's header was read."""
         status, head = os.fstat(stream.fileno()), stream.read(_PCAP_HEADER + 16)
         self._current, self.read = (status.st_dev, status.st_ino), 0

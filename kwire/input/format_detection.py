@@ -179,8 +179,8 @@ def open_dump(
         topic: the topic of a log, such as `__consumer_offsets`; by default derived from folder or records.
         share: which connections of a capture to read; all by default.
         zookeeper: whether packets of ZooKeeper connections in a capture are yielded, as frames with a fault.
-        followed: continue to read as the file grows, or as files appear in the folder, until this returns true; see
-            `growing`.
+        followed: continue to read as the file grows, or as files appear in the folder, until this returns true; what
+            is on disk by then is still read. See `growing`.
 
     Yields:
         A `Dump`, to be used inside the `with` block.

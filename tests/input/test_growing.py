@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kwire.errors import DumpError
+from kwire.input import open_dump
 from kwire.input.files import growing
 from tests.capture.building import ethernet, pcap
 from tests.cli.test_commands import out
@@ -124,10 +125,70 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path: Path) -> None:
         read(path, [lambda: path.write_bytes(b"a")])
 
 
-def test_it_ends_while_there_is_more_if_that_is_asked_for(tmp_path: Path) -> None:
+def test_what_is_on_disk_when_the_end_is_signalled_is_read(tmp_path: Path) -> None:
     path = tmp_path / "some"
     path.write_bytes(b"abc")
-    assert list(growing(path, lambda: True)) == []
+    assert list(growing(path, lambda: True)) == [b"abc"]
+
+
+def test_captures_that_are_there_when_the_end_is_signalled_are_read(tmp_path: Path) -> None:
+    """The end comes inside the first file, when two others are there; a fourth one comes too late."""
+    whole = CAPTURE.read_bytes()
+    names, pieces = ["1", "2", "3"], pieces_of(whole, 3)
+    appended(tmp_path / "1", whole[:24] + pieces[0][:100])()
+    ended: list[bool] = []
+
+    def end() -> None:
+        appended(tmp_path / "1", pieces[0][100:])()
+        for name, piece in zip(names[1:], pieces[1:], strict=True):
+            appended(tmp_path / name, whole[:24] + piece)()
+        ended.append(True)
+
+    reading = growing(tmp_path, lambda: bool(ended), end)
+    portions = [next(reading), next(reading), next(reading)]
+    appended(tmp_path / "4", whole)()
+    assert b"".join([*portions, *reading]) == whole
+
+
+def test_what_is_written_after_the_end_was_signalled_is_not_waited_for(tmp_path: Path) -> None:
+    """A writer that is faster than the reader does not keep it for ever."""
+    path = tmp_path / "some"
+    path.write_bytes(b"abc")
+    read_on = 0
+    for portion in growing(path, lambda: True):
+        read_on += len(portion)
+        appended(path, portion)()
+    assert read_on == 3
+
+
+def test_a_capture_that_is_removed_before_it_is_opened_is_left_out(tmp_path: Path) -> None:
+    whole = CAPTURE.read_bytes()
+    first, second = pieces_of(whole, 2)
+    appended(tmp_path / "1", whole[:24] + first)()
+    appended(tmp_path / "2", whole)()
+    appended(tmp_path / "3", whole[:24] + second)()
+    reading = growing(tmp_path, lambda: True)
+    portions = [next(reading)]
+    (tmp_path / "2").unlink()
+    assert b"".join([*portions, *reading]) == whole
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_dump_that_is_followed_has_all_frames_that_were_written_before_the_end(
+    is_folder: bool, tmp_path: Path
+) -> None:
+    """As a program does: it writes, tells the reader to stop, and counts what was read."""
+    path = tmp_path / "some.pcap"
+    whole = CAPTURE.read_bytes()
+    path.write_bytes(whole[:5000])
+    stopped: list[bool] = []
+    with open_dump(tmp_path if is_folder else path, followed=lambda: bool(stopped)) as dump:
+        frames = [next(dump.frames)]
+        appended(path, whole[5000:])()
+        stopped.append(True)
+        frames += dump.frames
+    assert len(frames) == 114
+    assert all(frame.fault is None for frame in frames)
 
 
 @pytest.fixture
