@@ -20,6 +20,7 @@ import numpy as np
 from ..capture.link_layers import Segment, layouts_for, link_layout, segment_of, turned
 from ..capture.pcap import (
     FILE_HEADER,
+    FIRST_INTERFACES,
     LONGEST,
     MAGICS,
     NEAR,
@@ -100,7 +101,7 @@ class Window:
 
     def __init__(self, reader: PcapReader | PcapngReader) -> None:
         self._reader = reader
-        self._described: tuple[Interface, ...] | None = None
+        self._described: tuple[str, tuple[Interface, ...]] | None = None  # byte order, interfaces
         self._groups: Any = PacketGroups(NEAR, isinstance(reader, PcapngReader)) if ENGINE == "native" else None
         self.lost: Counter[str] = Counter()
         self.count = 0
@@ -126,9 +127,10 @@ class Window:
         self.lost.clear()
         if groups is None or reader.is_skipping or not reader.interfaces:
             return
-        if reader.interfaces is not self._described:
-            self._described = reader.interfaces
-            groups.describe(reader.order == ">", [link_layout(one) for one in reader.interfaces])
+        interfaces = tuple(reader.interfaces[:FIRST_INTERFACES])
+        if self._described != (reader.order, interfaces):
+            self._described = reader.order, interfaces
+            groups.describe(reader.order == ">", [link_layout(one) for one in interfaces])
         passed, is_pcap = cursor.offset - cursor.pos, isinstance(reader, PcapReader)
         seconds = reader.state[-1] if is_pcap else None
         self.count = groups.read(cursor.data, cursor.pos, stop - passed, seconds, self._key)

@@ -453,8 +453,8 @@ def _record(reader: Reader, packet: Packet, segment: Segment) -> Record:
         size = RECORD_HEADER + len(packet.data)
     else:  # a block ends with its length
         (size,) = unpack_from(reader.order + "I", data, stop - 4)
-    key = connection_key(segment.key)
-    return Record(reader.cursor.offset - size, reader.header, packet.nanoseconds, key, data[stop - size : stop])
+    head, record = reader.split_off(data[stop - size : stop])
+    return Record(reader.cursor.offset - size, head, packet.nanoseconds, connection_key(segment.key), record)
 
 
 def scan(split: Split, options: Options = PLAIN, windows: Windows = WHOLE) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from .kafka_connection_detection import NonKafkaConnection, Opening, begins_at_o
 from .kafka_connection_frames import KafkaConnection, note, written
 from .kafka_frame_detection import Recogniser
 from .link_layers import LOST, NOT_TCP, Segment, link_layout, segment_of
-from .pcap import NEAR, Damage, Interface, Packet, PcapReader
+from .pcap import FIRST_INTERFACES, NEAR, Damage, Interface, Packet, PcapReader
 from .pcapng import PcapngReader
 from .tcp_reassembly import (
     ALL,
@@ -318,7 +318,7 @@ class InOrderPackets:
         self.reader: PcapReader | PcapngReader = reader
         self.streams: Streams = streams
         self._walker: Any = None
-        self._described: tuple[Interface, ...] | None = None
+        self._described: tuple[str, tuple[Interface, ...]] | None = None  # byte order, interfaces
 
     def run(self) -> Iterator[CapturedBatch]:
         """Read packets until one has an unusual layout or is not yet available; add their frames to the batch.
@@ -340,9 +340,10 @@ class InOrderPackets:
         if self._walker is None or self.reader.is_skipping:
             return False
         reader, cursor = self.reader, self.reader.cursor
-        if reader.interfaces is not self._described:
-            self._described = reader.interfaces
-            self._walker.describe(reader.order == ">", [link_layout(one) for one in reader.interfaces])
+        interfaces = tuple(reader.interfaces[:FIRST_INTERFACES])
+        if self._described != (reader.order, interfaces):
+            self._described = reader.order, interfaces
+            self._walker.describe(reader.order == ">", [link_layout(one) for one in interfaces])
         cursor.pos = self._walker.run(cursor.data, cursor.pos, out)
         if isinstance(reader, PcapReader):
             reader.note_time(self._walker.seconds)

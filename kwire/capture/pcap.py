@@ -7,7 +7,7 @@ cursor over bytes that arrive in portions, which buffers one record.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct, pack
 from typing import Any, BinaryIO, NamedTuple
 
@@ -228,6 +228,7 @@ NEAR = 1 << 25  # seconds (a year) between packets that are credible; a longer i
 DAY = 86_400  # seconds; a record this close to the packets before it needs no further evidence
 ROW = 3  # consecutive records that are evidence otherwise
 NO_RECORD = "they are not a packet record"
+FIRST_INTERFACES = 32  # whose packets the native engine reads: MOST_LINKS in kwire/native/_packets.pxi
 
 
 class Packet(msgspec.Struct, frozen=True, gc=False):
@@ -291,7 +292,7 @@ class PcapReader:
     """
 
     order, tick, link = "", 0, -1
-    interfaces: tuple[Interface, ...] = ()
+    interfaces: Sequence[Interface] = ()
 
     def __init__(
         self, portions: Iterator[bytes], file: str = "", passed: int = 0, *, looks_ahead: bool = False
@@ -319,6 +320,10 @@ class PcapReader:
         self.link = link & 0xFFFF
         self.interfaces = (Interface(self.link, SECOND // self.tick),)
         self._most = max(snap if snap <= LONGEST else 0, USUAL)
+
+    def split_off(self, record: bytes) -> tuple[bytes, bytes]:
+        """Return the header that must precede a record in a file of its own, and the record."""
+        return self.header, record
 
     @property
     def is_ahead(self) -> bool:

@@ -7,13 +7,25 @@ packets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import calcsize, pack, unpack_from
 from typing import Any
 
 from ..caches import lazy_pattern
 from ..errors import DumpError
-from .pcap import LONGEST, PIECE, ROW, Cursor, Damage, Interface, Packet, Skipper, find_begin, skip_to
+from .pcap import (
+    FIRST_INTERFACES,
+    LONGEST,
+    PIECE,
+    ROW,
+    Cursor,
+    Damage,
+    Interface,
+    Packet,
+    Skipper,
+    find_begin,
+    skip_to,
+)
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
@@ -25,13 +37,14 @@ NO_BLOCK = "they are not a block"
 ETHERNET = 1
 END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14
 MICROSECONDS = b"\x06"
+MOST_INTERFACES = 1 << 16  # of a section; as many as the old packet block can number
 
 
 class PcapngReader:
     """Reads the packets of a pcapng file; for arguments, attributes, packets and errors see `PcapReader`.
 
-    `interfaces` are those of the current section. A block repeats its length at its end, so damage is detected without
-    the next block.
+    `interfaces` are those of the current section, to which its interface descriptions are appended. A block repeats its
+    length at its end, so damage is detected without the next block.
     """
 
     def __init__(
@@ -42,7 +55,7 @@ class PcapngReader:
         self.looks_ahead: bool = looks_ahead
         self.may_grow: bool = False
         self.order: str = "<"
-        self.interfaces: tuple[Interface, ...] = ()
+        self.interfaces: list[Interface] = []
         self._skipper = Skipper(self.cursor)
         self._has_skipped = False  # in this section
 
@@ -71,13 +84,31 @@ class PcapngReader:
 
     @property
     def header(self) -> bytes:
-        """The blocks that make a file when packet blocks are appended: a section header and its interfaces."""
-        section = MAGIC + pack(self.order + "IIHHqI", 28, 0x1A2B3C4D, 1, 0, -1, 28)
-        return section + b"".join(_interface_block(one, self.order) for one in self.interfaces)
+        """The blocks that make a file when packet blocks of the first `FIRST_INTERFACES` interfaces are appended: a
+        section header and these interfaces.
+        """
+        return self._header_with(self.interfaces[:FIRST_INTERFACES])
 
-    def begin_section(self, order: str, interfaces: tuple[Interface, ...]) -> None:
+    def _header_with(self, interfaces: Sequence[Interface]) -> bytes:
+        section = MAGIC + pack(self.order + "IIHHqI", 28, 0x1A2B3C4D, 1, 0, -1, 28)
+        return section + b"".join(_interface_block(one, self.order) for one in interfaces)
+
+    def split_off(self, block: bytes) -> tuple[bytes, bytes]:
+        """Return the blocks that must precede a packet block of this section in a file of its own, and the block.
+
+        They are `header` for the packets of the first interfaces. For others it is only the packet's interface, which
+        gets number 0: no packet comes with thousands of interfaces.
+        """
+        kind, _ = unpack_from(self.order + "II", block)
+        layout = self.order + NUMBERS[kind] if kind in NUMBERS else ""
+        number = unpack_from(layout, block, 8)[0] if layout else 0
+        if number < FIRST_INTERFACES:
+            return self.header, block
+        return self._header_with([self.interfaces[number]]), block[:8] + pack(layout, 0) + block[8 + calcsize(layout) :]
+
+    def begin_section(self, order: str, interfaces: Iterable[Interface]) -> None:
         """Continue in the middle of a section."""
-        self.order, self.interfaces = order, interfaces
+        self.order, self.interfaces = order, list(interfaces)
 
     def synchronise(self) -> bool:
         """See `PcapReader.synchronise`."""
@@ -120,7 +151,7 @@ class PcapngReader:
         if not order or size < LEAST or size % 4 or not self._is_block(order, kind, size):
             return self._damaged(size if order else 0)
         if kind == SECTION:
-            self.order, self.interfaces, self._has_skipped = order, (), False
+            self.order, self.interfaces, self._has_skipped = order, [], False
         return kind, size
 
     def _pass_over(self, kind: int, size: int) -> None:
@@ -150,12 +181,14 @@ class PcapngReader:
         block = self.cursor.data[self.cursor.pos + 8 : self.cursor.pos + size - 4]
         interfaces, packet = self.interfaces, None
         if self._has_skipped and not interfaces:
-            interfaces = (Interface(ETHERNET, 10**6),)  # the interface description may be damaged
+            interfaces = [Interface(ETHERNET, 10**6)]  # the interface description may be damaged
         try:
-            if kind == INTERFACE:
-                interfaces += (_interface(block, self.order),)
-            else:
+            if kind != INTERFACE:
                 packet = BLOCKS[kind](block, self.order, interfaces)
+            elif len(interfaces) < MOST_INTERFACES:
+                interfaces.append(_interface(block, self.order))
+            else:
+                raise ValueError(f"there are more than {MOST_INTERFACES} interfaces")
         except (ValueError, IndexError) as error:
             self._skipper.skip(size, f"a block of type {kind}: {error}")
             return self._skipper.take()
@@ -240,13 +273,13 @@ def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
         pos += 4 + (length + 3) // 4 * 4
 
 
-def _enhanced_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
+def _enhanced_packet(block: bytes, order: str, interfaces: Sequence[Interface]) -> Packet:
     number, high, low, captured, length = _fields(block, order + "IIIII")
     interface = _numbered(interfaces, number)
     return Packet(interface.nanoseconds(high << 32 | low), interface.link, _captured(block, 20, captured), length)
 
 
-def _simple_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
+def _simple_packet(block: bytes, order: str, interfaces: Sequence[Interface]) -> Packet:
     (length,) = _fields(block, order + "I")
     interface = _numbered(interfaces, 0)
     # A simple packet block has no captured length: the snap length determines it. Zero means no limit.
@@ -254,17 +287,19 @@ def _simple_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) 
     return Packet(None, interface.link, block[4 : 4 + captured], length)
 
 
-def _old_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
+def _old_packet(block: bytes, order: str, interfaces: Sequence[Interface]) -> Packet:
     number, _, high, low, captured, length = _fields(block, order + "HHIIII")
     interface = _numbered(interfaces, number)
     return Packet(interface.nanoseconds(high << 32 | low), interface.link, _captured(block, 20, captured), length)
 
 
-BLOCKS: dict[int, Callable[[bytes, str, tuple[Interface, ...]], Packet]] = {
+BLOCKS: dict[int, Callable[[bytes, str, Sequence[Interface]], Packet]] = {
     ENHANCED_PACKET: _enhanced_packet,
     SIMPLE_PACKET: _simple_packet,
     OLD_PACKET: _old_packet,
 }
+# The layouts of the interface's number, which follows the type and length of a block.
+NUMBERS = {ENHANCED_PACKET: "I", OLD_PACKET: "H"}
 
 
 # The start of a block, by byte order: a type that is searched for, and a length.
@@ -280,7 +315,7 @@ def _fields(block: bytes, layout: str) -> tuple[int, ...]:
     return unpack_from(layout, block)
 
 
-def _numbered(interfaces: tuple[Interface, ...], number: int) -> Interface:
+def _numbered(interfaces: Sequence[Interface], number: int) -> Interface:
     if number >= len(interfaces):
         raise ValueError(f"interface {number} was not described; {len(interfaces)} were")
     return interfaces[number]

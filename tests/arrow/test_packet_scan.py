@@ -20,7 +20,7 @@ from kwire.arrow import packet_groups_and_pieces
 from kwire.arrow.connection_decoder import chunks_of
 from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.packet_scan import LOST, PACKETS, VOID, Split, scan
-from kwire.capture.pcap import Packet
+from kwire.capture.pcap import FIRST_INTERFACES, Packet
 from kwire.errors import DumpError
 from kwire.input import packets_of
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
@@ -286,6 +286,22 @@ def test_pcapng_with_several_sections_and_interfaces(tmp_path: Path) -> None:
     assert Counter(row["message"] for row in staged([path], 5_000)) == Counter(
         row["message"] for row in rows_of(PCAP, body="raw")
     )
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_each_packet_of_pcapng_is_kept_with_few_interfaces(order: str, tmp_path: Path) -> None:
+    """Each packet has an interface of its own: a row with all of them would be as long as the file."""
+    blocks = [section(order)]
+    with packets_of(PCAP) as packets:
+        for number, packet in enumerate(packets):
+            resolution = pack(order + "HHB3xHH", 9, 1, number % 10, 0, 0)
+            ticks = (packet.nanoseconds or 0) // 10 ** (9 - number % 10)
+            blocks += [interface(1, order, resolution), enhanced(packet.data, ticks, number, order)]
+    path = write(tmp_path, b"".join(blocks))
+    for most in (10**6, 900):
+        assert content(staged([path], most)) == whole(path)
+    heads = {head for batch in scan(Split(str(path), 0, 10**6, "")) for head in batch["head"].to_pylist()}
+    assert max(map(len, heads)) <= 28 + FIRST_INTERFACES * 44
 
 
 @settings(max_examples=2 * settings().max_examples)

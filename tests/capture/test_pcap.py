@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.capture.pcap import LONGEST, Damage, Packet, PcapReader
-from kwire.capture.pcapng import PcapngReader
+from kwire.capture.pcapng import MOST_INTERFACES, PcapngReader
 from kwire.errors import DumpError
 from tests.capture.building import block, enhanced, interface, pcap, section
 from tests.effort import at_most
@@ -112,6 +112,16 @@ def options(*pairs: tuple[int, bytes], order: str = "<") -> bytes:
         struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4) for code, value in pairs
     )
     return written + struct.pack(order + "HH", 0, 0)
+
+
+def test_a_section_has_so_many_interfaces_at_most() -> None:
+    blocks = [interface() * (MOST_INTERFACES + 1), enhanced(b"last", number=MOST_INTERFACES - 1)]
+    packets, damage = read(section() + b"".join(blocks))
+    assert [packet.data for packet in packets] == [b"last"]
+    assert isinstance(damage, Damage)
+    assert damage.problem == "a block of type 1: there are more than 65536 interfaces"
+    packets, damage = read((section() + interface() + enhanced(b"one")) * 3)
+    assert (len(packets), damage) == (3, None)
 
 
 @pytest.mark.parametrize("order", "<>")
