@@ -64,6 +64,7 @@ class Streams:
         zookeeper: return each packet of a ZooKeeper connection as a frame with a fault.
 
     Attributes:
+        remarks: where the capture ends too early, as text.
         broken: the reason why the rest of the capture cannot be read; None if it can.
         batch: receives the frames of the packets that are read.
     """
@@ -79,6 +80,7 @@ class Streams:
         self.file: str = file
         self.share: Share = share
         self.others: set[bytes] = set()  # keys of the newest connections that belong to other shares
+        self.remarks: list[str] = []
         self.broken: DumpError | None = None
         self.recogniser: Recogniser = Recogniser(catalog, zookeeper)
         self.reassembler: Reassembler = Reassembler(limits)
@@ -136,6 +138,9 @@ class Streams:
                 kind = CutRecord if packet.is_cut else Damaged
                 fault = kind(len(packet.data), found=packet.problem, offset=packet.offset)
                 out.append(note(fault, packet.data, packet.offset))
+                if packet.is_cut:
+                    packets = self.reassembler.packets + self._others + self._lost.total()
+                    self.remarks.append(f"{fault.reason} (after {packets} packets, at offset {packet.offset})")
             return
         segment = segment_of(packet)
         if isinstance(segment, Segment):
@@ -298,6 +303,7 @@ class Streams:
             out.append(note(LostPackets(count, found=reason)))
         if broken is not None:
             out.append(note(BrokenDump(found=str(broken), offset=broken.offset or 0)))
+            self.remarks.append(broken.reason)
 
 
 def cut_in_order(conversation: KafkaConnection) -> None:

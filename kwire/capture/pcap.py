@@ -427,8 +427,7 @@ class PcapReader:
         else:
             is_cut = left < RECORD_HEADER or (size > left and self._is_credible(0))
             need = size or RECORD_HEADER
-            problem = f"a packet's record has {left} of its {need} bytes" if is_cut else NO_RECORD
-            skipper.skip(left, problem, is_cut=is_cut)
+            skipper.skip(left, cut_short("a packet", left, need) if is_cut else NO_RECORD, is_cut=is_cut)
         return skipper.take()
 
     def _search(self) -> int | None:
@@ -479,6 +478,15 @@ class PcapReader:
 def near(one: int, other: int, most: int = NEAR) -> bool:
     """Whether two times, in seconds, are close enough for consecutive packets."""
     return abs(one - other) <= most
+
+
+def cut_short(what: str, have: int, need: int) -> str:
+    """Return the problem of a record that the end of a file truncates.
+
+    >>> cut_short("a packet", 439, 542)
+    'a packet: 103 of the 542 bytes of its record are missing'
+    """
+    return f"{what}: {need - have} of the {need} bytes of its record are missing"
 
 
 def cut(cursor: Cursor, what: str, need: int, file: str, start: int | None = None) -> DumpError:

@@ -23,6 +23,7 @@ from .pcap import (
     Interface,
     Packet,
     Skipper,
+    cut_short,
     find_begin,
     skip_to,
 )
@@ -213,9 +214,16 @@ class PcapngReader:
             skipper.skip(left - LEAST + 1, NO_BLOCK)
         else:
             is_cut = left < LEAST or (is_credible and size > left)
-            problem = f"a block has {left} of its {size or LEAST} bytes" if is_cut else NO_BLOCK
+            problem = cut_short(self._kind(), left, size or LEAST) if is_cut else NO_BLOCK
             skipper.skip(left, problem, is_cut=is_cut)
         return skipper.take()
+
+    def _kind(self) -> str:
+        """Return what the next block holds; nearly all hold packets."""
+        if self.cursor.left < LEAST:
+            return "a packet"
+        (kind,) = unpack_from((self._order(0) or "<") + "I", self.cursor.data, self.cursor.pos)
+        return "a packet" if kind in BLOCKS else f"a block of type {kind}"
 
     def _search(self) -> int | None:
         """Find the next block after the start of the current one; return its distance in bytes."""

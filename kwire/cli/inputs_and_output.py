@@ -29,7 +29,7 @@ from ..errors import DecodeError, DumpError
 from ..input import Dump, open_dump, open_hex
 from ..input.files import entries_in, entry_of, local_path
 from ..protocol import Frame, FrameDecoder, Result, Source
-from ..protocol.framing import BareToken, CapturedBatch, Damaged, NoFrame, NotKafka
+from ..protocol.framing import BareToken, BrokenDump, CapturedBatch, CutRecord, Damaged, NoFrame, NotKafka
 from ..protocol.header_reader import DecodedConnection, Peek
 from ..protocol.headers import Header
 from ..render.value_text import count_text
@@ -610,6 +610,8 @@ class FrameOutput:
     def write(self, frame: Frame, data: bytes | None = None, nanoseconds: int | None = None) -> None:
         """Write a frame; the arguments are those of `CaptureWriter.write`."""
         data, source = frame.data if data is None else data, frame.source
+        if isinstance(frame.fault, BrokenDump | CutRecord):
+            return  # a remark of the dump says it
         if isinstance(frame.fault, NoFrame) and source.client is None:
             self._left_out[str(frame.fault)] += 1  # a fault of the dump, not of a connection
             return

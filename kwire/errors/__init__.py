@@ -189,8 +189,13 @@ class DumpError(KwireError):
 
     def __str__(self) -> str:
         place = (self.file or "dump") + (f":{self.line}" if self.line else "")
+        return f"{place}: {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        """The problem with its offset and the hint, without the file."""
         offset = "" if self.offset is None else f" (offset {self.offset})"
-        return f"{place}: {self.problem}{offset}" + (f"; {self.hint}" if self.hint else "")
+        return f"{self.problem}{offset}" + (f"; {self.hint}" if self.hint else "")
 
 
 class CallError(KwireError):

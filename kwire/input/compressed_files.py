@@ -15,12 +15,12 @@ import re
 import sys
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from struct import Struct, iter_unpack
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from ..caches import lazy_pattern
 from ..capture.pcap import portions_from, portions_of
@@ -29,8 +29,10 @@ from ..errors import DumpError
 MOST_MEMORY = 1 << 28  # largest dictionary of an xz file, in bytes
 LEADING = 6  # bytes that identify a format
 STEP = 1 << 17  # bytes per portion
+SLICE = 1 << 14  # bytes that are decompressed at once
 MOST_LAYERS = 3
 _GZIP_WINDOW = 31  # zlib's setting for a gzip member with its header and checksum
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +91,58 @@ def decompressed(portions: Iterator[bytes], kind: str, file: str = "") -> Iterat
         DumpError: the data is damaged or truncated, other data follows it, or a library is missing; the offset is in
             the compressed bytes. The bytes before it are yielded first.
     """
-    magic, start, errors = COMPRESSIONS[kind][0], *COMPRESSIONS[kind][1](file)
-    member, offset = start(), 0
+    start, errors = COMPRESSIONS[kind][1](file)
+    member, offset, yielded = start(), 0, False
     try:
-        for portion in portions:
-            data: bytes = portion
+        for data in _sliced(portions):
             while data:
-                if member.ended and not (data.startswith(magic[: len(data)]) or _is_skippable(data, kind)):
-                    if data.strip(b"\0"):
-                        raise DumpError(f"something else follows the {kind} data", file=file, offset=offset)
-                    break  # tapes and block devices pad with zeros
                 if member.ended:
+                    if _is_padding(data, kind, file, offset):
+                        break
                     member = start()
                 before = len(data)
-                yield from member.feed(data)
+                for portion in member.feed(data):
+                    yield portion
+                    yielded = True
                 data = member.unused
                 offset += before - len(data)
     except errors as error:
-        raise DumpError(f"damaged {kind} data: {error}", file=file, offset=offset) from None
+        offset += member.sound
+        raise DumpError(f"damaged {kind} data: {error}", file=file, offset=offset, hint=_kept(yielded)) from None
     if not member.ended:
-        hint = "the file was cut short; what comes before is read"
+        hint = f"the file was cut short there; {_kept(yielded)}"
         raise DumpError(f"the {kind} data ends in the middle", file=file, offset=offset, hint=hint)
+
+
+def _kept(yielded: bool) -> str:
+    return "what comes before is read" if yielded else "nothing before it can be decompressed"
+
+
+def _sliced(portions: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield small slices, so that few bytes are lost with the slice that is damaged, whose offset is reported."""
+    for portion in portions:
+        for start in range(0, len(portion), SLICE):
+            yield portion[start : start + SLICE]
+
+
+def up_to_damage(items: Iterable[T], errors: list[DumpError]) -> Iterator[T]:
+    """Yield what can be read, and add the error that ends it to a list."""
+    try:
+        yield from items
+    except DumpError as error:
+        errors.append(error)
+
+
+def _is_padding(data: bytes, kind: str, file: str, offset: int) -> bool:
+    """Whether only zeros follow a member: tapes and block devices pad with them. Raises DumpError if no member begins
+    there.
+    """
+    magic = COMPRESSIONS[kind][0]
+    if data.startswith(magic[: len(data)]) or _is_skippable(data, kind):
+        return False
+    if data.strip(b"\0"):
+        raise DumpError(f"something else follows the {kind} data", file=file, offset=offset)
+    return True
 
 
 def _is_skippable(data: bytes, kind: str) -> bool:
@@ -120,20 +153,31 @@ def _is_skippable(data: bytes, kind: str) -> bool:
 class _Gzip:
     def __init__(self) -> None:
         self.inflater = zlib.decompressobj(_GZIP_WINDOW)
+        self.sound = 0  # bytes of the slice before the one at which the damage shows
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        out = b""
+        out, self.sound = b"", 0
         # After a full portion, the decompressor may still hold output, even if it has consumed all input.
         while (data or len(out) == STEP) and not self.inflater.eof:
-            before = self.inflater.copy()
+            before, fed = self.inflater.copy(), len(data)
             try:
                 out = self.inflater.decompress(data, STEP)
             except zlib.error:
-                yield from _up_to_the_damage(before, data)
+                yield from self._up_to_the_damage(before, data)
                 raise
+            self.sound += fed - len(self.inflater.unconsumed_tail)
             data = self.inflater.unconsumed_tail
             if out:
                 yield out
+
+    def _up_to_the_damage(self, inflater: Any, data: bytes) -> Iterator[bytes]:
+        """Decompress byte by byte, because the library returns no bytes of a portion that contains an error."""
+        with suppress(zlib.error):
+            for index in range(len(data)):
+                out = inflater.decompress(data[index : index + 1])
+                self.sound += 1
+                if out:
+                    yield out
 
     @property
     def ended(self) -> bool:
@@ -144,17 +188,10 @@ class _Gzip:
         return self.inflater.unused_data
 
 
-def _up_to_the_damage(inflater: Any, data: bytes) -> Iterator[bytes]:
-    """Decompress byte by byte, because the library returns no bytes of a portion that contains an error."""
-    with suppress(zlib.error):
-        for index in range(len(data)):
-            out = inflater.decompress(data[index : index + 1])
-            if out:
-                yield out
-
-
 class _Inflater:
     """The common interface of the decompressors of zstd, xz and bzip2."""
+
+    sound = 0  # unknown: they return nothing of a slice with damage
 
     def __init__(self, decompressor: Any) -> None:
         self.inflater = decompressor

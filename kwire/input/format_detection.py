@@ -8,22 +8,23 @@ for formats other than captures and raw frames are imported on first use, which 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..capture.frame_extractor import Streams
 from ..capture.kafka_connection_frames import SASL_HANDSHAKE_0, written
-from ..capture.pcap import MAGICS, PORTION, Packet, PcapReader
+from ..capture.pcap import MAGICS, PORTION, Damage, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.tcp_reassembly import ALL, Share
 from ..errors import BadFrame, DumpError, ZnodeError
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
-from .compressed_files import Opened, unpacked
+from .compressed_files import Opened, unpacked, up_to_damage
 from .files import local_path, name_of, open_file
 
 if TYPE_CHECKING:
@@ -83,11 +84,12 @@ def refuse_unknown(head: bytes, file: str) -> None:
 PIECE = 1 << 22  # bytes per item after an impossible size
 
 
-def raw_frames(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
+def raw_frames(portions: Iterator[bytes], file: str, remarks: list[str] | None = None) -> Iterator[Frame]:
     """Split bytes into frames; bytes outside of complete frames are yielded unchanged, with a fault if the reason is
-    known.
+    known. Where the file cannot be read further, this is added to the remarks.
     """
-    reader = FrameReader()
+    reader, errors = FrameReader(), list[DumpError]()
+    portions = up_to_damage(portions, errors)
     try:
         for portion in portions:
             for frame in reader.feed(portion):
@@ -96,17 +98,18 @@ def raw_frames(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
                 yield replace(frame, source=replace(frame.source, file=file))
     except BadFrame:
         yield from _pieces_of_rest(reader, portions, file)
-        return
-    except DumpError as error:
-        yield from _rest_of_frames(reader, file, "the dump cannot be read further")
+    else:
+        cause = "the dump cannot be read further" if errors else "the dump ended"
+        if reader.rest:
+            yield Frame(reader.rest, Source(file, reader.count, reader.offset), fault=cut_short(reader.rest, cause))
+    yield from _broken(errors, file, [] if remarks is None else remarks)
+
+
+def _broken(errors: list[DumpError], file: str, remarks: list[str]) -> Iterator[Frame]:
+    """Yield the position from which a file cannot be read further, if there is one; add it to the remarks."""
+    for error in errors:
+        remarks.append(error.reason)
         yield Frame(b"", Source(file), fault=BrokenDump(found=str(error), offset=error.offset or 0))
-        return
-    yield from _rest_of_frames(reader, file, "the dump ended")
-
-
-def _rest_of_frames(reader: FrameReader, file: str, cause: str) -> Iterator[Frame]:
-    if reader.rest:
-        yield Frame(reader.rest, Source(file, reader.count, reader.offset), fault=cut_short(reader.rest, cause))
 
 
 def _pieces_of_rest(reader: FrameReader, portions: Iterator[bytes], file: str) -> Iterator[Frame]:
@@ -201,18 +204,23 @@ def open_dump(
         yield replace(dump, kind=opened.prefix + dump.kind, position=opened.position)
 
 
+def _captured(kind: str, streams: Streams, packets: Iterable[Packet | Damage]) -> Dump:
+    captured = streams.batches(packets)
+    return Dump(kind, written(captured, streams.file), streams.remarks, captured=captured, file=streams.file)
+
+
 def _growing_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
     """Open a growing file or folder: a capture, or raw frames."""
     if not opened.head:
         return Dump("nothing yet", iter(()), file=file)
     for kind, (magics, reader) in CAPTURES.items():
         if opened.head[:4] in magics and not opened.prefix:
-            captured = Streams(file, catalog).batches(reader(opened.portions(), file, looks_ahead=False))
-            return Dump(kind, written(captured, file), captured=captured, file=file)
+            return _captured(kind, Streams(file, catalog), reader(opened.portions(), file, looks_ahead=False))
     size = int32(opened.head, 0)
     if opened.prefix or not LEAST <= size <= LIMIT or _TEXT.issuperset(opened.head[:4]):
         raise DumpError("only captures and raw frames can be followed", file=file, hint="leave out --follow")
-    return Dump("raw frames", raw_frames(opened.portions(), file))
+    remarks = list[str]()
+    return Dump("raw frames", raw_frames(opened.portions(), file, remarks), remarks)
 
 
 def read_znodes(path: str | Path) -> list[Znode] | None:
@@ -376,8 +384,8 @@ def _capture(opened: Opened, file: str, catalog: Catalog, share: Share, zookeepe
     for kind, (magics, reader) in CAPTURES.items():
         if opened.head[:4] in magics:
             packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
-            captured = Streams(file, catalog, share=share, zookeeper=zookeeper).batches(packets)
-            return Dump(kind, written(captured, file), captured=captured, file=file)
+            streams = Streams(file, catalog, share=share, zookeeper=zookeeper)
+            return _captured(kind, streams, packets)
     return None
 
 
@@ -401,7 +409,8 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
     if looks_like_log(head):
         return _segment_dump(opened, file, topic)
     refuse_unknown(head, file)
-    return Dump("raw frames", raw_frames(opened.portions(), file))
+    remarks = list[str]()
+    return Dump("raw frames", raw_frames(opened.portions(), file, remarks), remarks)
 
 
 def _read_until(opened: Opened, needed: Callable[[bytes], int]) -> Opened:
@@ -450,20 +459,23 @@ def _whole(opened: Opened, file: str) -> bytes:
 def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
     from .request_log import Notes, lines_in, log_frames
 
-    notes, remarks = Notes(), list[str]()
+    notes, remarks, errors = Notes(), list[str](), list[DumpError]()
 
     def frames() -> Iterator[Frame]:
         try:
-            yield from log_frames(lines_in(opened.portions(), file), file, catalog, notes)
+            lines = up_to_damage(lines_in(opened.portions(), file), errors)
+            yield from log_frames(lines, file, catalog, notes)
+        except DumpError as error:
+            raise (errors or [error])[0] from None
         finally:
             remarks.extend(notes.texts())
+        yield from _broken(errors, file, remarks)
 
     return Dump("a log of requests", frames(), remarks)
 
 
 def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
-    from ..hex_text import parse_fixture
-    from .packet_text_and_tls_keys import followed_streams, frames_of, packets_of_tshark, tshark_wrote
+    from .packet_text_and_tls_keys import tshark_wrote
     from .request_log import looks_like_log as looks_like_request_log
 
     if opened.head.startswith(_UTF16):  # as PowerShell's > writes it
@@ -472,7 +484,22 @@ def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: s
     is_of_tshark = tshark_wrote(head)
     if looks_like_request_log(head) and not (bare or is_of_tshark):
         return _log_dump(opened, file, catalog)
-    text = _whole(opened, file).decode("utf-8-sig", "replace")
+    errors = list[DumpError]()
+    data = _whole(replace(opened, rest=up_to_damage(opened.rest, errors)), file)
+    if not errors:
+        return _dump_of_text(data, file, bare, topic, is_of_tshark)
+    try:
+        dump = _dump_of_text(data[: data.rfind(b"\n") + 1], file, bare, topic, is_of_tshark)
+    except DumpError:
+        raise errors[0] from None
+    return replace(dump, frames=chain(dump.frames, _broken(errors, file, dump.remarks)))
+
+
+def _dump_of_text(data: bytes, file: str, bare: bool, topic: str | None, is_of_tshark: bool) -> Dump:
+    from ..hex_text import parse_fixture
+    from .packet_text_and_tls_keys import followed_streams, frames_of, packets_of_tshark
+
+    text = data.decode("utf-8-sig", "replace")
     if is_of_tshark:
         return _hex_dump(packets_of_tshark(text, file), file, bare, topic)
     followed = [] if bare else followed_streams(text, file)

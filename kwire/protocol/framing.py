@@ -133,11 +133,13 @@ class Damaged(NoFrame):
 
 
 class CutRecord(NoFrame):
-    """The first bytes of a record that the end of the capture truncates."""
+    """The first bytes of a packet's record, or of another block, that the end of the capture truncates; `found` says of
+    which, and how many bytes are missing.
+    """
 
     code = "CUT_SHORT"
     is_failure = False
-    problem = "the capture ended inside a packet: {found}"
+    problem = "the capture ends inside {found}"
 
 
 class BrokenDump(NoFrame):

@@ -7,12 +7,13 @@ import gzip
 import lzma
 import sys
 from collections.abc import Callable, Iterator
+from random import Random
 from types import SimpleNamespace
 
 import pytest
 
 from kwire.errors import DumpError
-from kwire.input.compressed_files import STEP, decompressed, unpacked
+from kwire.input.compressed_files import SLICE, STEP, decompressed, unpacked, up_to_damage
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -60,6 +61,43 @@ def test_bytes_before_the_damage_are_yielded(kind: str, damage: str) -> None:
     assert len(seen) >= (0 if kind == "bzip2" else len(DATA) - STEP)  # bzip2 gives out blocks of 900 kB
     assert caught.value.file == "x.gz"
     assert caught.value.offset is not None
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+def test_the_byte_at_which_it_breaks_off_is_named(kind: str, size: int) -> None:
+    """Random bytes, in members: each has 20,000 bytes that no compression shortens."""
+    data = [Random(number).randbytes(20_000) for number in range(4)]
+    members = [PACK[kind](one) for one in data]
+    packed = b"".join(members)[:-7]
+    seen, error = read_up_to_the_error(packed, kind, size)
+    assert seen[:60_000] == b"".join(data[:3])
+    assert (error.problem, error.offset) == (f"the {kind} data ends in the middle", len(packed))
+    _, error = read_up_to_the_error(packed[:10], kind, size)
+    assert error.hint == "the file was cut short there; nothing before it can be decompressed"
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_damage_is_named_within_a_slice(kind: str) -> None:
+    """A checksum shows it at the latest; zstd writes one only if it is told to."""
+    data = [Random(number).randbytes(20_000) for number in range(8)]
+    with_checksum = {zstd.CompressionParameter.checksum_flag: 1}
+    members = [zstd.compress(one, options=with_checksum) if kind == "zstd" else PACK[kind](one) for one in data]
+    damaged = bytearray(b"".join(members))
+    place = sum(map(len, members[:6])) + 5000
+    damaged[place] ^= 0x55
+    seen, error = read_up_to_the_error(bytes(damaged), kind, 1 << 20)
+    assert seen[:120_000] == b"".join(data[:6])
+    assert error.problem.startswith(f"damaged {kind} data: ")
+    assert error.offset is not None
+    assert place - SLICE <= error.offset <= place + len(members[6])
+
+
+def read_up_to_the_error(packed: bytes, kind: str, size: int) -> tuple[bytes, DumpError]:
+    """Return the bytes before an error, and the error."""
+    errors = list[DumpError]()
+    seen = b"".join(up_to_damage(decompressed(portions(packed, size), kind, "x"), errors))
+    return seen, errors[0]
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="the backport is not installed")
