@@ -505,7 +505,8 @@ class SegmentReader:
         follows = credible_stop(self._data, stop)
         if follows == SHORT:
             return self._final
-        return follows != NO or not any(self._data[stop : stop + BATCH.size])
+        rest = self._data[stop : stop + BATCH.size]
+        return follows != NO or (not any(rest) and (self._final or len(rest) == BATCH.size))
 
     def _holds_a_batch(self, stop: int) -> bool:
         place = next_candidate(self._data, 1)

@@ -146,3 +146,14 @@ def test_headers_that_all_claim_much_do_not_take_forever(monkeypatch: pytest.Mon
     data = b"\xff" * 20 + header * 10_000
     assert joined(cuts(data)) == data
     assert 0 < checked < 200 << 20
+
+
+def test_zeros_after_a_damaged_length_are_judged_when_all_of_them_are_there() -> None:
+    """A batch whose length is too large seems to end in the zeros after it, while the next batch has not arrived."""
+    damaged = bytearray(BATCHES[0])
+    damaged[11] += 48
+    data = bytes(damaged) + bytes(70) + BATCHES[0]
+    whole = [(cut.position, len(cut.data)) for cut in cuts(data) if isinstance(cut, RecordBatch)]
+    for portion in range(1, 90):
+        found = cuts(data, portion)
+        assert [(cut.position, len(cut.data)) for cut in found if isinstance(cut, RecordBatch)] == whole
