@@ -1,5 +1,6 @@
-"""How much work is done, in lines of Python that run and bytes that they allocate: seconds differ by machine and by what
-else it does.
+"""How much work is done, in lines of Python that run and bytes that they allocate.
+
+Seconds differ by machine and by what else it does.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def test_a_copy_of_a_container_for_each_element_shows_in_the_bytes() -> None:
     def append(count: int) -> None:
         elements: list[int] = []
         for number in range(count):
-            elements.append(number)  # noqa: PERF402
+            elements.append(number)
 
     copied, twice = (effort_of(lambda count=count: copy(count)) for count in (1000, 2000))  # type: ignore[misc]
     assert twice.lines == pytest.approx(2 * copied.lines, rel=0.01)

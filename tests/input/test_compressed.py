@@ -81,7 +81,7 @@ def test_the_byte_at_which_it_breaks_off_is_named(kind: str, size: int) -> None:
 def test_damage_is_named_within_a_slice(kind: str) -> None:
     """A checksum shows it at the latest; zstd writes one only if it is told to."""
     data = [Random(number).randbytes(20_000) for number in range(8)]
-    with_checksum = {zstd.CompressionParameter.checksum_flag: 1}
+    with_checksum = {int(zstd.CompressionParameter.checksum_flag): 1}
     members = [zstd.compress(one, options=with_checksum) if kind == "zstd" else PACK[kind](one) for one in data]
     damaged = bytearray(b"".join(members))
     place = sum(map(len, members[:6])) + 5000
