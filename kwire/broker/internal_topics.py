@@ -49,7 +49,7 @@ class Latest:
 
     def learn(self, batch: RecordBatch) -> None:
         """Apply the records of a batch; raises DecodeError if they are invalid."""
-        for record in batch.records():
+        for record in batch.tolerant_records():
             key = record.key or b""
             if batch.is_control:
                 self._end(batch.producer_id, decode_control_record(key, record.value).type)

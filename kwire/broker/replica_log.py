@@ -108,7 +108,7 @@ class Producers:
         self._forget()
 
     def _end(self, producer: Producer, batch: RecordBatch) -> None:
-        for record in batch.records():
+        for record in batch.tolerant_records():
             marker = decode_control_record(record.key or b"", record.value)
             if marker.type in (ABORT, COMMIT):
                 begun = self.open.pop(batch.producer_id, None)
@@ -176,7 +176,7 @@ class Cleaner:
         if batch.is_control:
             return self._clean_marker(batch)
         try:
-            records: list[Record] = list(batch.records())
+            records: list[Record] = list(batch.tolerant_records())
         except KwireError:
             return batch.data  # the codec is not installed
         kept = [] if _is_aborted(batch, self.aborted) else [one for one in records if self._stays(batch, one)]
@@ -203,7 +203,7 @@ class Cleaner:
         if has_data or self.last_of.get(batch.producer_id) == batch.base_offset:
             return batch.data
         if batch.delete_horizon is None:
-            return _rebuilt(batch, list(batch.records()), self.now_ms + self.delete_retention_ms)
+            return _rebuilt(batch, list(batch.tolerant_records()), self.now_ms + self.delete_retention_ms)
         return batch.data if batch.delete_horizon > self.now_ms else b""
 
 
@@ -220,7 +220,7 @@ def latest_offsets(batches: Iterable[RecordBatch], aborted: Sequence[Aborted]) -
         if batch.is_control or _is_aborted(batch, aborted):
             continue
         try:
-            found.update((record.key, record.offset) for record in batch.records() if record.key is not None)
+            found.update((record.key, record.offset) for record in batch.tolerant_records() if record.key is not None)
         except KwireError:
             continue
     return found
@@ -468,7 +468,7 @@ class Log:
         found = entry.base_offset, entry.max_timestamp
         try:
             for batch in parse_records(self.store.read([entry.place])):
-                records = (record for record in batch.records() if (record.timestamp or 0) >= timestamp)
+                records = (record for record in batch.tolerant_records() if (record.timestamp or 0) >= timestamp)
                 found = next(((record.offset, record.timestamp or 0) for record in records), found)
         except KwireError:
             pass  # the codec is not installed: only the offset of the batch is known

@@ -125,25 +125,48 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
         # Sequence numbers wrap to 0 after the highest; for a negative delta, the sum overflows as in Kafka.
         return int32(sequence - 2**31) if delta < 0 or sequence >= 2**31 else sequence
 
-    def is_whole(self, *, limit: int = LIMIT) -> bool:
+    def is_whole(self, *, salvage: bool = False, limit: int = LIMIT) -> bool:
         """Whether all records can be decoded and have consecutive offsets; faster than decoding them.
 
         Args:
+            salvage: accept what Kafka tolerates too, as `tolerant_records` does.
             limit: the maximum decompressed size of the records, in bytes.
 
         Raises:
             DecodeError: a record cannot be read.
             MissingExtra: the compression needs a library that is not installed.
         """
-        count = self.record_count or 0
-        data, start = self.data, BATCH.size
-        if self.compression_id:
-            walk = Walk(self, salvage=False, limit=limit)
-            data, start = walk.inflated(data[start:], start).data, 0
-        if native.AVAILABLE and native.records_are_whole(bytes(data), start, count):
+        if native.ENGINE == "native" and self._is_whole_natively(salvage, limit):
             return True
+        records = self.tolerant_records(limit=limit) if salvage else self.records(limit=limit)
         first = self.base_offset or 0
-        return [record.offset - first for record in self.records(limit=limit)] == list(range(count))
+        return [int64(record.offset - first) for record in records] == list(range(self.record_count or 0))
+
+    def _is_whole_natively(self, salvage: bool, limit: int) -> bool:
+        """Whether the native engine accepts the records; it leaves what is unusual to `records`."""
+        count = self.record_count or 0
+        if self.magic != 2 or count <= 0:
+            return False
+        if not self.compression_id:
+            return native.records_are_whole(self.data, BATCH.size, count)
+        walk = Walk(self, salvage=salvage, limit=limit)
+        return native.records_are_whole(walk.inflated(self.data[BATCH.size :], BATCH.size).data, 0, count)
+
+    def tolerant_records(self, *, limit: int = LIMIT) -> Iterator[Record]:
+        """Decode the records as a broker does: what Kafka tolerates, such as a varint of more bytes than its value
+        needs, is no error.
+
+        Args:
+            limit: the maximum decompressed size of the records, in bytes.
+
+        Raises:
+            DecodeError: Kafka could not read a record either.
+            MissingExtra: the compression needs a library that is not installed.
+        """
+        for record in self.records(salvage=True, limit=limit):
+            if isinstance(record, UndecodableRecords):
+                raise record.error
+            yield record
 
     @overload
     def records(self, *, salvage: Literal[False] = False, limit: int = LIMIT) -> Records[Record]: ...

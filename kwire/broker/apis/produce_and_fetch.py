@@ -162,7 +162,7 @@ def _out_of_time(topic: Topic, batch: RecordBatch, now: int, most_ahead: int) ->
     if earliest <= 0 and batch.max_timestamp <= latest:
         return None
     try:
-        times = [record.timestamp for record in batch.records()]
+        times = [record.timestamp for record in batch.tolerant_records()]
     except MissingExtra:
         times = [batch.max_timestamp]  # a batch that cannot be decompressed here
     refused = [place for place, time in enumerate(times) if time != NO_TIME and not earliest <= time <= latest]
@@ -173,7 +173,7 @@ def _out_of_time(topic: Topic, batch: RecordBatch, now: int, most_ahead: int) ->
 
 def _without_keys(batch: RecordBatch) -> list[int]:
     try:
-        return [place for place, record in enumerate(batch.records()) if record.key is None]
+        return [place for place, record in enumerate(batch.tolerant_records()) if record.key is None]
     except MissingExtra:
         return []  # a batch that cannot be decompressed here is not validated further
 
@@ -248,7 +248,7 @@ def _problem(batch: RecordBatch) -> str:
 
 def _problem_inside(batch: RecordBatch) -> str:
     try:
-        if not batch.is_whole():
+        if not batch.is_whole(salvage=True):
             return f"the offset deltas of the records are not 0 to {batch.last_offset_delta}"
     except MissingExtra:
         return ""  # a batch that cannot be decompressed here is not validated further
