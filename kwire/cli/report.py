@@ -414,7 +414,7 @@ class CapturedTally:
 
 
 class _Kind(Kind):
-    """The counts of one kind: the number of frames, their bytes, and the durations of responses in nanoseconds."""
+    """The counts of one kind: the number of frames, their bytes, and the latencies of responses in seconds."""
 
     __slots__ = ()
 
@@ -422,7 +422,7 @@ class _Kind(Kind):
         super().__init__(call, is_request, codec, tagged)
         self.facts = body_facts(codec)
         self.count = self.size = 0
-        self.times: list[int] = []
+        self.times: list[float] = []
 
     def flush(self, tally: Tally) -> None:
         """Add the counts to the tally, and reset them."""
@@ -431,7 +431,7 @@ class _Kind(Kind):
         if self.is_request:
             tally.add_requests(name, self.call.client_id, self.codec.version, self.count, self.size)
         else:
-            tally.add_responses(name, self.count, self.size, [time / SECOND for time in self.times])
+            tally.add_responses(name, self.count, self.size, self.times)
         self.count = self.size = 0
         self.times.clear()
 

@@ -50,6 +50,7 @@ __all__ = [
     "chosen_engine",
     "engine",
     "pack_bits",
+    "path_counts",
     "records_are_whole",
 ]
 
@@ -82,6 +83,7 @@ try:
         Refused,
         Repeat,
         pack_bits,
+        path_counts,
         records_are_whole,
     )
 except ModuleNotFoundError:

@@ -64,6 +64,8 @@ cdef class FrameBuffer:
 
     cdef int hold(self, const uint8_t* p, Py_ssize_t count, Py_ssize_t need) except -1:
         """Buffer the next bytes of a frame; at most twice the memory of the bytes received is allocated."""
+        if self._buffer is None:
+            raise TypeError("the buffer is missing")
         cdef Py_ssize_t held = PyByteArray_GET_SIZE(self._buffer)
         if held + count > self.room:
             self.room = min(need, 2 * (held + count))
@@ -73,10 +75,10 @@ cdef class FrameBuffer:
         return 0
 
     cdef bytearray release(self):
-        """Return the bytes without a copy, and begin a new buffer."""
+        """Return the bytes, without a copy unless somebody else could change them; and begin a new buffer."""
         cdef bytearray frame = self._buffer
         self._buffer, self.room = bytearray(), 0
-        return frame
+        return frame if Py_REFCNT(<PyObject*>frame) == 1 else bytearray(frame)
 
 
 cdef class StreamState:
@@ -262,7 +264,7 @@ cdef class ConversationState:
     cdef public EndsState ends
     cdef public tuple readers
 
-    def __cinit__(self, recogniser=None, ConnectionState connection=None, int client=0, bytes head=b""):
+    def __cinit__(self, recogniser=None, ConnectionState connection=None, int client=0, bytes head not None=b""):
         cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(head)
         self.newest_id = self.answered_id = NONE
         self.recogniser, self.connection, self.client = recogniser, connection, client
@@ -311,12 +313,13 @@ cdef class ConversationState:
 
     def expected(self, int most):
         """Return the api (key and version as one number) and correlation id of at most `most` next responses."""
-        cdef int index
+        cdef int index = 0
         cdef Awaited* one
         found = []
-        for index in range(min(most, self.size)):
+        while index < min(most, self.size):
             one = self.ring + (self.begin + index) % self.room
             found.append((one.api, number_or_none(one.correlation_id)))
+            index += 1
         return found
 
     def expect(self, int32_t api, correlation_id):
@@ -475,17 +478,21 @@ cdef class PacketWalker(PacketLayouts):
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
         cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
         cdef Packet packet
+        if self.portion is not None:  # called by its own general path
+            raise RuntimeError("a walker walks once at a time")
         self.portion, self.lacks_bytes = data, False
-        if self.blocks:
-            while self.block(base, there, at, &packet) and self.is_usual(&packet):
-                self.take(&packet, out)
-                at = packet.after
-        else:
-            while self.record(base, there, at, &packet) and self.is_usual(&packet):
-                self.last_seconds = self.number(base + at)
-                self.take(&packet, out)
-                at = packet.after
-        self.portion = None
+        try:
+            if self.blocks:
+                while self.block(base, there, at, &packet) and self.is_usual(&packet):
+                    self.take(&packet, out)
+                    at = packet.after
+            else:
+                while self.record(base, there, at, &packet) and self.is_usual(&packet):
+                    self.last_seconds = self.number(base + at)
+                    self.take(&packet, out)
+                    at = packet.after
+        finally:
+            self.portion = None
         return at
 
     cdef bint is_usual(self, Packet* packet) noexcept:
@@ -510,6 +517,8 @@ cdef class PacketWalker(PacketLayouts):
             taken = self.is_other is not None and self.is_other(key)
             if not taken and packet.flags & (FIN | SYN | RST | ACK) == SYN and not packet.count:
                 taken = self.take_syn(key, packet)
+        taken_paths.packets_taken += taken
+        taken_paths.packets_left += not taken
         if not taken:
             state.packets -= 1
             key = PyBytes_FromStringAndSize(<const char*>packet.key, packet.key_size)
@@ -534,7 +543,7 @@ cdef class PacketWalker(PacketLayouts):
         held = PyDict_GetItem(self.state.known, known)
         if held == NULL:
             return None
-        stream = <StreamState>held
+        stream = <StreamState?>held
         self.cached_keys[slot], self.cached_streams[slot] = known, stream
         return stream
 

@@ -52,7 +52,7 @@ cdef class ColumnTable:
         elements: the column of the rows themselves if they are not structs, else SKIP.
         levels: the number of levels.
 
-    One thread at a time may use it.
+    It may be used once at a time: a second use, by another thread or by a value that runs Python code, is an error.
     """
 
     cdef NodeTable table
@@ -69,6 +69,7 @@ cdef class ColumnTable:
     cdef Run* runs         # the last run of each level
     cdef readonly Py_ssize_t rows
     cdef Py_ssize_t row_mark
+    cdef bint is_busy
 
     def __cinit__(
         self, NodeTable table not None, list columns, list actions, list unknown, int elements, int levels
@@ -223,24 +224,33 @@ cdef class ColumnTable:
         cdef Cursor c
         cdef Py_ssize_t i
         cdef bytes data
-        for i in range(start, len(bodies)):
-            data = bodies[i]
-            stand(&c, data, 0)
-            self.mark()
-            try:
-                self.level_rows(0, &self.table.nodes[0], 1, &c)
-                if c.at != c.end:
-                    raise Refused
-                self.append_number(numbers[i])
-            except BaseException as error:
-                self.go_back()
-                if isinstance(error, (Refused, UnicodeDecodeError)):
-                    return i
-                raise
-        return len(bodies)
+        self.enter()
+        try:
+            for i in range(start, len(bodies)):
+                data = bodies[i]
+                if data is None:
+                    raise TypeError("a body is bytes")
+                stand(&c, data, 0)
+                self.mark()
+                try:
+                    self.level_rows(0, &self.table.nodes[0], 1, &c)
+                    if c.at != c.end:
+                        raise Refused
+                    self.append_number(numbers[i])
+                except BaseException as error:
+                    self.go_back()
+                    if isinstance(error, (Refused, UnicodeDecodeError)):
+                        taken_paths.columns_left += 1
+                        return i
+                    raise
+                taken_paths.columns_filled += 1
+            return len(bodies)
+        finally:
+            self.leave()
 
     def feed_message(self, message, number):
         """Append the rows of a decoded message, or none if it is refused."""
+        self.enter()
         self.mark()
         try:
             self.level_value(0, &self.table.nodes[0], message)
@@ -248,6 +258,22 @@ cdef class ColumnTable:
         except BaseException:
             self.go_back()
             raise
+        finally:
+            self.leave()
+
+    cdef int enter(self) except -1:
+        """Begin the only use of the columns, in a free-threaded Python too."""
+        cdef bint was_busy
+        with cython.critical_section(self):
+            was_busy, self.is_busy = self.is_busy, True
+        if was_busy:
+            raise RuntimeError("a table of columns is used once at a time; give each thread a table of its own")
+        return 0
+
+    cdef int leave(self) except -1:
+        with cython.critical_section(self):
+            self.is_busy = False
+        return 0
 
     cdef void mark(self) noexcept:
         cdef int i
@@ -599,9 +625,13 @@ cdef class ColumnTable:
             valid), 0 and the end of each value (None for a fixed size), and the values (a boolean takes a byte).
         """
         cdef int i
-        rows, self.rows = self.rows, 0
-        levels = [taken(&self.levels[i], LEVEL) for i in range(self.level_count - 1)]
-        return rows, levels, [self.take_column(&self.columns[i]) for i in range(self.column_count)]
+        self.enter()
+        try:
+            rows, self.rows = self.rows, 0
+            levels = [taken(&self.levels[i], LEVEL) for i in range(self.level_count - 1)]
+            return rows, levels, [self.take_column(&self.columns[i]) for i in range(self.column_count)]
+        finally:
+            self.leave()
 
     cdef tuple take_column(self, Column* column):
         cdef Py_ssize_t rows = column.rows

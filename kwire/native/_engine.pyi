@@ -202,7 +202,7 @@ class KindState:
     facts: BodyFacts | None
     count: int
     size: int
-    times: list[int]
+    times: list[float]
     order: tuple[bytes, bytes]
 
 class FrameCount:
@@ -272,4 +272,5 @@ class PacketWalker(PacketLayouts):
     ) -> None: ...
     def run(self, data: bytes, start: int, out: FrameBatch) -> int: ...
 
+def path_counts() -> dict[str, tuple[int, int]]: ...
 def records_are_whole(data: bytes, start: int, count: int) -> bool: ...

@@ -1,5 +1,5 @@
 # cython: language_level=3, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-# cython: embedsignature.format=clinic
+# cython: embedsignature.format=clinic, nonecheck=True
 """The native interpreter: one walk over a table of nodes decodes, encodes, writes JSON text, and skips.
 
 It does not explain errors: bytes that it does not accept raise `Refused`, and the reference execution then decodes the
@@ -32,6 +32,7 @@ cdef extern from "Python.h":
     PyObject* Py_NewRef(PyObject*)
     void Py_DECREF(PyObject*)
     PyTypeObject* Py_TYPE(PyObject*)
+    Py_ssize_t Py_REFCNT(PyObject*)
     PyObject* PyBytes_New "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t size) except NULL
     PyObject* PyFloat_FromDouble(double) except NULL
     PyObject* PyUnicode_DecodeUTF8(const char* text, Py_ssize_t size, const char* errors) except NULL
@@ -203,6 +204,38 @@ SOURCES = KWIRE_SOURCES  # see `fingerprint`
 
 class Refused(Exception):
     """Bytes or values that are left to the reference execution."""
+
+
+cdef struct Paths:         # see `path_counts`
+    int64_t bodies_read, bodies_decoded, bodies_written, bodies_encoded, texts_begun, texts_written
+    int64_t columns_filled, columns_left
+    int64_t packets_taken, packets_left
+    int64_t frames_counted, frames_left, lines_written, lines_left, rows_added, rows_left
+    int64_t batches_checked, batches_left
+
+cdef Paths taken_paths
+
+
+def path_counts():
+    """Return how often work was done here, and how often it was left to the general path; for tests.
+
+    Each pair counts one kind of work since the engine was loaded, approximately where threads run without the GIL:
+    bodies decoded and encoded, JSON texts of bodies, bodies in columns, packets, frames that were counted, lines of
+    frames, rows of frames, and batches of records that were checked. Of a body that is decoded again by the reference
+    after it was refused here, the first attempt counts as left.
+    """
+    cdef Paths* one = &taken_paths
+    return {
+        "decode": (one.bodies_decoded, one.bodies_read - one.bodies_decoded),
+        "encode": (one.bodies_encoded, one.bodies_written - one.bodies_encoded),
+        "json": (one.texts_written, one.texts_begun - one.texts_written),
+        "columns": (one.columns_filled, one.columns_left),
+        "packets": (one.packets_taken, one.packets_left),
+        "frames": (one.frames_counted, one.frames_left),
+        "lines": (one.lines_written, one.lines_left),
+        "rows": (one.rows_added, one.rows_left),
+        "batches": (one.batches_checked, one.batches_left),
+    }
 
 
 cdef int refuse() except -1:
@@ -585,13 +618,15 @@ cdef class NodeTable:
         if n.kind == ARRAY or n.kind == NULLABLE_STRUCT:
             if n.child <= n or n.least < 0 or n.kind == NULLABLE_STRUCT and n.child.kind != STRUCT:
                 raise ValueError("a row leads to one that cannot be inside of it")
+        if n.kind == STRUCT and n.unknown <= 0:
+            raise ValueError("a struct has a slot for each of its attributes, which keeps its value alive")
         for i in range(n.count + tags + n.absent if n.kind == STRUCT else 0):
+            if f[i].slot <= 0:
+                raise ValueError("a struct has a slot for each of its attributes, which keeps its value alive")
             if f[i].node <= n and i < n.count + tags:
                 raise ValueError("a row leads to one that cannot be inside of it")
             if f[i].message_class != n.message_class:
                 raise ValueError("a field is of another class than its struct")
-            n.by_slot = n.by_slot and f[i].slot > 0
-        n.by_slot = n.by_slot and n.unknown > 0
         for i in reversed(range(n.count)):
             f[i].kind, f[i].width = f[i].node.kind, f[i].node.width
             if f[i].kind <= UUID:
@@ -604,19 +639,23 @@ cdef class NodeTable:
     cdef inline object message(self, bytes data):
         cdef Cursor c
         cdef Seen[SEEN] seen
+        taken_paths.bodies_read += 1
         stand(&c, data, 0)
         c.seen = seen
         message = owned(read(self.nodes, &c))
         if c.at != c.end:
             raise Refused
+        taken_paths.bodies_decoded += 1
         return message
 
     cdef inline object bytes_of(self, PyObject* message):
         cdef Output o
         cdef Small small
+        taken_paths.bodies_written += 1
         begin(&o, &small)
         try:
             write(self.nodes, message, &o)
+            taken_paths.bodies_encoded += 1
             return PyBytes_FromStringAndSize(<const char*>o.data, o.size)
         finally:
             release(&o)
@@ -625,12 +664,14 @@ cdef class NodeTable:
         cdef Cursor c
         cdef Output o
         cdef Small small
+        taken_paths.texts_begun += 1
         stand(&c, data, start)
         begin(&o, &small)
         try:
             text(self.nodes, &c, &o)
             if c.at != c.end:
                 raise Refused
+            taken_paths.texts_written += 1
             if decoded:
                 return owned(new_text(o.data, o.size))
             return PyBytes_FromStringAndSize(<const char*>o.data, o.size)
@@ -645,9 +686,11 @@ cdef class NodeTable:
         """Decode a body at a position; return the message and the position after it."""
         cdef Cursor c
         cdef Seen[SEEN] seen
+        taken_paths.bodies_read += 1
         stand(&c, data, start)
         c.seen = seen
         message = owned(read(self.nodes, &c))
+        taken_paths.bodies_decoded += 1
         return message, place(&c, data)
 
     def decode_many(self, bytes data not None, Py_ssize_t start, Py_ssize_t count):
@@ -655,9 +698,11 @@ cdef class NodeTable:
         cdef Cursor c
         cdef list values = []
         cdef Py_ssize_t i
+        taken_paths.bodies_read += 1
         stand(&c, data, start)
         for i in range(count):
             values.append(owned(read(self.nodes, &c)))
+        taken_paths.bodies_decoded += 1
         return values, place(&c, data)
 
     def skip_from(self, bytes data not None, Py_ssize_t start):
@@ -730,11 +775,12 @@ include "_frames.pxi"
 
 
 cdef Py_ssize_t slot_of(message_class, name) except -1:
-    """Return the offset of a slot in an object, from CPython's member descriptor; 0 if there is none."""
+    """Return the offset of a slot in an object, from CPython's member descriptor; 0 if the attribute is no slot."""
     for owner in message_class.__mro__:
-        member = owner.__dict__.get(name)
-        if type(member).__name__ == "member_descriptor":
-            return (<PyMemberDescrObject*><PyObject*>member).d_member.offset
+        if name in owner.__dict__:
+            member = owner.__dict__[name]
+            is_slot = type(member).__name__ == "member_descriptor"
+            return (<PyMemberDescrObject*><PyObject*>member).d_member.offset if is_slot else 0
     return 0
 
 

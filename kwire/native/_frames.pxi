@@ -21,6 +21,7 @@ cdef class FrameBatch:
 
     cdef Captured* items
     cdef Py_ssize_t count, room
+    cdef int walks             # loops over the entries, whose addresses must not change meanwhile
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -34,6 +35,8 @@ cdef class FrameBatch:
         """Return the address of the next entry."""
         cdef Captured* items
         cdef Py_ssize_t room = self.room * 2 + 16
+        if self.walks:  # as for a bytearray with a view
+            raise BufferError("frames cannot be added to a batch while it is read")
         if self.count == self.room:
             items = <Captured*>PyMem_Realloc(self.items, room * sizeof(Captured))
             if items == NULL:
@@ -43,9 +46,11 @@ cdef class FrameBatch:
         return self.items + self.count - 1
 
     cdef int put(self, held, EndsState ends, Py_ssize_t start, Py_ssize_t size, int64_t offset, int64_t now, bint asked) except -1:
-        """Add a frame at a position of some bytes."""
+        """Add a frame at a position of some bytes: `bytes`, or a `bytearray` that nobody else has."""
         cdef Py_ssize_t there = PyBytes_GET_SIZE(held) if type(held) is bytes else PyByteArray_GET_SIZE(held)
         cdef Captured* one
+        if ends is None:
+            raise ValueError("a frame has endpoints")
         if start < 0 or size < 0 or start > there - size:
             raise ValueError("the bytes of a frame are not there")
         one = self.next()
@@ -65,7 +70,7 @@ cdef class FrameBatch:
         one.held, one.ends = Py_NewRef(<PyObject*>captured), NULL
 
     def __iadd__(self, several):
-        for captured in several:
+        for captured in list(several) if several is self else several:
             self.append(captured)
         return self
 
@@ -79,9 +84,10 @@ cdef class FrameBatch:
         return self.captured(self.items + at)
 
     def __iter__(self):
-        cdef Py_ssize_t at
-        for at in range(self.count):
+        cdef Py_ssize_t at = 0
+        while at < self.count:  # which may change between two frames, as that of a list
             yield self.captured(self.items + at)
+            at += 1
 
     def others(self):
         """Return the items that are not complete frames: tuples with a fault, and numbers."""
@@ -126,17 +132,23 @@ cdef class FrameBatch:
         cdef Captured* one
         cdef PairingState connection
         apis = counter.apis
-        for at in range(self.count):
-            one = self.items + at
-            if one.ends == NULL:
-                counter.count(<object>one.held)
-                continue
-            connection = connection_of(one, counter, apis)
-            if self.counted(one, connection, counter, counts):
-                frames += 1
-                size += one.size
-            else:
-                counter.count(self.captured(one))
+        self.walks += 1
+        try:
+            for at in range(self.count):
+                one = self.items + at
+                if one.ends == NULL:
+                    counter.count(<object>one.held)
+                    continue
+                connection = connection_of(one, counter, apis)
+                if self.counted(one, connection, counter, counts):
+                    frames += 1
+                    size += one.size
+                else:
+                    counter.count(self.captured(one))
+        finally:
+            self.walks -= 1
+        taken_paths.frames_counted += frames
+        taken_paths.frames_left += self.count - frames
         return frames, size, counts
 
     def lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):
@@ -152,15 +164,18 @@ cdef class FrameBatch:
             The index of the next item, the number of written frames, their lines, and the exception that interrupted
             writing, or None.
         """
-        cdef Py_ssize_t at = start, written = 0
+        cdef Py_ssize_t at = start, written = 0, left = 0
         cdef int64_t first = number
         cdef Captured* one
         cdef Output o
         cdef Taken taken = Taken.__new__(Taken)
         cdef bint is_text = writer.is_text
         cdef int64_t day = -1
+        if start < 0:
+            raise IndexError("frames are counted from 0")
         apis = writer.apis
         begin(&o, NULL)
+        self.walks += 1
         try:
             while at < self.count and o.size < most:
                 one = self.items + at
@@ -173,6 +188,7 @@ cdef class FrameBatch:
                         write_text(one, writer, taken, number, &day, &o) if is_text else write_json(one, writer, taken, number, &o)
                     ):
                         o.size, day = written, -1
+                        left += 1
                         put_text(&o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
                     number += 1
                     written = o.size
@@ -181,6 +197,9 @@ cdef class FrameBatch:
             o.size = written
             return at, number - first, text_in(&o), interrupt
         finally:
+            self.walks -= 1
+            taken_paths.lines_written += number - first - left
+            taken_paths.lines_left += left
             release(&o)
 
     def tally(self, tally, int64_t number, double width):
@@ -204,26 +223,32 @@ cdef class FrameBatch:
         cdef int64_t span, newest = 0
         cdef int64_t[2] seen = [0, 0]
         apis = tally.apis
-        for at in range(self.count):
-            one = self.items + at
-            if one.ends == NULL and type(<object>one.held) is not tuple:
-                tally.forget(<object>one.held)
-                continue
-            taken.take(self, one, tally, apis, number)
-            if taken.call is not None and tallied(one, tally, taken, number, kinds):
-                ends[<object>one.ends] = ends.get(<object>one.ends, 0) + 1
-                span = <int64_t>floor(<double>(<object>one.now / BILLION) / width)
-                if span != newest:  # most frames are in the span of the frame before; objects took a tenth of the time
-                    add_to_spans(spans, newest, seen)
-                    newest = span
-                seen[one.asked] += 1
-            else:
-                tally.rest(self.captured(one), number, taken.connection, taken.header_of(one))
-            number += 1
+        self.walks += 1
+        try:
+            for at in range(self.count):
+                one = self.items + at
+                if one.ends == NULL and type(<object>one.held) is not tuple:
+                    tally.forget(<object>one.held)
+                    continue
+                taken.take(self, one, tally, apis, number)
+                if taken.call is not None and tallied(one, tally, taken, number, kinds):
+                    ends[<object>one.ends] = ends.get(<object>one.ends, 0) + 1
+                    span = <int64_t>floor(<double>(<object>one.now / BILLION) / width)
+                    if span != newest:  # most frames are in the span of the frame before; objects took 10 % of the time
+                        add_to_spans(spans, newest, seen)
+                        newest = span
+                    seen[one.asked] += 1
+                    taken_paths.frames_counted += 1
+                else:
+                    tally.rest(self.captured(one), number, taken.connection, taken.header_of(one))
+                    taken_paths.frames_left += 1
+                number += 1
+        finally:
+            self.walks -= 1
         add_to_spans(spans, newest, seen)
         return number, kinds, ends, spans
 
-    def add_rows(self, pairing, dict connections, FrameRows rows not None):
+    def add_rows(self, pairing, dict connections not None, FrameRows rows not None):
         """Add the rows of frames.
 
         Args:
@@ -238,25 +263,33 @@ cdef class FrameBatch:
         cdef CallState call
         cdef Asked asked
         cdef int64_t number, newest = NONE
-        for at in range(self.count):
-            one = self.items + at
-            if one.ends == NULL:
-                newest = NONE
-                if type(<object>one.held) is tuple:
-                    pairing.take(<object>one.held)
-                else:
-                    connections.pop(<object>one.held, None)
-                continue
-            number = (<EndsState>one.ends).connection
-            if number != newest:  # consecutive frames often belong to one connection
-                connection, newest = connections.get(number), number
-            if connection is None:
-                connection = pairing.begin(<object>one.ends, number_or_none(one.now))
-            call = connection.pair_plain(one, -1, &asked)
-            if call is None:
-                pairing.take(self.captured(one))
-            elif call.api.asks if one.asked else call.api.answers:
-                rows.put(self, one, connection, call)
+        self.walks += 1
+        try:
+            for at in range(self.count):
+                one = self.items + at
+                if one.ends == NULL:
+                    newest = NONE
+                    if type(<object>one.held) is tuple:
+                        pairing.take(<object>one.held)
+                        taken_paths.rows_left += 1
+                    else:
+                        connections.pop(<object>one.held, None)
+                    continue
+                number = (<EndsState>one.ends).connection
+                if number != newest:  # consecutive frames often belong to one connection
+                    connection, newest = connections.get(number), number
+                if connection is None:
+                    connection = pairing.begin(<object>one.ends, number_or_none(one.now))
+                call = connection.pair_plain(one, -1, &asked)
+                if call is None:
+                    pairing.take(self.captured(one))
+                    taken_paths.rows_left += 1
+                    continue
+                taken_paths.rows_added += 1
+                if call.api.asks if one.asked else call.api.answers:
+                    rows.put(self, one, connection, call)
+        finally:
+            self.walks -= 1
 
     cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
         """Count a frame. Return False if it is unusual."""
@@ -372,7 +405,7 @@ cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list 
         meet(one, tally, taken.connection, kind, start)
         return True
     if taken.asked.now != NONE:
-        kind.times.append(one.now - taken.asked.now)
+        kind.times.append(latency_of(&taken.asked, <double>(<object>one.now / BILLION)))
     if facts.has_error:
         tally.add_errors(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start), number, one.offset)
     return True
@@ -574,6 +607,7 @@ cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* 
     if kind.table is None or kind.facts is not None and not kind.facts.find(p, size, &facts):
         return False
     aim(&c, p, size)
+    taken_paths.texts_begun += 1
     try:
         text(kind.table.nodes, &c, o)
     except (Refused, ValueError):
@@ -582,10 +616,13 @@ cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* 
     if c.at != c.end or not is_printable(o.data + start, o.size - start):
         o.size = start
         return False
+    taken_paths.texts_written += 1
     return True
 
 
 cdef int put_bytes(Output* o, bytes text) except -1:
+    if text is None:
+        raise TypeError("a text is missing")
     return put(o, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
 
 

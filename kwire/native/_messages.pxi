@@ -300,7 +300,7 @@ cdef int write(Node* n, PyObject* value, Output* o) except -1:
     elif n.kind == ARRAY:
         write_array(n, value, o)
     elif n.kind == STRUCT:
-        write_struct(n, value, o)
+        write_held_struct(n, <object>value, o)
     elif n.kind == BYTES:
         if value == Py_None:
             put_length(o, n, -1)
@@ -315,9 +315,16 @@ cdef int write(Node* n, PyObject* value, Output* o) except -1:
         else:
             room(o, 1)[0] = 255 if value == Py_None else 1
         if value != Py_None:
-            write_struct(n.child, value, o)
+            write_held_struct(n.child, <object>value, o)
     elif not put_fixed(n.kind, value, room(o, n.width)):
         refuse()
+    return 0
+
+
+cdef int write_held_struct(Node* n, object message, Output* o) except -1:
+    """Write the struct of a field. `is_default` runs Python code, which may take it from its field meanwhile."""
+    held = message
+    write_struct(n, <PyObject*>held, o)
     return 0
 
 
@@ -420,7 +427,6 @@ cdef int write_struct(Node* n, PyObject* message, Output* o) except -1:
     cdef uint8_t* p
     if <PyObject*>Py_TYPE(message) != n.message_class:
         refuse()
-    cdef PyObject* unknown = attribute(n, <PyObject*>UNKNOWN_TAGS, n.unknown, message)
     while f < end:
         if f.run:  # one check of the room for all of them
             p = room(o, f.run_width)
@@ -433,20 +439,31 @@ cdef int write_struct(Node* n, PyObject* message, Output* o) except -1:
         else:
             write(f.node, attribute(n, f.name, f.slot, message), o)
             f += 1
+    cdef PyObject* unknown = attribute(n, <PyObject*>UNKNOWN_TAGS, n.unknown, message)
     if n.tags >= 0:
         if unknown == Py_None and has_defaults(n, end, message):
             room(o, 1)[0] = 0
         else:
-            write_tags(n, message, unknown, o)
-    elif unknown != Py_None and <object>unknown:
-        refuse()
+            write_tags(n, message, <object>unknown, o)
+    elif unknown != Py_None:
+        tags = <object>unknown  # a reference, because its truth may be Python code
+        if tags:
+            refuse()
     f = end + max(n.tags, 0)
     end = f + n.absent
     while f < end:
-        if not f.ignorable and not is_default(<object>attribute(n, f.name, f.slot, message), <object>f.default):
+        if not f.ignorable and not holds_default(f, attribute(n, f.name, f.slot, message)):
             refuse()
         f += 1
     return 0
+
+
+cdef inline bint holds_default(Field* f, PyObject* value) except -1:
+    """Whether a value equals the default of its field. It is kept alive while Python code compares it."""
+    if value == f.default:
+        return True
+    held = <object>value
+    return is_default(held, <object>f.default)
 
 
 cdef inline bint has_defaults(Node* n, Field* f, PyObject* message) except -1:
@@ -458,8 +475,12 @@ cdef inline bint has_defaults(Node* n, Field* f, PyObject* message) except -1:
     return True
 
 
-cdef int write_tags(Node* n, PyObject* message, PyObject* unknown, Output* o) except -1:
-    """Write the tagged section, sorted by tag: unknown fields, and known fields that differ from their defaults."""
+cdef int write_tags(Node* n, PyObject* message, object unknown, Output* o) except -1:
+    """Write the tagged section, sorted by tag: unknown fields, and known fields that differ from their defaults.
+
+    Values are kept alive here: Python code compares them, and may take them from their slots.
+    """
+    cdef object tags = unknown, value
     cdef Field* f = n.fields + n.count
     cdef Output section
     cdef Small small
@@ -467,20 +488,19 @@ cdef int write_tags(Node* n, PyObject* message, PyObject* unknown, Output* o) ex
     cdef uint32_t count = 0
     cdef int i
     cdef int64_t last = -1
-    cdef PyObject* value
     begin(&section, &small)
     try:
         c.at = c.end = NULL
-        if unknown != Py_None:
-            if not PyBytes_CheckExact(unknown):
+        if tags is not None:
+            if type(tags) is not bytes:
                 refuse()
-            c.at = <const uint8_t*>PyBytes_DataOf(unknown)
-            c.end = c.at + PyBytes_SizeOf(unknown)
+            c.at = <const uint8_t*>PyBytes_AS_STRING(tags)
+            c.end = c.at + PyBytes_GET_SIZE(tags)
         for i in range(n.tags):
-            value = attribute(n, f[i].name, f[i].slot, message)
-            if not is_default(<object>value, <object>f[i].default):
+            value = <object>attribute(n, f[i].name, f[i].slot, message)
+            if not is_default(value, <object>f[i].default):
                 count += put_unknown_tags(n, &c, &last, f[i].tag, &section)
-                write_tag(&f[i], value, &section)
+                write_tag(&f[i], <PyObject*>value, &section)
                 count += 1
         count += put_unknown_tags(n, &c, &last, HIGHEST_TAG + 1, &section)
         put_unsigned_varint(o, count)
@@ -754,7 +774,7 @@ cdef inline void add_topic(Facts* found, const Topic* topic) noexcept:
 # explains the error.
 
 cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t* value) noexcept nogil:
-    """Read a varint before `stop`; false if it is truncated or longer than 64 bits."""
+    """Read a varint before `stop`; false if it is truncated, has more bytes than its value needs, or exceeds 64 bits."""
     cdef uint64_t found = 0
     cdef int shift = 0
     cdef uint8_t byte
@@ -763,6 +783,8 @@ cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, in
         at[0] += 1
         found |= <uint64_t>(byte & 127) << shift
         if byte < 128:
+            if shift and byte == 0 or shift == 63 and byte > 1:
+                return False
             value[0] = <int64_t>(found >> 1) ^ -<int64_t>(found & 1)
             return True
         shift += 7
@@ -811,16 +833,21 @@ cdef bint record_is_whole(const uint8_t* data, Py_ssize_t there, Py_ssize_t* at,
     return at[0] == stop
 
 
-def records_are_whole(bytes data, Py_ssize_t start, int64_t count):
-    """Whether the bytes from a position on are exactly `count` records, with offset deltas from 0."""
+def records_are_whole(bytes data not None, Py_ssize_t start, int64_t count):
+    """Whether the bytes from a position on are exactly `count` records, with offset deltas from 0.
+
+    False too for records that only the reference accepts, such as those with names of headers that are not ASCII.
+    """
     cdef const uint8_t* bytes_of = <const uint8_t*>PyBytes_AS_STRING(data)
     cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
     cdef int64_t i
-    if start < 0 or start > there:
+    if start < 0 or start > there or count < 0:
         return False
     with nogil:
         for i in range(count):
             if not record_is_whole(bytes_of, there, &at, i):
                 at = -1
                 break
+    taken_paths.batches_checked += at == there
+    taken_paths.batches_left += at != there
     return at == there

@@ -54,6 +54,8 @@ cdef inline const uint8_t* part(const uint8_t* base, Py_ssize_t there, Py_ssize_
 
 cdef bytes turned(bytes key):
     """Return the key of the other direction: two addresses, and two ports."""
+    if key is None or PyBytes_GET_SIZE(key) < 12:
+        raise ValueError("the key of a connection has two addresses and two ports")
     cdef Py_ssize_t size = (PyBytes_GET_SIZE(key) - 4) // 2
     return key[size:2 * size] + key[:size] + key[2 * size + 2:] + key[2 * size:2 * size + 2]
 
@@ -202,7 +204,7 @@ cdef class PacketGroups(PacketLayouts):
         seconds: the time of the last record of a pcap file.
     """
 
-    cdef bint blocks
+    cdef bint blocks, is_busy
     cdef bytes data
     cdef readonly Py_ssize_t count, end
     cdef readonly int64_t seconds
@@ -233,6 +235,21 @@ cdef class PacketGroups(PacketLayouts):
         Returns:
             The number of records.
         """
+        self.enter()
+        try:
+            self.read_records(data, start, stop, before, other)
+        finally:
+            self.is_busy = False
+        return self.count
+
+    cdef int enter(self) except -1:
+        """Refuse a second use from within the first: addresses into the data and the groups must not change."""
+        if self.is_busy:
+            raise RuntimeError("groups of packets are read or taken once at a time")
+        self.is_busy = True
+        return 0
+
+    cdef int read_records(self, bytes data, Py_ssize_t start, Py_ssize_t stop, before, other) except -1:
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
         cdef Py_ssize_t there = PyBytes_GET_SIZE(data), group
         cdef Packet packet
@@ -250,7 +267,7 @@ cdef class PacketGroups(PacketLayouts):
                 group = -1 if found is None else self.group_of_key(found)
             self.add(group, &packet)
             self.end = packet.after
-        return self.count
+        return 0
 
     def times(self):
         """Return the times of the records in nanoseconds, as 64-bit integers."""
@@ -270,8 +287,15 @@ cdef class PacketGroups(PacketLayouts):
         """
         if PyBytes_GET_SIZE(times) != self.count * <Py_ssize_t>sizeof(int64_t):
             raise ValueError("not a time for each record")
-        found = [self.group(&self.groups[at], key, PyBytes_AS_STRING(times), passed) for at, key in enumerate(self.keys)]
-        self.data, self.keys, self.known, self.count = None, [], {}, 0
+        cdef list found = []
+        cdef Py_ssize_t at
+        self.enter()
+        try:
+            for at in range(0 if self.data is None else len(self.keys)):
+                found.append(self.group(&self.groups[at], self.keys[at], PyBytes_AS_STRING(times), passed))
+            self.data, self.keys, self.known, self.count = None, [], {}, 0
+        finally:
+            self.is_busy = False
         return found
 
     cdef tuple group(self, const GroupState* group, bytes key, const char* times, int64_t passed):

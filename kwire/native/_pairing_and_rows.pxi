@@ -50,7 +50,7 @@ cdef class InFlight:
 
     cdef Asked* next(self) except NULL:
         """Return the address of the next entry."""
-        if self.size == self.room:
+        while self.size == self.room:  # again if a finaliser of the dropped request has added one
             if self.room == MOST_IN_FLIGHT:
                 self.drop()
             else:
@@ -89,39 +89,49 @@ cdef class InFlight:
         one.header, one.call, one.correlation_id, one.now = Py_NewRef(<PyObject*>header), NULL, correlation_id, NONE
         one.frame = -1
 
-    cdef object header(self, Asked* one):
-        if one.header == NULL:
-            made = header_of(<object>one.call, one)
-            one.header = Py_NewRef(<PyObject*>made)
-        return <object>one.header
+    cdef object header(self, Py_ssize_t index):
+        """Return the header of a request. Creating it runs Python code, which may change this object."""
+        cdef Asked asked = self.at(index)[0]
+        cdef CallState call
+        if asked.header != NULL:
+            return <object>asked.header
+        call = <CallState>asked.call
+        made = header_of(call, &asked)
+        if index < self.size and memcmp(self.at(index), &asked, sizeof(Asked)) == 0:
+            self.at(index).header = Py_NewRef(<PyObject*>made)
+        return made
 
     def popleft(self):
         """Remove the oldest request."""
         if not self.size:
             raise IndexError("no request is in flight")
-        header = self.header(self.at(0))
-        self.drop()
+        header = self.header(0)
+        if self.size:
+            self.drop()
         return header
 
     def __getitem__(self, Py_ssize_t at):
         at += self.size if at < 0 else 0
         if not 0 <= at < self.size:
             raise IndexError("there are not so many requests in flight")
-        return self.header(self.at(at))
+        return self.header(at)
 
     def __iter__(self):
-        cdef Py_ssize_t at
-        for at in range(self.size):
-            yield self.header(self.at(at))
+        cdef Py_ssize_t at = 0
+        while at < self.size:  # which may change between two items, as that of a list
+            yield self.header(at)
+            at += 1
 
     def __len__(self):
         return self.size
 
 
 cdef inline bint begins(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, bytes prefix) noexcept:
-    """Whether bytes continue with a prefix at a position."""
+    """Whether bytes continue with a prefix at a position; not with None."""
+    if prefix is None:
+        return False
     cdef Py_ssize_t count = PyBytes_GET_SIZE(prefix)
-    return at <= size - count and memcmp(p + at, PyBytes_AS_STRING(prefix), count) == 0
+    return 0 <= at <= size - count and memcmp(p + at, PyBytes_AS_STRING(prefix), count) == 0
 
 
 cdef class CallState:
@@ -172,7 +182,7 @@ cdef class PairingState:
         if call == NULL:
             frame = PyBytes_FromStringAndSize(<const char*>p, size)
             return (<object>self)._known_call(frame, signed32(be32(p + 4)))
-        return <CallState>call
+        return <CallState?>call
 
     cdef CallState pair_plain(self, const Captured* one, int64_t number, Asked* asked):
         """Pair a usual frame; `number` may be -1. Return its call, and store the request of a response in `asked`,
@@ -211,7 +221,8 @@ cdef class PairingState:
 cdef class KindState:
     """The requests or the responses of a call; for the attributes see `header_reader.Kind`."""
 
-    cdef public object call, codec
+    cdef public CallState call
+    cdef public object codec
     cdef public bint is_request, tagged
     cdef public bytes front, back
     cdef public NodeTable table
@@ -222,9 +233,9 @@ cdef class KindState:
 
     cdef Py_ssize_t body_start(self, const uint8_t* p, Py_ssize_t size):
         """Return where the body of a frame starts; 0 if its header is incomplete or has tagged fields."""
-        cdef Py_ssize_t start = (<CallState>self.call).start if self.is_request else 8
-        if not self.tagged:
-            return start if start <= size else 0
+        cdef Py_ssize_t start = self.call.start if self.is_request else 8
+        if start < 0 or not self.tagged:
+            return start if 0 <= start <= size else 0
         return start + 1 if start < size and p[start] == 0 else 0
 
 
@@ -291,11 +302,11 @@ cdef class FrameRows:
         PyMem_Free(self.items)
 
     cdef int cut(self, Py_ssize_t start) except -1:
-        """Remove the rows from `start` on."""
-        cdef FrameRow* one
+        """Remove the rows from `start` on. A finaliser may change this object meanwhile."""
+        cdef FrameRow one
         while self.count > start:
             self.count -= 1
-            one = self.items + self.count
+            one = self.items[self.count]
             self.size -= one.size
             self.others -= one.call == NULL
             if one.held != NULL:
@@ -318,8 +329,8 @@ cdef class FrameRows:
 
     cdef int put(self, FrameBatch batch, const Captured* captured, PairingState connection, CallState call) except -1:
         """Add the row of a usual frame."""
-        cdef FrameRow* one = self.next()
         cdef object data = batch.data_of(captured) if self.keeps_bytes else None
+        cdef FrameRow* one = self.next()
         one.held = Py_NewRef(<PyObject*>data) if self.keeps_bytes else NULL
         one.connection, one.call = Py_NewRef(<PyObject*>connection), Py_NewRef(<PyObject*>call)
         one.size, one.offset, one.now, one.asked = captured.size, captured.offset, captured.now, captured.asked
@@ -331,10 +342,12 @@ cdef class FrameRows:
     def append(self, tuple row not None):
         """Add a row."""
         cdef FrameRow* one
+        cdef Py_ssize_t size
         if PyTuple_GET_SIZE(row) != ROW_FAULT + 1:
             raise ValueError("a row has nine values")
+        size = len(row[ROW_DATA])  # may run Python code, so that the address is fetched afterwards
         one = self.next()
-        one.size = len(row[ROW_DATA])
+        one.size = size
         one.held, one.connection, one.call = Py_NewRef(<PyObject*>row), NULL, NULL
         self.count += 1
         self.size += one.size
@@ -344,7 +357,7 @@ cdef class FrameRows:
         self.append(row)
 
     def __iadd__(self, several):
-        for row in several:
+        for row in list(several) if several is self else several:
             self.append(row)
         return self
 
@@ -355,23 +368,26 @@ cdef class FrameRows:
         at += self.count if at < 0 else 0
         if not 0 <= at < self.count:
             raise IndexError("there are not so many rows")
-        return self.row(self.items + at)
+        return self.row(at)
 
     def __iter__(self):
-        cdef Py_ssize_t at
-        for at in range(self.count):
-            yield self.row(self.items + at)
+        cdef Py_ssize_t at = 0
+        while at < self.count:  # which may change between two rows, as that of a list
+            yield self.row(at)
+            at += 1
 
-    cdef tuple row(self, const FrameRow* one):
-        """Return a row as a tuple."""
+    cdef tuple row(self, Py_ssize_t at):
+        """Return a row as a tuple. `ends` may run Python code, so that the row is copied first."""
+        cdef FrameRow one = self.items[at]
         cdef tuple row
         cdef CallState call
         if one.call == NULL:
             return <tuple>one.held
-        call = <CallState>one.call
+        call, connection = <CallState>one.call, <object>one.connection
+        data = None if one.held == NULL else <object>one.held
         row = (
-            one.offset, None if one.held == NULL else <object>one.held, number_or_none(one.now),
-            (<object>one.connection).ends, one.asked, call.api, one.correlation_id, call.client_id, None,
+            one.offset, data, number_or_none(one.now), connection.ends, one.asked, call.api, one.correlation_id,
+            call.client_id, None,
         )
         PyObject_GC_UnTrack(<PyObject*>row)  # as in `FrameBatch.captured`
         return row
@@ -414,31 +430,32 @@ cdef class FrameRows:
         """Divide the rows into parts; a part ends when it has `most_rows` rows or `most_bytes` bytes.
 
         Returns:
-            For each part, the index of its first row, and its rows.
+            For each part, the index of its first row, and a copy of its rows.
         """
         cdef FrameRows part = None
         cdef list found = []
-        cdef Py_ssize_t at
-        if self.count <= most_rows and self.size < most_bytes:
-            return [(0, self)] if self.count else []
-        for at in range(self.count):
+        cdef Py_ssize_t at = 0
+        while at < self.count:
             if part is None:
                 part = FrameRows(self.keeps_bytes)
                 found.append((at, part))
+                continue  # an allocation may have run a finaliser
             part.copy(self.items + at)
+            at += 1
             if part.size >= most_bytes or part.count >= most_rows:
                 part = None
         return found
 
     def faults(self):
         """Return the faults by the indices of their rows."""
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at = 0
         cdef dict found = {}
-        for at in range(self.count if self.others else 0):
+        while self.others and at < self.count:
             if self.items[at].call == NULL:
                 fault = (<tuple>self.items[at].held)[ROW_FAULT]
                 if fault is not None:
                     found[at] = fault
+            at += 1
         return found
 
     def offsets(self):
@@ -464,14 +481,15 @@ cdef class FrameRows:
     cdef tuple column(self, RowField field, int width, convert):
         """Return a column of fixed width."""
         cdef Output data, valid
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at = 0
         cdef int64_t value
         cdef bint has_nulls = False
         begin(&data, NULL)
         begin(&valid, NULL)
         try:
-            for at in range(self.count):
+            while at < self.count:  # `convert` is Python code
                 value = self.value(self.items + at, field, convert)
+                at += 1
                 has_nulls |= value == NONE
                 room(&valid, 1)[0] = value != NONE
                 value = 0 if value == NONE else value
@@ -485,13 +503,13 @@ cdef class FrameRows:
 
     cdef int64_t value(self, const FrameRow* one, RowField field, convert) except? -1:
         """Return a number of a row; NONE for null."""
-        if one.call == NULL:
-            item = (<tuple>one.held)[field]
-            return one.size if field == ROW_DATA else none_or_number(item if convert is None else convert(item))
-        if field == ROW_OFFSET:
-            return one.offset
         if field == ROW_DATA:
             return one.size
+        if one.call == NULL:
+            item = (<tuple>one.held)[field]
+            return none_or_number(item if convert is None else convert(item))
+        if field == ROW_OFFSET:
+            return one.offset
         if field == ROW_ASKED:
             return one.asked
         if field == ROW_CORRELATION_ID:
@@ -514,15 +532,16 @@ cdef class FrameRows:
     cdef tuple distinct(self, bint calls, dict known):
         """Number the distinct calls or connections; return the number of each row, in the form of `offsets`."""
         cdef Output data
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at = 0
         cdef FrameRow* one
         cdef PyObject* newest = NULL
         cdef PyObject* shared
         cdef int32_t number = 0
         begin(&data, NULL)
         try:
-            for at in range(self.count):
+            while at < self.count:  # keys are compared by Python code
                 one = self.items + at
+                at += 1
                 shared = one.call if calls else one.connection
                 if one.call == NULL or shared != newest:  # most rows have the call or connection of the row before
                     if one.call != NULL:

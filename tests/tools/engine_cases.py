@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import signal
 import struct
 import time
 from collections import defaultdict
@@ -33,7 +34,9 @@ from tests.codecs.generated.test_agreement import altered
 from tests.conftest import ROOT
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
 from tests.messages_of import released_pairs
+from tests.native import misuse
 from tests.random_values import damaged, draw
+from tests.records.damaged_batches import damaged_batches, read_one_by_one, whole
 from tests.test_golden import CORPUS
 
 CAPTURES = [path.read_bytes() for path in sorted((ROOT / "fixtures/dumps").glob("*.pcap"))]
@@ -263,6 +266,22 @@ def capture(file: int, seed: int) -> None:
         frame_rows(bytes(data), rng)
 
 
+def wrong_use(file: int, seed: int) -> None:
+    """Use the engine's objects wrongly; that must not end the process."""
+    os.pwrite(file, f"wrong use {seed}\n".encode(), 0)
+    misuse.run_random(Random(seed))
+
+
+def batch(file: int, seed: int) -> None:
+    """Compare the answers about a damaged batch of records: what is whole can be read, and nothing else."""
+    os.pwrite(file, f"batch {seed}\n".encode(), 0)
+    rng = Random(seed)
+    for one in damaged_batches(rng, 20):
+        for salvage in (False, True):
+            if whole(one, salvage) != read_one_by_one(one, salvage):
+                raise Disagreement(f"whole or not: {one.data.hex()}")
+
+
 def run(case: Case, bodies: list[bytes], rng: Random) -> int:
     """Run the cases of one message; return how many."""
     message = draw(case.schema, rng)
@@ -292,11 +311,18 @@ def main(seed: int, seconds: float, file: str) -> None:
     cases, messages = 0, 0
     descriptor = os.open(file, os.O_WRONLY)
     repeats(rng)
+    signal.signal(signal.SIGVTALRM, misuse.stop)
+    for name, use in misuse.CASES.items():
+        os.pwrite(descriptor, f"{name}\n".encode(), 0)
+        use()
     for pair in cycle(pairs):
         if time.monotonic() > until:
             break
         if messages % 20 == 0:
             capture(descriptor, rng.getrandbits(64))
+            batch(descriptor, rng.getrandbits(64))
+        if messages % 100 == 0:
+            wrong_use(descriptor, rng.getrandbits(64))
         cases += run(Case(descriptor, *pair), bodies[pair], rng)
         messages += 1
     print(f"== {cases:,} cases of {min(messages, len(pairs))} messages and versions, no disagreement", flush=True)
