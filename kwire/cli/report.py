@@ -338,8 +338,7 @@ class Tally:
 
     def _response(self, result: Response) -> None:
         self.unanswered += len(result.unanswered)
-        time = result.frame.source.time
-        durations = [] if result.asked_at is None or time is None else [time - result.asked_at]
+        durations = [] if result.latency is None else [result.latency]
         self.add_responses(result.api_name, 1, len(result.frame.data), durations)
         for path, code in error_codes(result.codec, result.message):
             self.add_error((result.api_name, path, code), place(result))

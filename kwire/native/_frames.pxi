@@ -145,10 +145,10 @@ cdef class FrameBatch:
                     size += one.size
                 else:
                     counter.count(self.captured(one))
+                    taken_paths.frames_left += 1
         finally:
             self.walks -= 1
         taken_paths.frames_counted += frames
-        taken_paths.frames_left += self.count - frames
         return frames, size, counts
 
     def lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):

@@ -220,14 +220,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=50, help="how many (default: 50, about half a minute each)")
     parser.add_argument("--workers", type=int, default=2, help="how many are tested at once (default: 2)")
     parser.add_argument("--under", default="kwire", metavar="PATH", help="of these files only, such as kwire/records")
+    parser.add_argument("--native", action="store_true", help="change the native engine (a minute each, one by one)")
     options = parser.parse_args(arguments)
     seed = SystemRandom().randrange(10**6) if options.seed is None else options.seed
-    mutants, candidates = sample(seed, options.count, options.under)
-    print(f"--seed {seed}: {len(mutants)} of {candidates} mutants under {options.under}", flush=True)
     with tempfile.TemporaryDirectory(prefix="kwire-mutants-") as folder:
-        verdicts = judge(mutants, Path(folder), options.workers)
-    noticed = len(mutants) - verdicts["survived"]
-    print(f"{noticed} of {len(mutants)} noticed ({100 * noticed / max(len(mutants), 1):.1f} %)")
+        if options.native:
+            from tests.tools import native_mutants  # which imports this module
+
+            mutants, candidates = native_mutants.sample(seed, options.count, options.under)
+        else:
+            mutants, candidates = sample(seed, options.count, options.under)
+        print(f"--seed {seed}: {len(mutants)} of {candidates} mutants under {options.under}", flush=True)
+        if options.native:
+            verdicts = native_mutants.judge(mutants, Path(folder))
+        else:
+            verdicts = judge(mutants, Path(folder), options.workers)
+    count = len(mutants) - verdicts["no code"]
+    noticed = count - verdicts["survived"]
+    print(f"{noticed} of {count} noticed ({100 * noticed / max(count, 1):.1f} %)")
     return 0
 
 

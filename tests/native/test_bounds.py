@@ -1,0 +1,71 @@
+"""Bounds and roundings of the engine that whole captures do not reach: each test is of one that a mutant changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kwire
+from kwire import native
+from kwire.arrow.frame_rows import Pairing
+from kwire.capture.frame_extractor import Streams
+from kwire.capture.pcap import PcapReader
+from kwire.protocol.headers import Apis
+from kwire.spec.catalog import catalog_for
+from tests.capture.building import Talk, capture, request
+from tests.conftest import ROOT
+from tests.native.test_engine import column_arguments, replaced
+
+pytestmark = pytest.mark.skipif(kwire.engine != "native", reason="another engine was chosen")
+
+CAPTURE = (ROOT / "fixtures/dumps/kafka-3.9-zk.pcap").read_bytes()
+
+
+@pytest.mark.parametrize("excess", [0, 1, 2])
+def test_a_client_id_ends_within_its_frame(excess: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka's connections begin with a whole header; here, any connection is taken for one of Kafka's."""
+    header = bytes.fromhex("0003 0001 00000007")
+    frame = header + (2 + excess).to_bytes(2, "big") + b"me"
+    talk = Talk().open().say(0, len(frame).to_bytes(4, "big") + frame + request(8)).say(1).say(0)
+    streams = Streams("x")
+
+    def recognise(connection: Any, side: int, data: bytes) -> None:
+        streams.converse(connection, side, data[4:12], len(data))
+
+    monkeypatch.setattr(streams, "recognise", recognise)
+    list(streams.receive(PcapReader(iter([capture(talk.segments)]))))
+    (conversation,) = streams.states.values()
+    assert (getattr(conversation, "client_id", None) == b"\0\2me") == (excess == 0)
+
+
+@pytest.mark.parametrize("nanoseconds", [-1, -999, -1000, -1001, -1500, -(10**9) - 1, 0, 999, 1001])
+def test_times_before_1970_are_rounded_down(nanoseconds: int) -> None:
+    rows = native.FrameRows()
+    pairing = Pairing(Apis(catalog_for()), rows)
+    for batch in Streams("x").batches(PcapReader(iter([CAPTURE]))):
+        moved = native.FrameBatch()
+        moved += [one if type(one) is not tuple else (*one[:3], nanoseconds, *one[4:]) for one in batch]
+        pairing.add_batch(moved)
+
+    def convert(now: int) -> int:
+        return now // 1000
+
+    _, values = rows.times(convert)
+    assert len(rows) > 50 and set(np.frombuffer(values, "<i8").tolist()) == {nanoseconds // 1000}
+
+
+def test_the_number_of_columns_is_no_column() -> None:
+    arguments = column_arguments()
+    count = len(arguments[1])
+    for at in (2, 3):
+        numbers = [*arguments[at][:-1], count]
+        with pytest.raises(ValueError, match="no such column"):
+            native.ColumnTable(*replaced(arguments, at, numbers))
+    for wrong in (count, count + 1, -3):
+        with pytest.raises(ValueError, match="no such column"):
+            native.ColumnTable(*replaced(arguments, 4, wrong))
+    shape, width, nullable, child, _ = arguments[1][-1]
+    with pytest.raises(ValueError, match="no such column"):
+        native.ColumnTable(*replaced(arguments, 1, [*arguments[1][:-1], (shape, width, nullable, child, count)]))
