@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path, PurePath
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
+from .. import native
 from ..caches import lazy_pattern
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..capture.kafka_connection_frames import timed
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # imported only to read logs or mask secrets, not for `kwire 
     from ..logs import DiskEntry, LogBatch, LogBytes
 
 SHOWN = 3  # damaged places that a remark lists
+LARGE = 8 << 20  # bytes of a file that takes seconds to read without the native engine
 
 
 class NonKafkaStreams:
@@ -317,6 +319,7 @@ def dumps_in(
                 options.position = partial(_position, dump, before)
                 if not bare:
                     remark(f"{file}: read as {dump.kind}")
+                    _note_missing_engine(file)
                 if (dump.batches is not None or dump.disk is not None) and not logs:
                     next(dump.frames)  # reports the missing frames, and what to use instead
                 others = non_kafka or NonKafkaStreams(knows_zookeeper=zookeeper)
@@ -367,6 +370,17 @@ def _as_far(items: Iterator[T], file: str) -> Iterator[T]:
         yield from items
     except (DumpError, OSError) as error:
         _skip(file, error)
+
+
+@cache
+def _remark_missing_engine() -> None:
+    remark(f"a large file, and the native engine, which is several times as fast, is not used: {native.MISSING}")
+
+
+def _note_missing_engine(file: str) -> None:
+    """Say once that the native engine is missing, before a file that is slow to read without it."""
+    if native.MISSING and Path(file).is_file() and Path(file).stat().st_size >= LARGE:
+        _remark_missing_engine()
 
 
 def _skip(file: str, error: DumpError | OSError) -> None:

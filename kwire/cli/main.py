@@ -277,10 +277,12 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
         try:
-            from ..native import ENGINE
+            from ..native import ENGINE, MISSING
         except KwireError as error:
             parser.error(str(error))
         print(f"kwire {__version__} (engine: {ENGINE})")
+        if MISSING:
+            print(f"the native engine, which is several times as fast, is not used: {MISSING}")
         parser.exit()
 
 

@@ -2,7 +2,9 @@
 
 `table` lists the nodes of a construct tree; `_engine` uses them to decode, encode, write JSON text and fill Arrow
 buffers. It accepts exactly the bytes that the reference path (`kwire.wire`) reads without a fault; the reference path
-explains the bytes that it refuses. If the engine was not built, `AVAILABLE` is false and its classes are missing here.
+explains the bytes that it refuses.
+
+If the engine cannot be used, `AVAILABLE` is false, `MISSING` says why, and its classes are missing here.
 
 `ENGINE` is the path that is tried first: `native`, the compiled interpreter; `python`, source generated for each
 message, if the interpreter was not built; or `reference`. The environment variable `KWIRE_ENGINE` selects it.
@@ -24,6 +26,7 @@ __all__ = [
     "AVAILABLE",
     "ENGINE",
     "ENGINES",
+    "MISSING",
     "NO_CALLS",
     "BadEngine",
     "BodyFacts",
@@ -87,15 +90,17 @@ try:
         records_are_whole,
     )
 except ModuleNotFoundError:
-    AVAILABLE = False
-except ImportError as error:  # built from other sources or for another system
-    warnings.warn(f"kwire's native engine is not used, {AGAIN}: {error}", RuntimeWarning, stacklevel=2)
-    AVAILABLE = False
+    MISSING = "it was not built; install a C compiler, then kwire again"
+except ImportError as error:  # built from other sources or for another system; or for another interpreter (PEP 489)
+    is_second = "interpreter" in str(error).lower()
+    second = "it works only in the first interpreter of a process, and this is another one"
+    MISSING = second if is_second else f"{AGAIN}: {error}"
+    warnings.warn(f"kwire's native engine is not used, {MISSING}", RuntimeWarning, stacklevel=2)
 else:
-    AVAILABLE = not is_stale(SOURCES)
-    if not AVAILABLE:
-        reason = "its sources have changed since it was compiled"
-        warnings.warn(f"kwire's native engine is not used, {AGAIN}: {reason}", RuntimeWarning, stacklevel=2)
+    MISSING = f"{AGAIN}: its sources have changed since it was compiled" if is_stale(SOURCES) else ""
+    if MISSING:
+        warnings.warn(f"kwire's native engine is not used, {MISSING}", RuntimeWarning, stacklevel=2)
+AVAILABLE = not MISSING
 
 
 ENGINES = ("native", "python", "reference")
@@ -126,7 +131,7 @@ def chosen_engine(wanted: str, available: bool) -> str:
     if wanted not in ("", *ENGINES):
         raise BadEngine(wanted, f"KWIRE_ENGINE is one of {', '.join(ENGINES)}")
     if wanted == "native" and not available:
-        raise BadEngine(wanted, f"it was not built, for want of a C compiler, or of other sources; {AGAIN}")
+        raise BadEngine(wanted, MISSING or "it was not built")
     return wanted or ("native" if available else "python")
 
 

@@ -29,10 +29,10 @@ def printed(*arguments: str) -> bytes:
     output, errors = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
         try:
-            code = main(list(arguments))
+            code: object = main(list(arguments))
         except SystemExit as ending:
-            code = ending.code  # type: ignore[assignment]
-    raw = output.detach().getvalue()  # type: ignore[attr-defined]
+            code = ending.code
+    raw = output.detach().getvalue()
     return f"exit code {code}\n{errors.getvalue()}".encode() + bytes(raw)
 
 

@@ -165,13 +165,11 @@ class Copy:
         self.run(["-n", str(workers), f"--junitxml={report}", "-o", "junit_family=xunit1", *tests])
         for module in modules:
             shutil.copy2(ROOT / module, self.folder / module)
-        survey = Survey(defaultdict(float), [], defaultdict(set))
+        survey = Survey(defaultdict(float), failing_in(report), defaultdict(set))
         for case in ElementTree.parse(report).iter("testcase"):
             name = f"{case.attrib['file']}::{case.attrib['name']}"
             for one in (case.attrib["file"], name.partition("[")[0]):
                 survey.times[one] += float(case.attrib["time"])
-            if case.find("failure") is not None or case.find("error") is not None:
-                survey.failing.append(f"--deselect={name}")
         for line in reached.read_text("utf-8").splitlines():
             number, _, test = line.partition(" ")
             survey.reached[mutants[int(number)]].add(test)
@@ -186,6 +184,13 @@ class Copy:
             return self.run(["-x", *survey.failing, *tests], max(LEAST_LIMIT, limit))
         finally:
             path.write_text(source, "utf-8")
+
+
+def failing_in(report: Path) -> list[str]:
+    """Return options that leave out the tests that fail in a report in JUnit's format."""
+    cases = ElementTree.parse(report).iter("testcase")
+    failing = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    return [f"--deselect={case.attrib['file']}::{case.attrib['name']}" for case in failing]
 
 
 def judge(mutants: Sequence[Mutant], folder: Path, workers: int) -> Counter[str]:

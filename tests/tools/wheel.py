@@ -95,7 +95,7 @@ def try_installed(python: Path, engine: str, folder: Path) -> None:
     """Run what an environment has installed, from a folder without kwire's source. Raises Unfit."""
     kwire = [str(python), "-P", "-m", "kwire"]
     version = run(*kwire, "--version", cwd=folder).strip()
-    if not version.endswith(f"(engine: {engine})"):
+    if not version.splitlines()[0].endswith(f"(engine: {engine})"):
         raise Unfit(f"kwire --version says {version!r}, not {engine}")
     lines = run(*kwire, "decode", "--jsonl", str(DUMP), cwd=folder)
     if lines.count("\n") < 5 or lines != run(
