@@ -75,7 +75,7 @@ cdef class FrameBuffer:
         return 0
 
     cdef bytearray release(self):
-        """Return the bytes, without a copy unless somebody else could change them; and begin a new buffer."""
+        """Return the bytes, without a copy unless other references could change them; and begin a new buffer."""
         cdef bytearray frame = self._buffer
         self._buffer, self.room = bytearray(), 0
         return frame if Py_REFCNT(<PyObject*>frame) == 1 else bytearray(frame)
