@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path, PurePath
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from .. import native
 from ..caches import lazy_pattern
@@ -37,6 +37,7 @@ from ..render.value_text import count_text
 from ..spec.catalog import Catalog, catalog_for
 from .options import UsageError
 from .terminal import remark
+from .terminal_bytes import TerminalBytes
 
 if TYPE_CHECKING:  # imported only to read logs or mask secrets, not for `kwire stats`
     from ..logs import DiskEntry, LogBatch, LogBytes
@@ -573,7 +574,7 @@ def output_bytes(
     refuse_input(file, inputs, recursive=recursive)
     if live or (Path(file).exists() and not Path(file).is_file()):  # /dev/stdout, a pipe
         with Path(file).open("wb") as stream:
-            yield stream
+            yield cast(BinaryIO, TerminalBytes(stream)) if stream.isatty() else stream
         return
     target = Path(os.path.realpath(file))  # a link stays a link
     part = target.with_name(f"{target.name}.part")

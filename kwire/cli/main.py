@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..errors import DecodeError, EncodeError, KwireError, suggestion
 from .options import Parser
-from .terminal import complain, prepare_streams
+from .terminal import complain
+from .terminal_bytes import prepared_streams
 
 __all__ = ["main"]
 
@@ -309,11 +310,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    prepare_streams()
-    if argv is None:
-        with _few_collections():
-            return _guarded(sys.argv[1:])
-    return _guarded(list(argv))
+    with prepared_streams():
+        if argv is None:
+            with _few_collections():
+                return _guarded(sys.argv[1:])
+        return _guarded(list(argv))
 
 
 @contextmanager

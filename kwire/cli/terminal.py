@@ -8,27 +8,13 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeVar, cast
 
-from ..render.style import Style, escape
+from ..render.style import COLOURS, Style, escape
+from .terminal_bytes import let_pass, passed_by, terminal_text
 
 if TYPE_CHECKING:
     import subprocess  # imported only for a pager: it takes a tenth of the start-up time of `kwire --version`
-
-
-def prepare_streams() -> None:
-    """Escape characters that the terminal's encoding lacks, so that no character stops the output.
-
-    A stream that was closed (`<&-`, `>&-`) becomes the null device: else the next file to be opened would get its
-    descriptor, and output could be written to an input.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123 (for the whole process)
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
 
 
 def _terminal_size() -> os.terminal_size:
@@ -42,6 +28,8 @@ def style_for(stream: TextIO, wanted: str = "auto") -> Style:
     terminal = stream.isatty()
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     colour = wanted == "always" or (wanted == "auto" and terminal and not plain)
+    if colour:
+        let_pass(stream, *COLOURS)
     return Style(colour, _terminal_size().columns if terminal else 80)
 
 
@@ -83,14 +71,14 @@ class Paged:
         self.command: list[str] = command
         self.held: list[str] = []
         self.count: int = 0
-        self.process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self._page: TextIO | None = None  # the input of the pager, which passes it on to the terminal
 
     def write(self, text: str) -> None:
         """Write text. Raises BrokenPipeError when the user has quit the pager."""
         self.count += text.count("\n")
-        if self.process is not None:
-            assert self.process.stdin is not None
-            self.process.stdin.write(text)
+        if self._page is not None:
+            self._page.write(text)
             return
         self.held.append(text)
         if self.count >= self.height:
@@ -101,13 +89,15 @@ class Paged:
 
         text, self.held = "".join(self.held), []
         try:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, text=True, errors="backslashreplace")
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE)
         except OSError:  # the pager does not exist: print without one
             self.height = sys.maxsize
             self.out.write(text)
             return
         assert self.process.stdin is not None
-        self.process.stdin.write(text)
+        self._page = terminal_text(cast(BinaryIO, self.process.stdin))
+        let_pass(self._page, *passed_by(self.out))
+        self._page.write(text)
 
     def finish(self) -> None:
         """Write the buffered text, or wait until the user quits the pager."""
@@ -115,6 +105,8 @@ class Paged:
         self.out.flush()
         if self.process is not None:
             with contextlib.suppress(BrokenPipeError):
+                assert self._page is not None
+                self._page.close()
                 assert self.process.stdin is not None
                 self.process.stdin.close()
             self.process.wait()
@@ -170,6 +162,7 @@ def with_progress(
     if not wanted or not stream.isatty() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         yield from items
         return
+    let_pass(stream, _CLEAR)
     start = clock()
     due = start + AFTER
     shown, count = False, 0

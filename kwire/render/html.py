@@ -221,12 +221,12 @@ def _place(result: Result) -> str:
     source, asked = result.frame.source, result.request_frame if isinstance(result, Response) else None
     found = {"frame": source.frame, "request": asked}
     named = {key: f"{number} {source.file or ''}" for key, number in found.items() if number is not None}
-    return "".join(f' data-{key}="{html.escape(value)}"' for key, value in named.items())
+    return "".join(f' data-{key}="{text(value)}"' for key, value in named.items())
 
 
 def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool, place: str = "") -> str:
     return (
-        f'<details class="frame {html.escape(kind)}"{place}{" open" if is_open else ""}><summary>{text(name)}</summary>'
+        f'<details class="frame {kind}"{place}{" open" if is_open else ""}><summary>{text(name)}</summary>'
         f'<script type="application/json">{embedded(members)}</script></details>\n'
     )
 
@@ -259,7 +259,7 @@ class Shown:
         height = max(LOWEST, min(self.height, HIGHEST))
         return (
             f'<iframe sandbox="allow-scripts" width="100%" height="{height}" style="border: 0" '
-            f'title="{html.escape(self.words)}" srcdoc="{html.escape(self.html)}"></iframe>'
+            f'title="{text(self.words)}" srcdoc="{html.escape(self.html)}"></iframe>'
         )
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _CODES = {"dim": "2", "bold": "1", "error": "1;31", "warning": "33", "name": "36", "value": "", "title": "1;32"}
+_END = "\x1b[0m"
+_STARTS = {kind: f"\x1b[{code}m" if code else "" for kind, code in _CODES.items()}
+COLOURS = (*filter(None, _STARTS.values()), _END)  # the control sequences that `Style.paint` writes
 _PLAIN = bytes(range(0x20, 0x7F))  # the printable characters of ASCII
 
 
@@ -48,8 +51,8 @@ class Style:
 
     def paint(self, kind: str, text: str) -> str:
         """Return the text in the colour of its kind. Colour never carries meaning alone."""
-        code = _CODES[kind]
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text
+        start = _STARTS[kind]
+        return f"{start}{text}{_END}" if self.colour and start and text else text
 
 
 PLAIN = Style()
