@@ -17,7 +17,7 @@ from ..errors import suggestion
 from ..protocol import Frame, FrameDecoder
 from ..protocol.headers import Header
 from ..protocol.results import MessageSummary
-from ..redaction import REASONS, Redactor, mask
+from ..redaction import KEPT, REASONS, Redactor, mask
 from ..render.style import table
 from ..render.value_text import count_text
 from .filters import Test, add_filters, filter_for
@@ -158,7 +158,7 @@ def add_redact(commands: Any, about: str) -> None:
         about,
         "  kwire redact dump.pcap -o shareable.pcap\n"
         "  kwire redact dump.pcap -o shareable.pcap --keep topic,client\n"
-        "  kwire redact --list                   what is removed, and why\n"
+        "  kwire redact --list                   what is removed and why, what is kept\n"
         "\nThe redacted copy of a capture is a capture with the same connections, and that\n"
         "of raw frames is raw frames, regardless of the name of OUT.\n",
         redact,
@@ -172,7 +172,7 @@ def add_redact(commands: Any, about: str) -> None:
     )
     add_raw(parser)
     parser.add_argument("--keep", default="", metavar="KINDS", help="data to keep, separated by commas; see --list")
-    parser.add_argument("--list", action="store_true", help="list the kinds of data that are removed")
+    parser.add_argument("--list", action="store_true", help="list the kinds of data that are removed, and what is kept")
     add_profile(parser)
 
 
@@ -181,6 +181,7 @@ def redact(options: argparse.Namespace) -> int:
     if options.list:
         for line in table(["kind", "why it is removed"], [list(row) for row in REASONS.items()]):
             print(line)
+        print(f"\n{KEPT}", end="")
         return 0
     if not options.files or not options.output:
         raise UsageError("redact takes FILE and -o OUT; --list shows what is removed")

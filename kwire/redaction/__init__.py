@@ -17,9 +17,9 @@ from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodabl
 from ..protocol.framing import NoFrame
 from ..records.record_layouts_and_checksums import crc32c
 from ..spec.catalog import Catalog
-from .masking import NAMES, REASONS, SEPARATORS, is_doubtful, is_request_header, kind_for, mask
+from .masking import KEPT, NAMES, REASONS, SEPARATORS, is_doubtful, is_request_header, kind_for, mask
 
-__all__ = ["NAMES", "REASONS", "Redactor", "mask"]
+__all__ = ["KEPT", "NAMES", "REASONS", "Redactor", "mask"]
 
 FILL = ord("x")
 HEADER, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 61, 16, 17, 21  # header fields of batches of magic 2

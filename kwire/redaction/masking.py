@@ -101,14 +101,20 @@ REASONS: dict[str, str] = {
     "client": "client ids are names of applications",
     "topic": "topic names reveal what a business does",
     "groupid": "group, transaction and member ids are names of applications",
+    "cluster": "the id of a cluster is unique: it says whose capture this is",
     "host": "names and addresses of machines",
     "rack": "racks are names of places",
     "path": "directories of brokers name machines, disks and people",
     "user": "principals are names of people",
     "unknown": "unknown tags, tails and undecodable frames may hold anything",
 }
+KEPT = """\
+Kept: the names and versions of client software (apache-kafka-java 3.9.0), of
+assignors, features, listeners and settings; topic ids and other random UUIDs;
+numbers, times and error codes; the addresses and ports of a capture's packets.
+"""
 # Equal names get equal pseudonyms.
-NAMES = frozenset(("client", "topic", "groupid", "host", "rack", "path", "user"))
+NAMES = frozenset(("client", "topic", "groupid", "cluster", "host", "rack", "path", "user"))
 # Names that consist of other names: racks with several levels (KIP-879), paths, and addresses that Java prints as
 # /10.0.0.1.
 SEPARATORS = {"rack": b"/", "path": b"/", "host": b"/"}
@@ -133,6 +139,7 @@ _TEXTS = {
     "committed_metadata": "offset",
     "error_message": "text",
     "client_id": "client",
+    "cluster_id": "cluster",
     "group_id": "groupid",
     "groups": "groupid",
     "group": "groupid",

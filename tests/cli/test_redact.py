@@ -18,7 +18,7 @@ def test_the_same_shape_without_names(tmp_path: Path, capsys: pytest.CaptureFixt
     target = tmp_path / "out.bin"
     assert main(["redact", DUMP, "-o", str(target)]) == 0
     captured = capsys.readouterr()
-    assert captured.err == f"kwire: {DUMP}: read as raw frames\nkwire: 6 frames, 26 values removed\n"
+    assert captured.err == f"kwire: {DUMP}: read as raw frames\nkwire: 6 frames, 27 values removed\n"
     assert captured.out.splitlines()[1] == "client  3       client ids are names of applications"
     assert target.stat().st_size == 818
     assert out(capsys, "stats", str(target)) == out(capsys, "stats", DUMP)
@@ -27,12 +27,34 @@ def test_the_same_shape_without_names(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "out.bin"
-    out(capsys, "redact", DUMP, "-o", str(target), "--keep", "topic,client,host,rack")
+    out(capsys, "redact", DUMP, "-o", str(target), "--keep", "topic,client,cluster,host,rack")
     assert target.read_bytes() == Path(DUMP).read_bytes()
 
 
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(out(capsys, "redact", "--list").splitlines()) == len(REASONS) + 1
+    listed, kept = out(capsys, "redact", "--list").split("\n\n")
+    assert len(listed.splitlines()) == len(REASONS) + 1
+    assert "client software" in kept
+
+
+def test_cluster_ids_are_replaced_by_the_same_names_everywhere(tmp_path: Path) -> None:
+    frames = []
+    for number, cluster in enumerate(("MkU3OEVBNTcwNTJENDM2Qg", "8rsJUXHSSRqXVwYqVqVSTw", "MkU3OEVBNTcwNTJENDM2Qg")):
+        metadata = kwire.messages.MetadataResponse(cluster_id=cluster)
+        described = kwire.messages.DescribeClusterResponse(cluster_id=cluster)
+        frames.append(kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 9, correlation_id=number))
+        frames.append(kwire.encode_response(metadata, 9, correlation_id=number))
+        frames.append(kwire.encode_request(kwire.messages.DescribeClusterRequest(), 0, correlation_id=number))
+        frames.append(kwire.encode_response(described, 0, correlation_id=number))
+    source, target = tmp_path / "in.bin", tmp_path / "out.bin"
+    source.write_bytes(b"".join(frames))
+    assert main(["redact", str(source), "-o", str(target)]) == 0
+    messages = [result.message for result in kwire.decode_frames(kwire.read_dump(target))]  # type: ignore[union-attr]
+    ids = [message.cluster_id for message in messages if hasattr(message, "cluster_id")]
+    assert ids[:2] == ids[4:] != ids[2:4]
+    assert len(set(ids)) == 2
+    assert not set(ids) & {"MkU3OEVBNTcwNTJENDM2Qg", "8rsJUXHSSRqXVwYqVqVSTw"}
+    assert all(len(cluster) == 22 for cluster in ids)
 
 
 def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,9 +18,9 @@ def test_no_field_of_bytes_stays_by_oversight() -> None:
     assert seen == 23
 
 
-# Texts that stay: words of Kafka's own, names of settings, features, listeners and software, random ids.
+# Texts that stay: words of Kafka's own, names of settings, features, listeners and software; `KEPT` says so.
 HARMLESS = """
-    assignor_name client_software_name client_software_version cluster_id configuration_keys documentation entity_type
+    assignor_name client_software_name client_software_version configuration_keys documentation entity_type
     feature group_state group_type listener match mechanism mechanisms name owner_principal_type principal_type
     process_id protocol_data protocol_name protocol_type requested_metrics server_assignor state_filters states_filter
     subtopology_id token_requester_principal_type transaction_state types_filter unknown_state_filters
