@@ -458,17 +458,24 @@ def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, b
         if entry is None or not entry.is_folder:
             yield name, False
             continue
-        found = list(_within(name))
+        found = list(_within(name, set()))
         if not found:
             raise DumpError("there are no files in this folder", file=name, hint="hidden ones are left out")
         yield from ((path, True) for path in sorted(found, key=PurePath))
 
 
-def _within(folder: str) -> Iterator[str]:
+def _within(folder: str, visited: set[tuple[int, int]]) -> Iterator[str]:
+    """Yield the files in a folder and its folders; each folder once, even if symbolic links lead to it again."""
+    local = local_path(folder)
+    if local is not None:
+        status = local.stat()
+        identity = status.st_dev, status.st_ino
+        if identity in visited:
+            return
+        visited.add(identity)
     for entry in entries_in(folder):
-        if entry.name.startswith("."):
-            continue
-        yield from _within(entry.path) if entry.is_folder else [entry.path]
+        if not entry.name.startswith("."):
+            yield from _within(entry.path, visited) if entry.is_folder else [entry.path]
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:

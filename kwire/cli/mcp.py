@@ -52,7 +52,7 @@ class Tools:
     def files(self) -> str:
         """List the files that can be read."""
         found = [path for root in self.roots for path in (sorted(root.rglob("*")) if root.is_dir() else [root])]
-        return _bounded("\n".join(str(path) for path in found if path.is_file()))
+        return _bounded("\n".join(str(path) for path in found if self._may_be_read(path)))
 
     def stats(self, file: str, by: str = "api") -> str:
         """Count the frames of a dump: requests, errors, bytes and latency.
@@ -110,10 +110,17 @@ class Tools:
         return self._run("errors", "--", code)
 
     def _allowed(self, file: str) -> str:
-        path = Path(file).resolve()
-        if not any(path == root or root in path.parents for root in self.roots) or not path.is_file():
+        if not self._may_be_read(Path(file)):
             raise ValueError(f"{file} is not a file that may be read; the tool `files` lists these files")
-        return str(path)
+        return str(Path(file).resolve())
+
+    def _may_be_read(self, path: Path) -> bool:
+        """Whether a path leads to a file in one of the roots, even through symbolic links."""
+        try:
+            target = path.resolve(strict=True)
+        except (OSError, RuntimeError, ValueError):  # no such file; a loop of links; a name with NUL
+            return False
+        return target.is_file() and any(target == root or root in target.parents for root in self.roots)
 
     def _run(self, *arguments: str) -> str:
         command = [sys.executable, "-m", "kwire", *arguments]

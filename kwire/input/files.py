@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from errno import ELOOP
 from functools import lru_cache
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -114,6 +115,10 @@ def entry_of(path: str | os.PathLike[str]) -> Entry | None:
         try:
             status = local.stat()
         except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno != ELOOP:  # a symbolic link to itself leads to no file
+                raise
             return None
         return Entry(str(local) if text else "", status.st_size, status.st_mtime_ns, local.is_dir())
     store, name = _store(text)

@@ -154,3 +154,15 @@ def test_the_greatest_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", capture, "--sort", "sizes"]) == 2
     assert "size" in capsys.readouterr().err
     assert main(["decode", capture, "--sort", "size", "--request", "3"]) == 2
+
+
+def test_folders_that_contain_themselves_are_read_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/dump.bin").write_bytes(Path(DUMP).read_bytes())
+    (tmp_path / "a/again").symlink_to(tmp_path)
+    (tmp_path / "b").symlink_to("a")
+    (tmp_path / "loop").symlink_to("loop")
+    assert main(["decode", "--count", "-r", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "6\n"
+    assert captured.err.count("read as raw frames") == 1

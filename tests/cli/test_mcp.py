@@ -61,9 +61,14 @@ def test_only_named_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "in/a.bin").write_bytes(bytes.fromhex("0000000400000007"))
     (tmp_path / "out.bin").write_bytes(bytes.fromhex("0000000400000007"))
     (tmp_path / "in/link.bin").symlink_to(tmp_path / "out.bin")
+    (tmp_path / "in/inner.bin").symlink_to("a.bin")
+    (tmp_path / "in/loop.bin").symlink_to("loop.bin")
     tools = Tools([tmp_path / "in"])
+    files = tools.files().splitlines()
+    assert [Path(file).name for file in files] == ["a.bin", "inner.bin"]
+    assert all("1 frame" in tools.decode(file) for file in files)  # what is listed is not refused
     assert "1 frame" in tools.decode(str(tmp_path / "in/a.bin"))
-    for name in ("out.bin", "in/link.bin", "in/../out.bin", "in", "in/none"):
+    for name in ("out.bin", "in/link.bin", "in/../out.bin", "in", "in/none", "in/loop.bin", "a\0b"):
         with pytest.raises(ValueError, match="may be read"):
             tools.decode(str(tmp_path / name))
 
