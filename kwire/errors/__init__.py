@@ -277,9 +277,18 @@ class EncodeError(_PlacedError):
 
 
 class WrongType(EncodeError):
-    """A value of the wrong type or outside its range."""
+    """A value of the wrong type; `OutOfRange` is one outside the range of its type."""
 
     problem = "{need} is needed, not {found}"
+
+
+class OutOfRange(WrongType):
+    """An integer that the type cannot hold: `found`, `need` (the type), `low` and `high`, both included."""
+
+    problem = "{need}: {found} is out of range ({low} to {high})"
+
+    def __init__(self, *, low: int | None = None, high: int | None = None, **facts: Any) -> None:
+        super().__init__(low=low, high=high, **facts)
 
 
 class HiddenValue(EncodeError):

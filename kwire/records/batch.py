@@ -21,6 +21,7 @@ from ..errors import (
     DecodeError,
     EncodeError,
     NotInVersion,
+    OutOfRange,
     UnknownMagic,
     WrongType,
     excerpt,
@@ -490,8 +491,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             self.wrong("one record at least", "none", "records")
 
     def _check_number(self, value: Any, *path: str | int, node: Integer = INT64) -> None:
-        if type(value) is not int or not node.low <= value <= node.high:
+        if type(value) is not int:
             self.wrong(node.type_name, value, *path)
+        if not node.low <= value <= node.high:
+            self._refuse(OutOfRange(need=node.type_name, found=excerpt(value), low=node.low, high=node.high), path)
 
     def wrong(self, need: str, found: Any, *path: str | int) -> NoReturn:
         """Raise an error about a value of the wrong type."""

@@ -21,6 +21,7 @@ from ..errors import (
     NegativeLength,
     NullNotAllowed,
     NullNotWritable,
+    OutOfRange,
     OverlongVarint,
     StringTooLong,
     Tolerated,
@@ -269,7 +270,22 @@ class Node(Construct):
         stream.refuse(WrongType, need=self.type_name, found=f"{type(value).__name__} {excerpt(value, 60)}")
 
 
-class Integer(Node):
+class Number(Node):
+    """An integer from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def check(self, stream: Writer, value: Any) -> None:
+        """Refuse a value that this type cannot write."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            self.wrong_type(stream, value)
+        if not self.low <= value <= self.high:
+            found = excerpt(value, 60)
+            stream.refuse(OutOfRange, need=self.type_name, found=found, low=self.low, high=self.high)
+
+
+class Integer(Number):
     """A two's complement or unsigned integer of 1, 2, 4 or 8 bytes."""
 
     def __init__(self, type_name: str, code: str) -> None:
@@ -278,8 +294,6 @@ class Integer(Node):
         self.struct: struct.Struct = struct.Struct(">" + code)
         self.least: int = self.struct.size
         bits = 8 * self.least
-        self.low: int
-        self.high: int
         self.low, self.high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if code.islower() else (0, 2**bits - 1)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
@@ -287,8 +301,7 @@ class Integer(Node):
         return value
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
-        if not isinstance(obj, int) or isinstance(obj, bool) or not self.low <= obj <= self.high:
-            self.wrong_type(stream, obj)
+        self.check(stream, obj)
         stream.out += self.struct.pack(obj)
 
 
@@ -349,7 +362,7 @@ FLOAT64, BOOLEAN, UUID = Float64(), Boolean(), Uuid()
 _BYTES = tuple(bytes([value]) for value in range(128))
 
 
-class UnsignedVarint(Node):
+class UnsignedVarint(Number):
     """An unsigned varint of up to `bits` bits. Kafka drops bits that do not fit, as does salvage."""
 
     least = 1
@@ -357,7 +370,7 @@ class UnsignedVarint(Node):
     def __init__(self, type_name: str, bits: int = 32) -> None:
         super().__init__()
         self.type_name = type_name
-        self.high: int = 2**bits - 1
+        self.low, self.high = 0, 2**bits - 1
         self.longest: int = -(-bits // 7)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
@@ -381,12 +394,11 @@ class UnsignedVarint(Node):
         stream.fault(OverlongVarint, start, have=len(raw), need=len(unsigned_varint(value)), raw=raw)
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
-        if not isinstance(obj, int) or isinstance(obj, bool) or not 0 <= obj <= self.high:
-            self.wrong_type(stream, obj)
+        self.check(stream, obj)
         stream.out += unsigned_varint(obj)
 
 
-class Varint(Node):
+class Varint(Number):
     """A signed varint: the zig-zag encoding (0, -1, 1, -2 ... become 0, 1, 2, 3 ...) as an unsigned varint."""
 
     least = 1
@@ -395,16 +407,14 @@ class Varint(Node):
         super().__init__()
         self.type_name = type_name
         self.unsigned: UnsignedVarint = UnsignedVarint(type_name, bits)
-        self.low: Any = -(2 ** (bits - 1))
-        self.high: Any = 2 ** (bits - 1) - 1
+        self.low, self.high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
         value: int = self.unsigned._parse(stream, context, path)
         return (value >> 1) ^ -(value & 1)
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
-        if not isinstance(obj, int) or isinstance(obj, bool) or not self.low <= obj <= self.high:
-            self.wrong_type(stream, obj)
+        self.check(stream, obj)
         stream.out += unsigned_varint(obj << 1 if obj >= 0 else ~(obj << 1))
 
 

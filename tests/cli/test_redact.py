@@ -19,7 +19,7 @@ def test_the_same_shape_without_names(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["redact", DUMP, "-o", str(target)]) == 0
     captured = capsys.readouterr()
     assert captured.err == f"kwire: {DUMP}: read as raw frames\nkwire: 6 frames, 27 values removed\n"
-    assert captured.out.splitlines()[1] == "client  3       client ids are names of applications"
+    assert captured.out.splitlines()[1] == "client   3       client ids are names of applications"
     assert target.stat().st_size == 818
     assert out(capsys, "stats", str(target)) == out(capsys, "stats", DUMP)
     assert "lonely" not in out(capsys, "decode", "-v", str(target))

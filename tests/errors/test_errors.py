@@ -19,6 +19,7 @@ from kwire.errors import (
     MissingField,
     NotInVersion,
     NullNotWritable,
+    OutOfRange,
     SpecError,
     TooLong,
     UnknownField,
@@ -137,7 +138,12 @@ def test_the_text_of_an_error_without_a_place_in_a_message(error: KwireError, te
     ("kind", "facts", "text"),
     [
         (EncodeError, {"found": 7}, "7 cannot be written"),
-        (WrongType, {"need": "int8", "found": "int 200"}, "int8 is needed, not int 200"),
+        (WrongType, {"need": "int8", "found": "str '7'"}, "int8 is needed, not str '7'"),
+        (
+            OutOfRange,
+            {"need": "int8", "found": "200", "low": -128, "high": 127},
+            "int8: 200 is out of range (-128 to 127)",
+        ),
         (NullNotWritable, {}, "null is not allowed here"),
         (TooLong, {"found": 40000, "need": 32767}, "40000 is too long; at most 32767 can be written"),
         (

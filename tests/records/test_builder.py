@@ -120,9 +120,9 @@ def test_headers_may_be_given_as_any_pairs() -> None:
     [
         (Record(0, key="text"), errors.WrongType, "records[1].key"),  # type: ignore[arg-type]
         (Record(0, value=5), errors.WrongType, "records[1].value"),  # type: ignore[arg-type]
-        (Record(2**31), errors.WrongType, "records[1].offset_delta"),
-        (Record(-(2**31) - 1), errors.WrongType, "records[1].offset_delta"),
-        (Record(0, attributes=128), errors.WrongType, "records[1].attributes"),
+        (Record(2**31), errors.OutOfRange, "records[1].offset_delta"),
+        (Record(-(2**31) - 1), errors.OutOfRange, "records[1].offset_delta"),
+        (Record(0, attributes=128), errors.OutOfRange, "records[1].attributes"),
         (Record(0, headers=(RecordHeader(None, b""),)), errors.NullNotWritable, "records[1].headers[0].key"),  # type: ignore[arg-type]
         (Record(0, headers=(RecordHeader("\ud800", b""),)), errors.WrongType, "records[1].headers[0].key"),
         (Record(0, headers=(RecordHeader("a", "b"),)), errors.WrongType, "records[1].headers[0].value"),  # type: ignore[arg-type]

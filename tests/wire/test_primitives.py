@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import BadBoolean, Truncated, WrongType
+from kwire.errors import BadBoolean, OutOfRange, Truncated, WrongType
 from kwire.wire import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Integer, Node
 from tests.wire.walks import read, refused, salvage, unwritable, written
 
@@ -105,7 +105,8 @@ def test_a_value_that_is_cut_is_refused(node: Node, size: int, name: str) -> Non
 def test_an_integer_beyond_its_ends_is_not_written(node: Integer, low: int, high: int) -> None:
     assert (node.low, node.high) == (low, high)
     for value in (low - 1, high + 1):
-        assert unwritable(node, value, WrongType) == f"it: {node.type_name} is needed, not int {value}"
+        text = f"it: {node.type_name}: {value} is out of range ({low} to {high})"
+        assert unwritable(node, value, OutOfRange) == text
 
 
 @pytest.mark.parametrize(

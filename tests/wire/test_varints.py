@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import BadVarint, OverlongVarint, Truncated, WrongType
+from kwire.errors import BadVarint, OutOfRange, OverlongVarint, Truncated, WrongType
 from kwire.wire import UNSIGNED_VARINT, VARINT, VARLONG, Node, UnsignedVarint
 from kwire.wire.primitives import unsigned_varint
 from tests.wire.walks import read, refused, salvage, unwritable, written
@@ -116,7 +116,8 @@ def test_a_varint_beyond_its_ends_is_not_written(node: Node, low: int, high: int
     assert read(node, written(node, low)) == low
     assert read(node, written(node, high)) == high
     for value in (low - 1, high + 1):
-        assert unwritable(node, value, WrongType) == f"it: {node.type_name} is needed, not int {value}"
+        text = f"it: {node.type_name}: {value} is out of range ({low} to {high})"
+        assert unwritable(node, value, OutOfRange) == text
 
 
 @pytest.mark.parametrize("node", [UNSIGNED_VARINT, VARINT, VARLONG])

@@ -22,8 +22,9 @@ def test_the_least_and_greatest_numbers_come_back_and_none_beyond(kind: str, ver
     high = 2 ** BITS[kind] - 1
     low = 0 if kind.startswith("u") else -high - 1
     comes_back(codec, x=low, y=high)
-    assert refused(codec, x=low, y=high + 1).startswith(f"y: {kind} is needed")
-    assert refused(codec, x=low - 1, y=high).startswith(f"x: {kind} is needed")
+    ends = f"is out of range ({low} to {high})"
+    assert refused(codec, x=low, y=high + 1) == f"y: {kind}: {high + 1} {ends}"
+    assert refused(codec, x=low - 1, y=high) == f"x: {kind}: {low - 1} {ends}"
 
 
 @pytest.mark.parametrize("value", [True, False, 1.0, None, "1", b"1", (1,)])
