@@ -135,6 +135,7 @@ _MODULES = {
     "show": "render.html",
     "values": "values",
 }
+_PACKAGES = frozenset(("arrow", "spark", "testing"))  # they need extras, so that a star import leaves them out
 __all__ = [
     "Catalog",
     "Codec",
@@ -217,6 +218,8 @@ if not TYPE_CHECKING:  # a type checker that reads this function would accept an
     def __getattr__(name: str) -> Any:
         from importlib import import_module
 
+        if name in _PACKAGES:
+            return import_module(f".{name}", __name__)
         if name not in _MODULES:
             raise AttributeError(f"module 'kwire' has no attribute {name!r}")
         module = import_module(f".{_MODULES[name]}", __name__)

@@ -333,6 +333,8 @@ def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
     >>> [wanted(frame) for frame in kwire.decode_frames(kwire.read_dump("fixtures/dumps/kafka-4.4-metadata.bin"))]
     [False, False]
     """
+    if not isinstance(text, str):
+        raise TypeError(f"the text of a filter is needed, not {type(text).__name__}")
     parser = _Parser(text, catalog or catalog_for())
     holds, messages = parser.whole()
     return DisplayFilter(text, messages, holds)

@@ -35,6 +35,9 @@ _R = TypeVar("_R", bound=Struct, covariant=True)
 class RequestMessage(Struct, Generic[_R], frozen=True):
     """The base of requests, for type checkers only: `_R` is the class of the response."""
 
+class ResponseMessage(Struct, frozen=True):
+    """The base of responses, for type checkers only."""
+
 class _Array(Protocol[_T]):
     """A sequence, of which constructors make a tuple; str and bytes are none."""
 
@@ -122,8 +125,10 @@ def codec_stub(names: Iterable[str]) -> str:
 def _message(spec: MessageSpec, names: Collection[str]) -> str:
     inner = [_struct(spec, struct) for struct in spec.structs() if struct is not spec.struct]
     response = f"{spec.api_name}Response"
-    is_request = spec.type == "request" and response in names
-    return _struct(spec, spec.struct, inner, f"RequestMessage[{response}]" if is_request else "Struct")
+    base = "ResponseMessage" if spec.type == "response" else "Struct"
+    if spec.type == "request" and response in names:
+        base = f"RequestMessage[{response}]"
+    return _struct(spec, spec.struct, inner, base)
 
 
 def _struct(spec: MessageSpec, struct: StructSpec, inner: Iterable[str] = (), base: str = "Struct") -> str:

@@ -70,6 +70,12 @@ def test_the_types_of_the_facade_are_those_of_its_table() -> None:
     assert typed == set(kwire.__all__)
 
 
+def test_packages_with_extras_load_themselves() -> None:
+    code = "import kwire; print(kwire.testing.Kafka.__name__, kwire.arrow.read.__name__, kwire.spark.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("Kafka read kwire.spark\n", "")
+
+
 def test_imports_in_functions_find_what_they_name() -> None:
     """Type checkers do not see what is missing in a package with `__getattr__`, and tests may replace it."""
     missing = []

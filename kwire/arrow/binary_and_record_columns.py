@@ -28,6 +28,7 @@ from ..codecs.column_plan import fields_of, trees_of
 from ..errors import BadFrame, DecodeError, KwireError, Truncated, UnknownField, UnknownVersion
 from ..internal.topic_records import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types
 from ..protocol import LEAST, Connection
+from ..protocol.framing import bytes_after_frame
 from ..protocol.headers import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from ..spec import MessageSpec
@@ -152,8 +153,10 @@ def check_size(data: bytes) -> None:
     size = int.from_bytes(data[:4], "big", signed=True)
     if len(data) < LEAST + 4 or LEAST <= size > len(data) - 4:
         raise Truncated(offset=0, need=max(size, LEAST) + 4, have=len(data))
-    if size != len(data) - 4:
+    if size < LEAST:
         raise BadFrame(offset=0, found=size, need=LEAST, have=len(data) - 4)
+    if size != len(data) - 4:
+        raise bytes_after_frame(data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@
     +-- DecodeError            the bytes
         +-- Truncated, BadLength, NullNotAllowed, StringTooLong, BadVarint
         +-- BadTag, TagOfOtherVersion, UnknownTagOrder, TooManyFaults, NoColumns
-        +-- BadFrame, UnknownApi, UnknownVersion, UnexpectedResponse, and those of `kwire.protocol.framing`
+        +-- BadFrame, BytesAfterFrame, UnknownApi, UnknownVersion, UnexpectedResponse, and those of
+        |   `kwire.protocol.framing`
         +-- BadRecords         record batches that Kafka refuses: BadBatchLength, BadRecordSize, BadRecordCount,
         |                      EmptyMessageSet, NestedCompression, BadOuterOffset, UnknownMagic, UnknownCompression,
         |                      BadCompression; LimitExceeded is kwire's own limit
@@ -448,6 +449,16 @@ class BadFrame(DecodeError):
     def code(self) -> str:  # type: ignore[override]
         """The code, which distinguishes frames above the size limit from impossible sizes."""
         return "OVERSIZE" if (self.found or 0) > (self.have or 0) else "BAD_SIZE"
+
+
+class BytesAfterFrame(BadFrame):
+    """Bytes after a frame where one frame is needed: `found` is its size field, `behind` says what follows."""
+
+    problem = "{behind}"
+    hint = "split the bytes: kwire.FrameReader().feed(data)"
+
+    def __init__(self, *, behind: str = "bytes follow the frame", **facts: Any) -> None:
+        super().__init__(behind=behind, **facts)
 
 
 class UnknownApi(DecodeError):

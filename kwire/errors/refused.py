@@ -80,7 +80,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "{topic!r} is internal: the broker restores groups and transactions from it",
         "delete groups instead",
     ),
-    "topic_exists": ("there is a topic {topic!r} already", "take another name, or delete that"),
+    "topic_exists": ("topic {topic!r} already exists", "choose another name, or delete it first"),
     "too_many_partitions": ("this would be more than {most} partitions", "ask for fewer, or delete topics"),
     "partitions_not_consecutive": (
         "partitions {found} are assigned, which do not continue from {first}",
@@ -98,7 +98,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "in_request_twice": ("the request names {name!r} more than once", "name it once"),
     "name_and_id": ("a topic is named by its name and by its id", "give one of both"),
     "neither_name_nor_id": ("a topic has neither name nor id", "give one of both"),
-    "unknown_topic_id": ("there is no topic with the id {topic_id}", "name existing topics"),
+    "unknown_topic_id": ("no topic has the id {topic_id}", "list the topics with Metadata"),
     "unknown_config": ("topics have no config {config!r}", "see kafka-configs --describe --all for those that are"),
     "unknown_broker_config": (
         "config {config!r} of brokers cannot be altered here",
@@ -126,7 +126,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "ask for topics (2), brokers (4) or groups (32)",
     ),
     "no_such_broker": ("there is no broker {broker!r}", "name one by its node id"),
-    "unknown_topic": ("there is no topic {topic!r}", "name existing topics"),
+    "unknown_topic": ("topic {topic!r} does not exist", "create it first, or correct its name"),
     "must_start_with_slash": ("the rack {rack!r} is not a path: it does not start with /", "write it as in /DC1/R1"),
     "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
     "too_many_levels": ("the rack {rack!r} has {levels} levels", "have at most {most}"),

@@ -51,7 +51,10 @@ def local_path(path: str | os.PathLike[str]) -> Path | None:
     """
     if isinstance(path, Path):
         return path
-    text = os.fspath(path)
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        hint = "; frames in memory: kwire.FrameReader().feed(data)" if isinstance(path, bytes | bytearray) else ""
+        raise TypeError(f"the path of a file is needed, as text or Path, not {type(path).__name__}{hint}")
     match = _URI.match(text)
     if match is None:
         return Path(text)

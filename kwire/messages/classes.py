@@ -126,6 +126,13 @@ def _message_of(spec: MessageSpec, struct: str, values: tuple[Any, ...]) -> Any:
     return (cls if struct == spec.name else getattr(cls, struct))(*values)
 
 
+def checked_version(version: SupportsIndex) -> int:
+    """Return a version as an int; raise TypeError for anything else."""
+    if isinstance(version, bool) or not hasattr(version, "__index__"):
+        raise TypeError(f"a version is an integer, not {type(version).__name__} {version!r}")
+    return index(version)
+
+
 def find_spec(
     message: str | int | type[Any],
     version: SupportsIndex | None,
@@ -137,9 +144,7 @@ def find_spec(
     """Return the spec that has a version of a message; arguments and errors as `kwire.codec`; None is any version."""
     if catalog is not None and (profile or release):
         raise TypeError("catalog= goes without profile= and release=; those have a catalog: kwire.Catalog.of(...)")
-    if version is not None and (isinstance(version, bool) or not hasattr(version, "__index__")):
-        raise TypeError(f"a version is an integer, not {type(version).__name__} {version!r}")
-    version = None if version is None else index(version)
+    version = None if version is None else checked_version(version)
     known = catalog or catalog_for(profile, release)
     if isinstance(message, str):
         return known.spec(message, version)

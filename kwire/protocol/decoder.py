@@ -6,6 +6,7 @@ SaslAuthenticate. An envelope inside an envelope is not decoded; Kafka rejects i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -166,6 +167,9 @@ class FrameDecoder:
 
         Undecodable bytes become an `Undecodable`, a SASL token a `Token`.
         """
+        if not isinstance(frame, Frame):
+            advice = "; kwire.FrameReader().feed(data) splits bytes into frames" if isinstance(frame, bytes) else ""
+            raise TypeError(f"a Frame is needed, not {type(frame).__name__}{advice}")
         return self.result(frame, *self.connections.receive(frame))
 
     def result(self, frame: Frame, connection: DecodedConnection, header: Header, second: float = 1) -> Result:
@@ -334,24 +338,30 @@ def decode_frames(
         wanted: called with each header, returns whether to decode the frame; by default all frames are decoded. Bodies
             of other frames are not read, unless later frames depend on them: ApiVersions, SASL, Envelope.
 
-    Yields:
-        A `Request`, `Response`, `Token` (a SASL token without a header, after SaslHandshake v0) or `Undecodable` for
-        each wanted frame, in order, and for each frame with an invalid header. Unlike `Codec.decode` and
-        `decode_request`, this function salvages by default, because it is meant for captures.
+    Returns:
+        An iterator with a `Request`, `Response`, `Token` (a SASL token without a header, after SaslHandshake v0) or
+        `Undecodable` for each wanted frame, in order, and for each frame with an invalid header. Unlike `Codec.decode`
+        and `decode_request`, this function salvages by default, because it is meant for captures.
+
+    Raises:
+        TypeError: `frames` are no frames.
 
     >>> import kwire
     >>> frames = kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin")
     >>> [result.codec.name for result in decode_frames(frames, wanted=lambda peek: peek.api_key == 3)]
     ['MetadataRequest', 'MetadataResponse']
     """
+    if isinstance(frames, str | os.PathLike):
+        raise TypeError("frames are needed, not a path; kwire.read_dump(path) reads those of a file")
+    if isinstance(frames, bytes | bytearray | memoryview):
+        raise TypeError("frames are needed, not bytes; kwire.FrameReader().feed(data) splits bytes into frames")
+    if isinstance(frames, Frame) or not isinstance(frames, Iterable):
+        raise TypeError(f"an iterable of frames is needed, not {type(frames).__name__}")
     decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
     if wanted is None:
-        yield from map(decoder.decode, frames)
-        return
-    for frame in frames:
-        result = decoder.decode_wanted(frame, wanted)
-        if result is not None:
-            yield result
+        return map(decoder.decode, frames)
+    results = (decoder.decode_wanted(frame, wanted) for frame in frames)
+    return (result for result in results if result is not None)
 
 
 def decode_request(

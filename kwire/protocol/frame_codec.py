@@ -8,16 +8,21 @@ Invalid bytes never raise an error while parsing. Connections and requests in fl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from ..codecs import Codec, Span, TracingReader, codec_in
-from ..errors import DecodeError
-from ..messages.classes import message_class
+from ..errors import DecodeError, WrongType, excerpt
+from ..messages.classes import checked_version, message_class
 from ..spec.catalog import Catalog, catalog_for
 from ..wire import INT32, Reader
 from .framing import Frame, int32
 from .headers import header_version_for, may_be_downgraded
 from .results import NOBODY, Client, Request, Response, Undecodable
+
+if TYPE_CHECKING:
+    from ..messages import RequestMessage, ResponseMessage
 
 _Kind = TypeVar("_Kind", Request, Response)
 
@@ -146,7 +151,7 @@ def _notes(reader: Reader) -> dict[str, Any]:
 
 
 def encode_request(
-    message: Any,
+    message: RequestMessage[Any],
     version: int,
     *,
     correlation_id: int = 0,
@@ -165,15 +170,18 @@ def encode_request(
         catalog: the specs to use; by default those of Kafka's releases.
 
     Returns:
-        The bytes of size, header and body. Raises EncodeError like `Codec.encode`, UnsupportedVersion like
-        `kwire.codec`.
+        The bytes of size, header and body.
+
+    Raises:
+        EncodeError: the message is no request, or cannot be encoded; see `Codec.encode`.
+        UnknownMessage, UnsupportedVersion: see `kwire.codec`.
 
     >>> import kwire
     >>> request = kwire.messages.MetadataRequest(topics=None)
     >>> kwire.encode_request(request, 1, correlation_id=7, client_id="me").hex(" ", 4)
     '00000010 00030001 00000007 00026d65 ffffffff'
     """
-    codec = codec_in(catalog or catalog_for(), type(message).__name__, version)
+    codec = _codec_for(message, "request", version, catalog or catalog_for())
     fields = {
         "request_api_key": codec.spec.api_key,
         "request_api_version": version,
@@ -185,7 +193,7 @@ def encode_request(
 
 
 def encode_response(
-    message: Any,
+    message: ResponseMessage,
     version: int,
     *,
     correlation_id: int = 0,
@@ -206,9 +214,25 @@ def encode_response(
     >>> kwire.encode_response(kwire.messages.HeartbeatResponse(error_code=27), 0, correlation_id=7).hex(" ", 4)
     '0000 00060000 0007001b'
     """
-    codec = codec_in(catalog or catalog_for(), type(message).__name__, version)
+    codec = _codec_for(message, "response", version, catalog or catalog_for())
     fields = {"correlation_id": correlation_id, "unknown_tags": header_tags}
     return _frame(codec, message, "ResponseHeader", fields, catalog or catalog_for())
+
+
+_ENCODERS = {"request": "kwire.encode_request", "response": "kwire.encode_response"}
+
+
+def _codec_for(message: Any, wanted: str, version: int, catalog: Catalog) -> Codec:
+    """Return the codec of a message; raise WrongType if it is not a request, or not a response, as wanted."""
+    if not isinstance(message, Struct):
+        need = f"a {wanted}, such as kwire.messages.Metadata{wanted.capitalize()}(),"
+        raise WrongType(need=need, found=f"{type(message).__name__} {excerpt(message, 60)}")
+    codec = codec_in(catalog, type(message).__name__, checked_version(version))
+    kind = codec.spec.type
+    if kind != wanted:
+        encoder = _ENCODERS.get(kind, f"kwire.codec({codec.name!r}, {version}).encode")
+        raise WrongType(need=f"a {wanted}", found=f"the {kind} {codec.name}", hint=f"{encoder} encodes it")
+    return codec
 
 
 def _frame(codec: Codec, message: Any, header: str, fields: dict[str, Any], catalog: Catalog) -> bytes:

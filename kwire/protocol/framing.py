@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Protocol
 
-from ..errors import BadFrame, DecodeError, Truncated, UnexpectedResponse
+from ..errors import BadFrame, BytesAfterFrame, DecodeError, Truncated, UnexpectedResponse
 from ..native import FrameBatch, FrameBuffer
+from ..wire import bytes_of
 
 
 class NoFrame(DecodeError):
@@ -272,7 +273,10 @@ class FrameReader(FrameBuffer):
     def feed(self, data: bytes | bytearray) -> FrameReader:
         """Add bytes. Iterate over the reader to get the complete frames."""
         self._drop()
-        self._buffer += data
+        try:
+            self._buffer += data
+        except TypeError:
+            self._buffer += bytes_of(data)  # raises TypeError with advice
         self.missing = -1
         return self
 
@@ -530,9 +534,23 @@ def size_fault(data: bytes) -> DecodeError | None:
     if len(data) < 8:
         return Truncated(offset=0, need=8, have=len(data))
     size = int32(data, 0)
-    if not LEAST <= size <= LIMIT or size < len(data) - 4:
+    if not LEAST <= size <= LIMIT:
         return BadFrame(offset=0, found=size, need=LEAST, have=LIMIT)
-    return None
+    return bytes_after_frame(data) if size < len(data) - 4 else None
+
+
+def bytes_after_frame(data: bytes) -> BytesAfterFrame:
+    """Return the error of a frame with a valid size, and bytes after it.
+
+    >>> print(bytes_after_frame(bytes.fromhex("00000004 00000007 00000004 00000008 00")))
+    9 more bytes (1 whole frame) follow the frame of 8 bytes (offset 0)
+    """
+    size = int32(data, 0)
+    start = 4 + size
+    frames = sum(1 for frame in cut_frames(data[start:]) if cut_short(frame.data) is None)
+    whole = f" ({frames} whole {'frame' if frames == 1 else 'frames'})" if frames else ""
+    behind = f"{len(data) - start} more bytes{whole} follow the frame of {start} bytes"
+    return BytesAfterFrame(offset=0, found=size, need=LEAST, have=LIMIT, behind=behind)
 
 
 def int16(data: bytes, offset: int) -> int:

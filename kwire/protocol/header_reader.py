@@ -13,6 +13,7 @@ from ..codecs import Codec
 from ..errors import DecodeError
 from ..native import KindState
 from ..spec.catalog import Catalog, catalog_for
+from ..wire import bytes_of
 from .connection import Connection, is_whole
 from .framing import NOBODY as WHOLE_FILE
 from .framing import CapturedFrame, CutShort, Endpoints, Frame, int32
@@ -171,7 +172,7 @@ def peek(frame: Frame | Buffer, catalog: Catalog | None = None) -> Peek:
     >>> peek(request[:16])
     Peek(is_request=True, api_key=3, version=9, correlation_id=7, client_id='me', asked_at=None)
     """
-    frame = frame if isinstance(frame, Frame) else Frame(bytes(frame))
+    frame = frame if isinstance(frame, Frame) else Frame(bytes_of(frame))
     if frame.fault is not None or len(frame.data) < 8:
         return NEITHER
     is_answer = frame.source.direction == "response"

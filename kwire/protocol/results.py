@@ -29,15 +29,17 @@ from .sasl_tokens import SaslMessage
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from ..messages import RequestHeader, ResponseHeader
+    from ..messages import RequestHeader, RequestMessage, ResponseHeader, ResponseMessage
 
-    M = TypeVar("M", bound=Struct, default=Struct, covariant=True)
+    M = TypeVar("M", bound=Struct, covariant=True)
+    Q = TypeVar("Q", bound=Struct, default=RequestMessage[Any], covariant=True)
+    A = TypeVar("A", bound=Struct, default=ResponseMessage, covariant=True)
     # No bound: with one, pyright refuses a codec for `CodecOf[R]` after it was none for `CodecOf[RequestMessage[R]]`.
     N = TypeVar("N", covariant=True)
 else:
     from typing import TypeVar
 
-    M, N = TypeVar("M"), TypeVar("N")
+    M, Q, A, N = TypeVar("M"), TypeVar("Q"), TypeVar("A"), TypeVar("N")
 
 
 class CodecOf(Protocol[N]):
@@ -114,7 +116,7 @@ class _Decoded(_Drawn, Generic[M]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request(_Decoded[M]):
+class Request(_Decoded[Q]):
     """A decoded request. `response_frame` is the frame number of its response, set by `with_response_frames`."""
 
     header: RequestHeader | Any = None  # None for a bare body only, for which users need not check everywhere
@@ -127,7 +129,7 @@ class Request(_Decoded[M]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response(_Decoded[M]):
+class Response(_Decoded[A]):
     """A decoded response.
 
     `request` is the header of its request, if known; `asked_at` is the time of the request's frame, and `request_frame`

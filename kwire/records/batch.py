@@ -26,7 +26,7 @@ from ..errors import (
     WrongType,
     excerpt,
 )
-from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer
+from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer, bytes_of
 from ..wire.primitives import int32, unsigned_varint
 from .compression import LIMIT, NAMES, deflate
 from .legacy_message_sets import read_message
@@ -387,7 +387,7 @@ def parse_records(
     [(7, [Record(offset=7, timestamp=1700000000000, key=b'key', value=b'value', headers=(), attributes=0, \
 create_timestamp=None)])]
     """
-    return Batches(bytes(data), salvage=salvage, may_be_cut=may_be_cut, check_crcs=check_crcs)
+    return Batches(bytes_of(data), salvage=salvage, may_be_cut=may_be_cut, check_crcs=check_crcs)
 
 
 # Magic 0 has no timestamps; that is not an error.
@@ -601,6 +601,8 @@ def build_batch(
     >>> build_batch([Record(0, key=b"k", value=b"v")], magic=0).hex(" ", 4)
     '00000000 00000000 00000010 1fecd70a 00000000 00016b00 00000176'
     """
+    if isinstance(records, Record):
+        raise TypeError("an iterable of records is needed, not one Record: [record]")
     plan = Plan(records=tuple(records), magic=magic, compression=compression, **fields).checked()
     return _build_batch(plan) if magic == 2 else _build_set(plan)
 

@@ -100,6 +100,9 @@ def envelope(result: Result) -> dict[str, Any]:
     >>> envelope(kwire.decode_request(request))["header"]
     {'apiKey': 18, 'apiName': 'ApiVersions', 'apiVersion': 0, 'correlationId': 7, 'clientId': None}
     """
+    if not isinstance(result, Result):
+        advice = "; kwire.codec(...).to_json(message) converts a message" if isinstance(result, msgspec.Struct) else ""
+        raise TypeError(f"a decoded frame is needed, not {type(result).__name__}{advice}")
     members: dict[str, Any] = {"kwire": 1, "type": _type(result), "source": _source(result)}
     header = _header(result)
     if header:

@@ -224,6 +224,8 @@ def release(name: str) -> Release:
     >>> release("3.9")
     Release(name='3.9.2')
     """
+    if not isinstance(name, str):  # 3.10 would be 3.1
+        raise TypeError(f"the name of a release is text, such as '3.9', not {type(name).__name__} {name!r}")
     return Release(releases().find(name), releases())
 
 

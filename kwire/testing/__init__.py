@@ -15,11 +15,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from ..broker.authentication_and_acls import MECHANISMS
 from ..broker.consumer_group import GroupState
+from ..errors import excerpt, suggestion
 from ..records import Record
 from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
 
@@ -316,7 +318,7 @@ class Operations:
             The offset of the first record.
         """
         more = {"timestamp": timestamp} if timestamp is not None else {}
-        rows = [{"key": key, "value": value, "headers": list(headers), **more} for value in values]
+        rows = [{"key": key, "value": value, "headers": pairs_of(headers), **more} for value in values]
         return int(self._do("produce", topic=topic, records=rows, partition=partition))
 
     def records(self, topic: str, partition: int | None = None) -> list[Record]:
@@ -354,8 +356,30 @@ class Operations:
         self._do("forget_frames")
 
 
+def pairs_of(headers: Any) -> list[tuple[str, bytes | None]]:
+    """Return headers as pairs; raise TypeError if they are none.
+
+    >>> pairs_of({"trace": b"1"}.items())
+    [('trace', b'1')]
+    """
+    if isinstance(headers, Mapping):
+        raise TypeError("headers are pairs of name and value, because names may repeat: pass headers.items()")
+    try:
+        return [(name, value) for name, value in headers]
+    except (TypeError, ValueError):
+        raise TypeError(f"headers are pairs, such as [('trace', b'1')], not {excerpt(headers)}") from None
+
+
 class _Cluster(Operations):
     """The common parts of `Kafka` and `AsyncKafka`."""
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Create a cluster; raise TypeError for an argument that it does not have."""
+        known = signature(cls.__init__).parameters
+        for name in options.keys() - known.keys():
+            hint = suggestion(name, known) or f"help(kwire.testing.{cls.__name__}) lists all arguments"
+            raise TypeError(f"{cls.__name__} has no argument {name!r}; {hint}")
+        return super().__new__(cls)
 
     def __init__(
         self,

@@ -62,18 +62,26 @@ class Plan:
     release: str | None = None
 
     def __post_init__(self) -> None:
+        self._check_lists()
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        for name in ("brokers", "log_dirs", "partitions"):
+            if not isinstance(number := getattr(self, name), int):
+                raise TypeError(f"{name} is a number, not {type(number).__name__} {number!r}")
         if self.brokers < 1 or self.log_dirs < 1 or self.partitions < 1:
             raise ValueError("a cluster has at least one broker, with one log directory, and topics have a partition")
-        for name in ("racks", "super_users", "sasl_mechanisms"):
-            if isinstance(found := getattr(self, name), str):
-                raise TypeError(f"{name} is a list, such as [{found!r}]")
-        if unknown := [name for name in self.sasl_mechanisms if name not in MECHANISMS]:
-            raise ValueError(f"there is no SASL mechanism {unknown[0]!r}; take from {', '.join(MECHANISMS)}")
         if self.racks and len(self.racks) != self.brokers:
             raise ValueError(f"{len(self.racks)} racks for {self.brokers} brokers: name one for each broker")
         if not 1 <= self.replicas <= self.brokers:
             raise ValueError(f"{self.brokers} brokers cannot have {self.replicas} replicas of a partition")
 
+    def _check_lists(self) -> None:
+        for name in ("racks", "super_users", "sasl_mechanisms"):
+            if isinstance(found := getattr(self, name), str):
+                raise TypeError(f"{name} is a list, such as [{found!r}]")
+        if unknown := [name for name in self.sasl_mechanisms if name not in MECHANISMS]:
+            raise ValueError(f"there is no SASL mechanism {unknown[0]!r}; take from {', '.join(MECHANISMS)}")
         if any(not name or not word or ":" in name or "\n" in name + word for name, word in self.users.items()):
             raise ValueError("users have a name without colon, and a password; neither has a line end")
 

@@ -25,6 +25,10 @@ REFUSED: dict[type[DecodeError], tuple[dict[str, Any], str]] = {
     faults.TooManyFaults: ({"need": 10000}, "more than 10000 faults"),
     faults.NoColumns: ({"found": 2**31}, "a body of 2147483648 bytes cannot be made into columns"),
     faults.BadFrame: ({"found": -1, "need": 4, "have": 100}, "a frame of -1 bytes; sizes from 4 to 100 are read"),
+    faults.BytesAfterFrame: (
+        {"behind": "3 more bytes follow"},
+        "3 more bytes follow",
+    ),
     faults.UnknownApi: ({"found": 999}, "api key 999 is not known"),
     faults.UnknownVersion: ({"found": ("Fetch", 99, "0-18")}, "Fetch has no version 99; versions: 0-18"),
     faults.UnexpectedResponse: (
@@ -83,6 +87,7 @@ WITH_HINT = {
     faults.TagOfOtherVersion: "try another version",
     faults.NoColumns: "decode it",
     faults.TooManyFaults: "probably another message or version; the error's rest has the bytes from here on",
+    faults.BytesAfterFrame: "split the bytes: kwire.FrameReader().feed(data)",
     faults.BadFrame: "the input may not be frames, or begin in the middle of one",
     faults.UnknownApi: "the key may belong to a profile or to a vendor's specs",
     faults.UnknownVersion: "a newer broker or client; or these bytes are not a Kafka frame",

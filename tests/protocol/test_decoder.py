@@ -8,7 +8,15 @@ import pytest
 
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
-from kwire.errors import BadFrame, TrailingBytes, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from kwire.errors import (
+    BadFrame,
+    BytesAfterFrame,
+    TrailingBytes,
+    Truncated,
+    UnexpectedResponse,
+    UnknownApi,
+    UnknownVersion,
+)
 from kwire.protocol.frame_codec import encode_result
 from kwire.protocol.framing import CutShort
 from kwire.protocol.headers import Apis
@@ -102,7 +110,7 @@ def test_connections_do_not_see_each_other() -> None:
         (bytes.fromhex("0000"), CutShort, 0),
         (bytes.fromhex("00000002 0000"), Truncated, 0),
         (bytes.fromhex("ffffffff 00000000"), BadFrame, 0),
-        (bytes.fromhex("00000004 00000000 00"), BadFrame, 0),
+        (bytes.fromhex("00000004 00000000 00"), BytesAfterFrame, 0),
     ],
 )
 def test_what_is_no_message_is_a_value_with_its_bytes(data: bytes, kind: type, offset: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.errors import WrongType
 from kwire.protocol.frame_codec import encode_result
 from tests.conftest import ROOT
 
@@ -53,6 +54,28 @@ def test_a_response_gets_its_header_and_its_size(message: Any, version: int, exp
 def test_a_version_that_does_not_exist_is_refused() -> None:
     with pytest.raises(kwire.UnsupportedVersion):
         kwire.encode_request(M.MetadataRequest(), 99)
+
+
+def test_what_is_no_request_is_refused_with_what_encodes_it() -> None:
+    catalog, tried = kwire.Catalog.of(), 0
+    for name in catalog.names():
+        message: Any = getattr(M, name)()
+        kind, version = catalog.spec(name).type, catalog.spec(name).versions.last
+        for encode, wanted in ((kwire.encode_request, "request"), (kwire.encode_response, "response")):
+            if kind == wanted:
+                continue
+            with pytest.raises(WrongType, match=f"a {wanted} is needed, not the {kind} {name}; kwire.* encodes it"):
+                encode(message, version)
+            tried += 1
+    assert tried > 300
+
+
+@pytest.mark.parametrize("odd", [{"topics": None}, None, M.MetadataRequest, b""])
+def test_what_is_no_message_is_refused(odd: Any) -> None:
+    with pytest.raises(WrongType, match=r"a request, such as kwire.messages.MetadataRequest"):
+        kwire.encode_request(odd, 1)
+    with pytest.raises(WrongType, match=r"a response, such as kwire.messages.MetadataResponse"):
+        kwire.encode_response(odd, 1)
 
 
 def test_what_was_decoded_is_encoded_again() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import BadText, UnexpectedResponse, UnknownApi, UnknownVersion
+from kwire.errors import BadText, BytesAfterFrame, UnexpectedResponse, UnknownApi, UnknownVersion
 from tests.conftest import ROOT
 
 M = kwire.messages
@@ -69,6 +69,21 @@ def test_a_response_to_a_request_that_says_no_acknowledgement_is_decoded_all_the
 def test_what_is_no_such_request_raises_what_is_wrong(data: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
         kwire.decode_request(data)
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        (ASKED, f"{len(ASKED)} more bytes \\(1 whole frame\\) follow the frame of"),
+        (ASKED + REPLY + b"\0\0", f"{len(ASKED + REPLY) + 2} more bytes \\(2 whole frames\\) follow the frame of"),
+        (b"abc", "3 more bytes follow the frame of"),
+    ],
+)
+def test_bytes_after_the_frame_are_counted(more: bytes, text: str) -> None:
+    with pytest.raises(BytesAfterFrame, match=f"{text} {len(ASKED)} bytes") as caught:
+        kwire.decode_request(ASKED + more)
+    assert "FrameReader" in caught.value.hint
+    assert caught.value.code == "BAD_SIZE"
 
 
 def test_salvage_keeps_what_kafka_tolerates() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import kwire
@@ -11,7 +13,7 @@ from tests.conftest import ROOT, spread
 from tests.protocol.test_decoder import request
 
 
-def redacted(message: object, version: int, *keep: str, client: str = "app") -> bytes:
+def redacted(message: Any, version: int, *keep: str, client: str = "app") -> bytes:
     data = kwire.encode_request(message, version, client_id=client)
     out = Redactor(keep).redact(kwire.Frame(data))
     assert len(out) == len(data)
@@ -186,7 +188,7 @@ CARRIERS = (
 
 
 @pytest.mark.parametrize(("message", "versions"), spread(CARRIERS, 1, 2), ids=lambda one: type(one).__name__)
-def test_a_secret_under_any_other_api_is_blanked(message: object, versions: tuple[int, ...]) -> None:
+def test_a_secret_under_any_other_api_is_blanked(message: Any, versions: tuple[int, ...]) -> None:
     """Where it is read as ids, times and epochs, and bytes are left over."""
     for version in versions:
         if type(message).__name__.endswith("Response"):

@@ -1,4 +1,4 @@
-"""Thirty mistakes, one a line: a type checker finds each, and nothing else."""
+"""Thirty and more mistakes, one a line: a type checker finds each, and nothing else."""
 
 from __future__ import annotations
 
@@ -44,6 +44,9 @@ kwire.codec(M.MetadataResponse, "12")  # mistake
 kwire.codec("MetadataResponse")  # mistake
 kwire.codec(dict, 12)  # mistake
 kwire.encode_request(M.MetadataRequest(), 12, correlation_id="7")  # mistake
+kwire.encode_request(M.MetadataResponse(), 12)  # mistake
+kwire.encode_response(M.MetadataRequest(), 12)  # mistake
+kwire.encode_response(kwire.decode_request(b"").message, 12)  # mistake
 kwire.decode_response(b"", codec).mesage  # mistake
 kwire.decode_response(b"", codec).message.topic  # mistake
 kwire.decode_request(b"").header.correlationId  # mistake

@@ -64,6 +64,17 @@ def frames_of(path: Path) -> Iterator[str]:
             yield f"{frame.api_name} v{frame.api_version} {frame.message!r}"
 
 
+def forwarded(path: Path) -> Iterator[bytes]:
+    for frame in kwire.decode_frames(kwire.read_dump(path)):
+        if isinstance(frame, kwire.Request):
+            yield kwire.encode_request(frame.message, frame.api_version)
+        elif isinstance(frame, kwire.Response):
+            yield kwire.encode_response(frame.message, frame.codec.version)
+    own = kwire.Catalog.from_directory("specs")
+    yield kwire.encode_request(own.messages.PingRequest(), 0, catalog=own)
+    yield kwire.encode_request(kwire.codec("FetchRequest", 12).decode(b""), 12)
+
+
 def explained(code: int) -> str:
     error = ErrorCode(code)
     return f"{error.name}: {error.about} {error.retriable} {ErrorCode('NONE').value} {kind('Acks')(-1)}"
@@ -76,6 +87,7 @@ print(
     metadata_request(["orders"]),
     delete(("a",)),
     explained(3),
+    list(forwarded(Path("dump.pcap"))),
     list(partitions_of(b"")),
     answered(b"", b""),
 )

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 HERE = Path(__file__).parent
 PROGRAMS = {
-    "mistakes": 30,
+    "mistakes": 33,
     "lag_client": 5,
     "capture_audit": 6,
     "record_copier": 7,
