@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import forks as _forks  # noqa: F401 (registers what happens at a fork)
 from . import hooks as _hooks
 
 if TYPE_CHECKING:
     from . import messages as messages
     from . import values as values
     from ._codec import codec as codec
+    from .caches import preload as preload
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
     from .codecs import Span as Span
@@ -128,6 +130,7 @@ _MODULES = {
     "parse_filter": "display_filter",
     "parse_records": "records",
     "peek": "protocol",
+    "preload": "caches",
     "read_disk": "input",
     "read_dump": "input",
     "read_log": "input",
@@ -189,6 +192,7 @@ __all__ = [
     "parse_filter",
     "parse_records",
     "peek",
+    "preload",
     "read_disk",
     "read_dump",
     "read_log",
