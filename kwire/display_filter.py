@@ -23,6 +23,7 @@ from .errors import KwireError, suggestion
 from .names import snake_case
 from .protocol import Request, Response, Result, Undecodable
 from .protocol.results import client_of
+from .regular_expressions import BadPattern, Pattern, compile_pattern
 from .spec.catalog import Catalog, catalog_for
 from .spec.model import FieldSpec, MessageSpec, StructSpec
 from .values import kind_of
@@ -540,17 +541,17 @@ class _Parser:
         one = values[0]
         if sign == "matches":
             pattern = self._pattern(literals[0])
-            return lambda value: isinstance(value, str) and pattern.search(value) is not None
+            return lambda value: isinstance(value, str) and pattern.search(value)
         if sign == "contains":
             return lambda value: _contains(value, one)
         if sign not in ("==", "!=") and isinstance(one, bool | None):
             raise self._error(f"{sign} needs a number or a text", column=literals[0].column)
         return lambda value: _compare(COMPARISONS[sign], value, one)
 
-    def _pattern(self, literal: Token) -> re.Pattern[str]:
+    def _pattern(self, literal: Token) -> Pattern:
         try:
-            return re.compile(literal.value if literal.kind == "text" else re.escape(str(literal.value)))
-        except re.error as error:
+            return compile_pattern(literal.value if literal.kind == "text" else re.escape(str(literal.value)))
+        except BadPattern as error:
             raise self._error(f"not a regular expression: {error}", column=literal.column) from None
 
     def _value(self, literal: Token, operand: _Operand) -> Any:

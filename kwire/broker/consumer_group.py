@@ -7,7 +7,6 @@ time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +15,7 @@ from math import inf
 from ..cluster.assignors import Member as Subscriber
 from ..cluster.assignors import assign_server_range, assign_uniform
 from ..cluster.assignors.members import TopicPartition
+from ..regular_expressions import BadPattern, compile_pattern
 from .purgatory_and_fetch_sessions import Parked
 
 LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its fields of variable size
@@ -117,7 +117,7 @@ class ConsumerMember:
 
     def reads(self, topic: str) -> bool:
         """Return whether the member subscribes to a topic."""
-        return topic in self.topics or bool(self.resolved and re.fullmatch(self.resolved, topic))
+        return topic in self.topics or bool(self.resolved and compile_pattern(self.resolved).fullmatch(topic))
 
 
 @dataclass(slots=True, eq=False)
@@ -289,9 +289,9 @@ class ConsumerGroup:
 def pattern_problem(pattern: str | None) -> str:
     """Return why a pattern for topic names is no regular expression, as Kafka's error message; empty if it is one."""
     try:
-        re.compile(pattern or "")
-    except re.error as error:
-        return f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error.msg}."
+        compile_pattern(pattern or "")  # Kafka uses RE2/J (KIP-848)
+    except BadPattern as error:
+        return f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
     return ""
 
 

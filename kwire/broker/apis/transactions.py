@@ -3,11 +3,11 @@ DescribeTransactions, ListTransactions and DescribeProducers (KIP-98, KIP-360, K
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from ... import messages
+from ...regular_expressions import BadPattern, compile_pattern
 from ...values import AclOperation, ErrorCode, ResourceType
 from ..authentication_and_acls import CLUSTER_NAME
 from ..classic_group import Commit, Group
@@ -319,8 +319,8 @@ def list_transactions(request: RequestContext) -> Any:
     response, asked = messages.ListTransactionsResponse, request.message
     known = {state.value for state in TransactionState}
     try:
-        pattern = re.compile(asked.transactional_id_pattern or ".*")
-    except re.error:
+        pattern = compile_pattern(asked.transactional_id_pattern or ".*")
+    except BadPattern:
         return response(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     rows = (
         response.TransactionState(
