@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from kwire import codecs, native
-from kwire.codecs import FastPath, NoFastPath, fast_path
+from kwire.codecs import REFUSALS_OF, FastPath, NoFastPath, fast_path
 from kwire.codecs.generated_python import Generated, Refused, refuse
 from kwire.codecs.json import to_json
 from kwire.errors import DecodeError, EncodeError
@@ -36,12 +36,19 @@ def reference_decoding(schema: Struct, data: bytes, start: int) -> tuple[Any, in
     return None if reader.faults else (message, reader.pos)
 
 
+def refusals_of(path: FastPath) -> tuple[type[Exception], ...]:
+    """Return the exceptions with which a fast path refuses; any other is a failure."""
+    return REFUSALS_OF["python" if isinstance(path, Generated) else "native"]
+
+
 def fast_decoding(path: FastPath, data: bytes, start: int) -> tuple[Any, int] | None:
     """Decode by a fast path; None for what it refuses."""
     try:
         return path.decode_from(data, start)
-    except Exception:
+    except refusals_of(path):
         return None
+    except Exception as error:
+        raise Disagreement(f"{type(path).__name__} failed: {error!r}: {data[start:].hex()}") from error
 
 
 def reference_encoding(schema: Struct, message: Any) -> bytes | None:
@@ -58,8 +65,10 @@ def fast_encoding(path: FastPath, message: Any) -> bytes | None:
     """Encode by a fast path; None for what it refuses."""
     try:
         return path.encode(message)
-    except Exception:
+    except refusals_of(path):
         return None
+    except Exception as error:
+        raise Disagreement(f"{type(path).__name__} failed: {error!r}: {message!r}") from error
 
 
 def is_left_out(path: FastPath, schema: Struct) -> bool:

@@ -11,8 +11,9 @@ of the start-up of a command.
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from operator import attrgetter
@@ -20,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, S
 
 from .. import native
 from ..caches import once, once_attribute
-from ..errors import BadTag, DecodeError, MissingExtra, Tolerated, path_text
+from ..errors import BadTag, DecodeError, KwireError, MissingExtra, Tolerated, path_text
 from ..messages.classes import find_spec
-from ..native import ENGINE
+from ..native import ENGINE, Refused
 from ..native.table import NoTable, node_table
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog
@@ -135,15 +136,25 @@ if ENGINE == "python":  # now rather than on first use, which is under a lock
     from . import generated_python  # noqa: F401
 
 
+# With these exceptions a fast path leaves bytes or a value to the reference path. Any other, such as MemoryError, is a
+# failure that the caller must see. Generated source checks little itself: its slices and structs raise for bad input.
+REFUSALS_OF: dict[str, tuple[type[Exception], ...]] = {
+    "native": (Refused, UnicodeError),
+    "python": (Refused, KwireError, struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError),
+    "reference": (Refused,),
+}
+REFUSALS = REFUSALS_OF[ENGINE]
+
+
 def refuse(*_: Any) -> Any:
     """Raise `Refused`."""
-    raise NotImplementedError
+    raise Refused
 
 
 class FastPath(Protocol):
     """Decodes and encodes one message at one version.
 
-    If it does not accept its input, it raises an exception of any type, without details.
+    If it does not accept its input, it raises one of `REFUSALS`, without details.
     """
 
     def decode(self, data: bytes) -> Any:
@@ -185,7 +196,9 @@ def fast_path(schema: Struct, title: str, engine: str = ENGINE) -> FastPath:
     return NoFastPath()
 
 
-def read_elements(array: Array, title: str, engine: str = ENGINE) -> Elements:
+def read_elements(
+    array: Array, title: str, engine: str = ENGINE
+) -> Callable[[bytes, int, int], tuple[Sequence[Any], int]]:
     """Return a function that decodes a number of an array's elements at a position."""
     try:
         if engine == "native":
@@ -213,7 +226,7 @@ def table_of(codec: Any) -> native.NodeTable | None:
 
 
 class ElementReaders(dict[Array, Elements]):
-    """Functions that decode elements of arrays, by array.
+    """Functions that decode elements of arrays, by array; they return None for bytes that they refuse.
 
     They are created when the body of a large array has been refused (`Reader.ahead`).
     """
@@ -224,8 +237,16 @@ class ElementReaders(dict[Array, Elements]):
 
     def __missing__(self, array: Array) -> Elements:
         """Create the function for an array."""
-        read = self[array] = read_elements(array, self.title)
-        return read
+        read = read_elements(array, self.title)
+
+        def read_accepted(data: bytes, start: int, count: int) -> tuple[Sequence[Any], int] | None:
+            try:
+                return read(data, start, count)
+            except REFUSALS:
+                return None
+
+        self[array] = read_accepted
+        return read_accepted
 
 
 if TYPE_CHECKING:
@@ -323,7 +344,7 @@ class Codec(Generic[M]):
         try:
             message = self._fast.decode(data)
             return Salvaged(message, (), b"") if salvage else message
-        except Exception:  # the reference path raises the detailed error
+        except REFUSALS:  # the reference path raises the detailed error
             pass
         reader = Reader(data, salvage=salvage)
         message = self.explain(reader)
@@ -343,7 +364,7 @@ class Codec(Generic[M]):
         """
         try:
             return self._fast.encode(message)
-        except Exception:  # the reference path raises the detailed error
+        except REFUSALS:  # the reference path raises the detailed error
             writer = Writer(self.name, self.version)
         self.schema._build(message, writer, None, "")
         return bytes(writer.out)
@@ -402,7 +423,7 @@ class Codec(Generic[M]):
         """
         try:
             return self._fast.json(data, start).decode()
-        except Exception:  # of any kind: the reference path finds the reason
+        except REFUSALS:  # the reference path finds the reason
             return None
 
     def from_json(self, obj: Any, *, defaults: bool = False) -> M:
@@ -434,7 +455,7 @@ class Codec(Generic[M]):
                 message, stop = self._fast.decode_from(reader.data, reader.pos)
                 reader.pos, reader.message, reader.version = stop, self.name, self.version
                 return message
-            except Exception:  # the reference path raises the detailed error
+            except REFUSALS:  # the reference path raises the detailed error
                 pass
         return self.explain(reader)
 

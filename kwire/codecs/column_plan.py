@@ -17,6 +17,7 @@ import pyarrow as pa
 from .. import wire
 from ..errors import UnknownMessage
 from ..spec import MessageSpec
+from . import REFUSALS
 from .schema_tree import grow
 
 TAGS = "unknown_tags"
@@ -436,7 +437,7 @@ class ObjectCollector:
         for index in range(start, len(bodies)):
             try:
                 message = self._decode(bodies[index])
-            except Exception:  # of any type: the reference path finds the reason
+            except REFUSALS:  # the reference path finds the reason
                 return index
             self.add_message(message, numbers[index])
         return len(bodies)

@@ -20,7 +20,7 @@ from ..native import ENGINE
 from ..native.table import NoTable, node_table
 from ..spec import MessageSpec
 from ..wire import Reader
-from . import fast_path
+from . import REFUSALS, fast_path
 from .column_plan import (
     TAGS,
     Collector,
@@ -46,6 +46,7 @@ MOST_BODIES = 1 << 14  # bodies per conversion
 MOST_BATCH = 2**30  # bytes
 ARENA = 16 << 20  # bytes
 ENOUGH = 2 << 20  # bytes of bodies per conversion; more would exceed the cache of the processor
+_UNFIT: tuple[type[Exception], ...] = (OverflowError, *REFUSALS)
 _CONTENTS = (BadText, BadBoolean)  # faults inside a value, which are not found if the value is skipped
 
 
@@ -379,7 +380,7 @@ class Columns:
             try:
                 if message is not None:
                     collector.add_message(message, numbers[index])
-            except Exception:  # more values than an array can hold
+            except _UNFIT:  # more values than an array can hold; text that is not UTF-8
                 message = None
             if message is None:
                 bad.append(BadBody(numbers[index], self.explain(bodies[index])))

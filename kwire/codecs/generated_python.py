@@ -1,13 +1,13 @@
 """Compiles a construct tree to straight-line Python code that decodes and encodes it fast; has an emitter per node
 class.
 
-The code handles only valid input: if it raises, the codec uses the reference path for the error. It accepts exactly the
-bytes that the reference path decodes without faults or notes: those that encode to themselves.
+The code handles only valid input: if it raises one of `REFUSALS`, the codec uses the reference path for the error. It
+accepts exactly the bytes that the reference path decodes without faults or notes: those that encode to themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from struct import calcsize
 from typing import Any
 
@@ -15,6 +15,7 @@ import msgspec
 
 from ..caches import once_attribute
 from ..messages.classes import constructor_of
+from ..native import Refused
 from ..wire import (
     COMPACT_LENGTH,
     INT8,
@@ -32,14 +33,12 @@ from ..wire import (
     UnsignedVarint,
     Uuid,
 )
-from ..wire.primitives import Elements
 from .json import JsonWriter, json_writer
 from .python_emitter import (
     CONSTANTS,
     SHORT,
     NoEmitter,
     Reads,
-    Refused,
     Source,
     Writes,
     attribute,
@@ -603,14 +602,14 @@ def compile_decoder(schema: Struct, title: str) -> Decoder:
     return decoder
 
 
-def elements_of(array: Array, title: str) -> Elements | None:
+def elements_of(array: Array, title: str) -> Callable[[bytes, int, int], tuple[Sequence[Any], int]] | None:
     """Compile the function that reads elements of an array, for `Reader.ahead`; None if there is no emitter."""
     source = Source(f"{title}: elements", **CONSTANTS)
     try:
         name = read_counted(array, source)
     except NoEmitter:
         return None
-    elements: Elements = source.run()[name]
+    elements: Callable[[bytes, int, int], tuple[Sequence[Any], int]] = source.run()[name]
     return elements
 
 

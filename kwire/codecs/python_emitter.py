@@ -1,7 +1,7 @@
 """Writes functions in Python that read or write bytes; adjacent fields of fixed size share one struct format.
 
 Also contains the helpers that these functions call for long or unusual values, which are not worth inlining. Both raise
-`Refused` or another exception without details; the reference path then raises the error.
+`Refused` or another of `REFUSALS`, without details; the reference path then raises the error.
 """
 
 from __future__ import annotations
@@ -15,16 +15,13 @@ from operator import itemgetter
 from struct import Struct, calcsize, pack, unpack_from
 from typing import Any
 
+from ..native import Refused
 from ..wire import Node, Writer
 from ..wire.primitives import short_varint as varint
 from ..wire.primitives import unsigned_varint
 from ..wire.structs import HIGHEST_TAG, is_default, pass_unknown
 
 SHORT = 32  # shorter arrays of numbers have one struct for each length
-
-
-class Refused(Exception):
-    """Raised when generated code refuses bytes or a value; never reaches callers of kwire."""
 
 
 def refuse(*_: Any) -> Any:

@@ -103,6 +103,12 @@ else:
 AVAILABLE = not MISSING
 
 
+if not AVAILABLE:
+
+    class Refused(Exception):  # type: ignore[no-redef]
+        """Bytes or values that are left to the reference execution."""
+
+
 ENGINES = ("native", "python", "reference")
 
 

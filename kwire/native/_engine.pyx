@@ -745,7 +745,7 @@ cdef class NativeMethods:
         if type(data) is bytes and salvage is False and self.ready():
             try:
                 return self.table.message(<bytes>data)
-            except Exception:
+            except (Refused, UnicodeError):
                 pass
         return super().decode(data, salvage=salvage)
 
@@ -754,7 +754,7 @@ cdef class NativeMethods:
         if self.ready():
             try:
                 return self.table.bytes_of(<PyObject*>message)
-            except Exception:
+            except (Refused, UnicodeError):
                 pass
         return super().encode(message)
 
@@ -763,7 +763,7 @@ cdef class NativeMethods:
         if type(data) is bytes and type(start) is int and self.ready():
             try:
                 return self.table.json_of(<bytes>data, start, True)
-            except Exception:
+            except (Refused, UnicodeError):
                 pass
         return super().json_text(data, start)
 

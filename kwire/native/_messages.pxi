@@ -445,10 +445,8 @@ cdef int write_struct(Node* n, PyObject* message, Output* o) except -1:
             room(o, 1)[0] = 0
         else:
             write_tags(n, message, <object>unknown, o)
-    elif unknown != Py_None:
-        tags = <object>unknown  # a reference, because its truth may be Python code
-        if tags:
-            refuse()
+    elif unknown != Py_None and not (PyBytes_CheckExact(unknown) and PyBytes_SizeOf(unknown) == 0):
+        refuse()
     f = end + max(n.tags, 0)
     end = f + n.absent
     while f < end:

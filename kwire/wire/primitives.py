@@ -65,7 +65,7 @@ __all__ = ["Construct", "Subconstruct"]
 
 MOST_FAULTS = 10_000
 # Arguments: bytes, a position and a count. Result: as many elements of an array, and the position after them.
-Elements = Callable[[bytes, int, int], tuple[Sequence[Any], int]]
+Elements = Callable[[bytes, int, int], tuple[Sequence[Any], int] | None]  # None: refused
 
 
 def bytes_of(data: Any) -> bytes:
@@ -145,13 +145,10 @@ class Reader:
         """
         if self.ahead is None or type(self.data) is not bytes:
             return None
-        try:
-            items, stop = self.ahead(array)(self.data, self.pos, count)
-        except Exception:
+        found = self.ahead(array)(self.data, self.pos, count)
+        if found is None or found[1] > self.end:
             return None
-        if stop > self.end:
-            return None
-        self.pos = stop
+        items, self.pos = found
         return items
 
     def prefix(self, node: Construct) -> Any:
