@@ -18,7 +18,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any, AnyStr, Generic, ParamSpec, TypeVar, cast
 
-from .forks import LOCK
+from .forks import LOCK as LOCK
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
