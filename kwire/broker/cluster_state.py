@@ -7,6 +7,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
 from ..values import AclOperation, ErrorCode, ResourceType
 from .authentication_and_acls import ANONYMOUS, CLUSTER_NAME, Authorizer, Session, denial
+from .error_responses import error_response
 from .faults import Rules, api_of
 from .group_coordinator import Groups
 from .internal_topics import GROUPS, SHARES, TRANSACTIONS, InternalTopic
@@ -35,6 +37,7 @@ WRITING = frozenset(
     " DeleteTopics ElectLeaders EndTxn IncrementalAlterConfigs InitProducerId Produce RemoveRaftVoter TxnOffsetCommit"
     " UnregisterBroker UpdateFeatures WriteTxnMarkers".split()
 )
+FIRST_OF_BROKERS = 4  # the first version of AddPartitionsToTxn that only brokers send (KIP-890)
 DAY_MS = 24 * 3600 * 1000  # delete.retention.ms
 
 
@@ -106,14 +109,35 @@ class RequestContext:
     ) -> int:
         """Return the error code for a part of this request: if the principal is not authorized, if the request would
         write to read-only log directories, or if a test's rule applies; 0 if the part may be handled."""
-        authorizer, rules = self.cluster.authorizer, self.cluster.rules
-        if authorizer is not None and (
-            code := denial(self.allows, api_of(self.message), topic, group, transactional_id)
-        ):
+        rules = self.cluster.rules
+        if code := self._denial(topic, group, transactional_id):
             return code
         if self._is_refused:
             return ErrorCode.POLICY_VIOLATION
         return rules.error(self, topic, partition, transactional_id if group is None else group) if rules else 0
+
+    def failed(self, code: int) -> Any:
+        """Return the response to a request that fails as a whole."""
+        return error_response(self.message, self.version, code, self.cluster.catalog)
+
+    def _denial(self, topic: str | None, group: str | None, transactional_id: str | None) -> int:
+        """Return the error code if the principal is not authorized for a part of this request; 0 if it is."""
+        if self.cluster.authorizer is None:
+            return ErrorCode.NONE
+        api = api_of(self.message)
+        may_act = partial(self.allows, AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+        if api == "Fetch" and self._replica_id >= 0:  # KafkaApis.handleFetchRequest: a follower needs no READ
+            return ErrorCode.NONE if may_act() else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        if api == "AddPartitionsToTxn" and self.version >= FIRST_OF_BROKERS:  # handleAddPartitionsToTxnRequest
+            return ErrorCode.NONE if may_act() else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        if api == "OffsetForLeaderEpoch" and may_act():  # handleOffsetForLeaderEpochRequest: followers, or DESCRIBE
+            return ErrorCode.NONE
+        return denial(self.allows, api, topic, group, transactional_id)
+
+    @property
+    def _replica_id(self) -> int:
+        """The broker that fetches; -1 or less for consumers. From v15 on, it is tagged (KIP-903)."""
+        return max(int(self.message.replica_id), int(self.message.replica_state.replica_id))
 
     def led(self, topic: str, index: int, leader_epoch: int = -1) -> tuple[Partition, Log] | int:
         """Return a partition that the broker leads, with its log; otherwise an error code.

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from math import inf
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from .. import messages
-from ..errors import suggestion
+from ..errors import excerpt, suggestion
 from ..values import ErrorCode
 
 OBSERVE, ERROR, RESPOND, CHANGE = "observe", "error", "respond", "change"
@@ -150,7 +153,6 @@ class Rules:
 
     def __init__(self) -> None:
         self._rules: list[Rule] = []
-        self.failed: Exception | None = None  # the first exception of a function of a rule, until it is reported
 
     def __len__(self) -> int:
         return len(self._rules)
@@ -259,6 +261,21 @@ def error_code(name: str | int) -> int:
     return int(ErrorCode(name))
 
 
+def is_number(value: object) -> bool:
+    """Return whether a value is a finite number.
+
+    >>> is_number(1), is_number(float("nan")), is_number("1"), is_number(True)
+    (True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and -inf < value < inf
+
+
+def check_seconds(value: object, name: str) -> None:
+    """Raise ValueError for a delay that is no number, negative, or above MOST_SECONDS."""
+    if not (is_number(value) and 0 <= value <= MOST_SECONDS):  # type: ignore[operator]
+        raise ValueError(f"{name} is {excerpt(value)}; it takes seconds, from 0 to {MOST_SECONDS}")
+
+
 def check_rule(rule: Rule, apis: Mapping[str, Served]) -> None:
     """Check that a rule can have an effect.
 
@@ -267,8 +284,9 @@ def check_rule(rule: Rule, apis: Mapping[str, Served]) -> None:
         apis: the served apis by name.
 
     Raises:
-        ValueError: the api is unknown, or its responses cannot contain the error.
+        ValueError: the api is unknown, its responses cannot contain the error, or a field has an impossible value.
     """
+    _check_fields(rule)
     if rule.api is not None and rule.api not in apis:
         known = suggestion(rule.api, apis) or f"the served apis are {', '.join(sorted(apis))}"
         raise ValueError(f"api {rule.api!r} is not served; {known}")
@@ -278,6 +296,26 @@ def check_rule(rule: Rule, apis: Mapping[str, Served]) -> None:
         raise ValueError("`times` must be at least 1")
     if rule.action == ERROR:
         _check_error(rule, apis)
+
+
+def _check_fields(rule: Rule) -> None:
+    """Check values that would otherwise fail with each request that the rule matches."""
+    for name, kind in _KINDS.items():
+        value = getattr(rule, name)
+        if value is not None and type(value) is not kind:
+            raise ValueError(f"`{name}` is {excerpt(value)}; it takes {'a number' if kind is int else 'text'}")
+    check_seconds(rule.seconds, "`seconds`")
+    if type(rule.after) is not int or rule.after < 0:
+        raise ValueError(f"`after` is {excerpt(rule.after)}; it takes a number of bytes")
+    if rule.where is not None and not callable(rule.where):
+        raise ValueError("`where` is not a function")
+    if rule.answer is not None and not (callable(rule.answer) or isinstance(rule.answer, Struct)):
+        raise ValueError("`answer` is neither a response message nor a function")
+
+
+_KINDS = {"api": str, "broker": int, "client": str, "topic": str, "partition": int, "group": str, "times": int}
+FIELDS = frozenset((*_KINDS, "where", "seconds", "after", "is_handled", "answer"))  # what a test sets
+MOST_SECONDS = 24 * 3600  # of a delay
 
 
 def _check_error(rule: Rule, apis: Mapping[str, Served]) -> None:
@@ -294,8 +332,3 @@ def _check_error(rule: Rule, apis: Mapping[str, Served]) -> None:
 def has_code(api: str) -> bool:
     """Return whether the responses of an api have a top-level error code."""
     return hasattr(getattr(messages, f"{api}Response")(), "error_code")
-
-
-def error_response(api: str, code: int) -> Any:
-    """Return the response to a request with a top-level error code."""
-    return getattr(messages, f"{api}Response")(error_code=code)

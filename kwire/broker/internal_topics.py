@@ -21,6 +21,7 @@ from .partition_leader_and_isr import GROUPS, SHARES, TRANSACTIONS, Partition, T
 from .replica_log import ABORT, COMMIT
 
 _PORTION = 1 << 20
+_NO_LONGER_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR)
 Append = Callable[[Partition, RecordBatch], int]
 Written = dict[bytes, bytes]
 
@@ -121,8 +122,9 @@ class InternalTopic:
         for _ in partition.replicas:
             code = self._append(partition, batch)
             if code == ErrorCode.NONE:
-                break
-        return code
+                return ErrorCode.NONE
+        # GroupMetadataManager.storeGroup, TransactionStateManager: a leader that cannot write no longer coordinates
+        return ErrorCode.NOT_COORDINATOR if code in _NO_LONGER_LEADER else code
 
     def latest(self) -> Iterator[tuple[int, Latest]]:
         """Yield the index of each partition that has a leader, with the latest values of its keys."""

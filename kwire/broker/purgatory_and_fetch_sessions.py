@@ -27,6 +27,12 @@ class Later(NamedTuple):
     make: Callable[[], Any]
 
 
+class Failed(NamedTuple):
+    """The exception with which an attempt to complete a parked request ended."""
+
+    error: Exception
+
+
 class Parked:
     """A parked request, whose response is delayed.
 
@@ -50,8 +56,15 @@ class Parked:
         return self._response is not None
 
     @property
+    def failure(self) -> Exception | None:
+        """What the attempt to complete the request has raised."""
+        return self._response.error if isinstance(self._response, Failed) else None
+
+    @property
     def response(self) -> Any:
-        """The response; None until it is set."""
+        """The response; None until it is set. Raises what the attempt to complete the request has raised."""
+        if self.failure is not None:
+            raise self.failure
         if isinstance(self._response, Later):
             self._response = self._response.make()
         return self._response
@@ -95,9 +108,17 @@ class Purgatory:
     def changed(self, key: Hashable) -> None:
         """Try to complete the requests that wait for a key."""
         for parked in list(self._by_key.get(key, ())):
-            response = parked.attempt(False)
-            if response is not None:
-                self.answer(parked, response)
+            self._attempt(parked, False)
+
+    def _attempt(self, parked: Parked, over: bool) -> None:
+        """Try to complete a request. What that raises belongs to this request, not to the one that changed something,
+        nor to the clock; it is raised where the response is read."""
+        try:
+            response = parked.attempt(over)
+        except Exception as error:
+            response = Failed(error)
+        if response is not None:
+            self.answer(parked, response)
 
     def answer(self, parked: Parked, response: Any) -> None:
         """Set the response of a parked request; later responses are ignored."""
@@ -136,9 +157,7 @@ class Purgatory:
             parked = heapq.heappop(self._deadlines)[2]
             parked.is_timed = False
             self._clear()
-            response = parked.attempt(True)
-            if response is not None:
-                self.answer(parked, response)
+            self._attempt(parked, True)
 
     @property
     def next_deadline(self) -> float | None:

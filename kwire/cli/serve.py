@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import re
 import signal
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from ..broker.classic_group import POLICIES
 from ..broker.settings_and_quotas import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
-from ..errors import DumpError, excerpt
+from ..errors import CallError, DumpError, excerpt
 from ..net.client import Address, address
 from ..net.control import Control, ControlServer, MetricsServer
 from ..net.limits import Notes
@@ -260,7 +261,8 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="when the brokers listen, print one line of JSON on stdout: bootstrapServers, control and metrics",
+        help="when the brokers listen, print one line of JSON on stdout: bootstrapServers, control, controlToken and "
+        "metrics",
     )
     parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
 
@@ -293,13 +295,17 @@ def _port(text: str) -> int:
     return int(text)
 
 
+TOKEN = "KWIRE_CONTROL_TOKEN"
+
+
 def _add_http_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         type=_port,
         metavar="PORT",
         help="control faults, brokers, disks and the clock over HTTP on 127.0.0.1:PORT (0: any free port); "
-        "GET / lists the operations",
+        "GET / lists the operations. They need the header Authorization: Bearer TOKEN, because other users of the "
+        f"machine can connect. The token is random, and printed; {TOKEN} in the environment sets it",
     )
     parser.add_argument(
         "--metrics",
@@ -488,10 +494,13 @@ def _http_servers(control: Control, options: argparse.Namespace) -> dict[str, Co
     """Start the HTTP servers that the options name."""
     started: dict[str, ControlServer | MetricsServer] = {}
     if options.control is not None:
-        started["control"] = ControlServer(control, options.control)
+        started["control"] = ControlServer(control, options.control, os.environ.get(TOKEN, ""))
     if options.metrics is not None:
         started["metrics"] = MetricsServer(control.serving.cluster, options.metrics)
     return started
+
+
+NO_DIRECTORY = "repair a directory, or name others, and start again"
 
 
 async def _serve(control: Control, failures: Sequence[Failure], options: argparse.Namespace) -> None:
@@ -499,21 +508,30 @@ async def _serve(control: Control, failures: Sequence[Failure], options: argpars
     places = await made.start()
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
     servers = _http_servers(control, options)
+    urls: dict[str, str] = {}
     for name, server in servers.items():
-        remark(f"{name} on {server.url}")
+        urls[name] = server.url
+        words = f"{name} on {server.url}"
+        if isinstance(server, ControlServer):
+            urls["controlToken"] = server.token
+            words += f", token {server.token}"
+        remark(words)
     if options.json:
-        urls = {name: server.url for name, server in servers.items()}
         print(json.dumps({"bootstrapServers": ",".join(map(str, places)), **urls}), flush=True)
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(made.run())
+    halted = asyncio.ensure_future(made.halted.wait())
     with suppress(NotImplementedError):  # on Windows
         loop.add_signal_handler(signal.SIGTERM, running.cancel)
     for failure in failures:
         loop.call_later(failure.after, made.fail, failure.log_dir)
     try:
-        await asyncio.wait([running])
+        await asyncio.wait([running, halted], return_when=asyncio.FIRST_COMPLETED)
+        if made.halted.is_set():  # LogManager.handleLogDirFailure: Kafka halts with exit code 1
+            raise CallError(str(places[0]), "all log directories have failed, and no broker is left", NO_DIRECTORY)
         if not running.cancelled():
             running.result()
     finally:
+        halted.cancel()
         running.cancel()
         for server in servers.values():
             server.close()

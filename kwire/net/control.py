@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hmac
 import inspect
 import io
 import json
+import secrets
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from ssl import SSLContext
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -27,7 +30,7 @@ from ..broker.internal_topics import coordinator_of
 from ..broker.partition_leader_and_isr import Partition
 from ..broker.settings_and_quotas import checked
 from ..codecs import codec
-from ..errors import CallError, KwireError, MissingExtra
+from ..errors import CallError, KwireError, MissingExtra, excerpt
 from ..protocol import Request, Response, Result, decode_frames
 from ..records import Record, RecordHeader, build_batch, parse_records
 from ..spec.catalog import catalog_for
@@ -46,8 +49,8 @@ MOST_NOTES = 1000
 OPERATIONS = frozenset(
     "add_rule remove_rule clear_rules hits stop_broker start_broker set_network isolate_broker rejoin_broker"
     " kill_connections create_topic delete_topic move_leader shrink_isr expand_isr partition log_dirs"
-    " fail_log_dir fill_log_dir heal_log_dir advance group_state coordinator committed notes produce records frames"
-    " capture forget_frames".split()
+    " fail_log_dir fill_log_dir heal_log_dir advance group_state coordinator committed notes failures produce records"
+    " frames capture forget_frames".split()
 )
 
 
@@ -103,6 +106,8 @@ class Control:
         """Add a rule; returns its number. The fields are the attributes of `kwire.broker.faults.Rule`."""
         if action not in faults.ACTIONS:
             raise ValueError(f"{action!r} is not an action; actions are {', '.join(faults.ACTIONS)}")
+        if unknown := fields.keys() - faults.FIELDS:
+            raise ValueError(f"a rule has no {sorted(unknown)[0]}; it has {', '.join(sorted(faults.FIELDS))}")
         if isinstance(fields.get("answer"), dict) and fields.get("api"):
             fields["answer"] = self._response(fields["api"], fields["answer"])
         rule = Rule(action=action, code=0 if error is None else error_code(error), **fields)
@@ -129,10 +134,15 @@ class Control:
         """Return the number of requests to which a rule has applied."""
         return self._rule(rule).hits
 
+    def failures(self) -> list[str]:
+        """Return the errors in the broker's own code so far, one line each; there should be none."""
+        return [note for error in self.serving.failures for note in getattr(error, "__notes__", ())]
+
     def failed(self) -> Exception | None:
-        """Return the first exception that a function of a rule raised, once; not an operation over HTTP."""
-        rules = self._cluster.rules
-        found, rules.failed = rules.failed, None
+        """Return the first exception in a handler, or in a function of a rule, once; not an operation over HTTP."""
+        failures = self.serving.failures
+        found = failures[0] if failures else None
+        failures.clear()
         return found
 
     def _rule(self, number: int) -> Rule:
@@ -162,8 +172,9 @@ class Control:
         is_cut: bool = False,
     ) -> None:
         """Set the quality of the network between clients and a broker, or all brokers; isolated ones stay isolated."""
-        if delay < 0 or (bytes_per_second is not None and bytes_per_second <= 0):
-            raise ValueError("a delay is not negative, and a rate is above 0")
+        faults.check_seconds(delay, "delay")
+        if bytes_per_second is not None and not (faults.is_number(bytes_per_second) and bytes_per_second >= 1):
+            raise ValueError(f"bytes_per_second is {excerpt(bytes_per_second)}; give at least 1, or null for no limit")
         for node in self._cluster.controller.nodes.values() if broker is None else [self._node(broker)]:
             is_isolated = not node.is_alive and self.serving.network(node.node_id).is_cut
             self.serving.set_network(node.node_id, Network(delay, bytes_per_second, is_cut or is_isolated))
@@ -280,8 +291,6 @@ class Control:
 
     def advance(self, seconds: float, keep_connected: bool = True) -> None:
         """Advance the clock, which affects sessions, transactions, retention and long polls."""
-        if seconds < 0:
-            raise ValueError("the clock moves forward only")
         self.serving.advance(seconds, keep_connected=keep_connected)
 
     def group_state(self, group: str) -> str:
@@ -398,17 +407,26 @@ COUNT_PATIENCE = 5.0  # seconds in which the cluster is to be counted
 class ControlServer:
     """Serves HTTP requests in threads; operations run in the event loop of the cluster.
 
+    All users of this machine can connect to its ports, and operations pass every ACL. So an operation needs the header
+    `Authorization: Bearer TOKEN`, with a token that only the user who started the server is told.
+
     Args:
         control: performs the operations.
         port: the port on 127.0.0.1; 0 for any free port.
+        token: the token, if it is known before; random by default.
+
+    Attributes:
+        url: the URL of the server.
+        token: the token.
 
     Raises:
         CallError: the port is taken.
     """
 
-    def __init__(self, control: Control, port: int) -> None:
+    def __init__(self, control: Control, port: int, token: str = "") -> None:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # here: 1.2 MB without --control
 
+        self.token: str = token or secrets.token_urlsafe(16)
         self._control, self._loop = control, asyncio.get_running_loop()
         handler = type("Handler", (_Handler, BaseHTTPRequestHandler), {"owner": self})
         try:
@@ -423,6 +441,10 @@ class ControlServer:
         """Perform an operation in the event loop, and return its result."""
         done = self._control.do(operation, _read_bytes(operation, arguments))
         return asyncio.run_coroutine_threadsafe(done, self._loop).result(PATIENCE)
+
+    def report(self, what: str, error: Exception) -> None:
+        """Report an error in kwire, in the event loop."""
+        self._loop.call_soon_threadsafe(partial(self._control.serving.report, what, error, "answered status 500"))
 
     def close(self) -> None:
         """Stop serving requests."""
@@ -440,20 +462,35 @@ class _Handler(HttpHandler):
 
     def do_POST(self) -> None:  # noqa: N802 - http.server calls it
         """Perform an operation."""
-        if not self._is_local():
+        operation = self.path.strip("/")
+        if not self._is_local() or not self._is_authorized():
             return
         try:
-            size = int(self.headers.get("Content-Length", 0))
-            if not 0 <= size <= MOST:
-                raise ValueError(f"arguments of {size} bytes; up to {MOST} are read")
-            arguments = json.loads(self.rfile.read(size) or b"{}")
-            if not isinstance(arguments, dict):
-                raise ValueError("arguments are a JSON object")
-            result = self.owner.do(self.path.strip("/"), arguments)
+            result = self.owner.do(operation, self._arguments())
         except (ValueError, TypeError, KwireError, RecursionError, TimeoutError) as error:
             self._send_json(400, {"error": str(error)})
-            return
-        self._send_json(200, {"result": result})
+        except Exception as error:
+            self.owner.report(f"control operation {operation}", error)
+            self._send_json(500, {"error": f"an error in kwire: {type(error).__name__}: {error}"})
+        else:
+            self._send_json(200, {"result": result})
+
+    def _arguments(self) -> dict[str, Any]:
+        size = int(self.headers.get("Content-Length", 0))
+        if not 0 <= size <= MOST:
+            raise ValueError(f"arguments of {size} bytes; up to {MOST} are read")
+        arguments = json.loads(self.rfile.read(size) or b"{}", parse_constant=_refuse_constant)
+        if not isinstance(arguments, dict):
+            raise ValueError("arguments are a JSON object")
+        return arguments
+
+    def _is_authorized(self) -> bool:
+        """Return whether a request has the token (RFC 6750)."""
+        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        if hmac.compare_digest(given, f"Bearer {self.owner.token}".encode()):
+            return True
+        self._send_json(401, {"error": "send the header Authorization: Bearer TOKEN; kwire serve prints the token"})
+        return False
 
     def _is_local(self) -> bool:
         """Return False for a request sent by a web page: the browser names the page's origin, or a host other than this
@@ -478,9 +515,17 @@ class _Handler(HttpHandler):
         """Print nothing."""
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def operations() -> str:
     """Return the operations with their arguments as text, one per line."""
-    lines = ["POST /OPERATION with its arguments as a JSON object, such as {}; GET / is this list.", ""]
+    lines = [
+        "POST /OPERATION with its arguments as a JSON object, such as {}; GET / is this list.",
+        "It needs the header Authorization: Bearer TOKEN, with the token that kwire serve prints.",
+        "",
+    ]
     for name in sorted(OPERATIONS):
         method = getattr(Control, name)
         names = [str(one.replace(annotation=inspect.Parameter.empty)) for one in _arguments(method)]
@@ -532,11 +577,13 @@ class ControlClient:
 
     Args:
         url: the URL of the server.
+        token: its token.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str) -> None:
         host, _, port = url.removeprefix("http://").rpartition(":")
         self._address = Address(host, int(port))
+        self._headers = {"Authorization": f"Bearer {token}"}
 
     def do(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Perform an operation, and return its result, as `Control.do` does.
@@ -559,7 +606,7 @@ class ControlClient:
 
         connection = HTTPConnection(*self._address, timeout=PATIENCE)
         try:
-            connection.request("POST", f"/{operation}", json.dumps(arguments, default=_as_json))
+            connection.request("POST", f"/{operation}", json.dumps(arguments, default=_as_json), self._headers)
             found = json.loads(connection.getresponse().read())
         except OSError as error:
             raise CallError(str(self._address), f"cannot control the cluster: {error}", "does it run?") from None

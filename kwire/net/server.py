@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import ssl
 import sys
 import time
@@ -23,11 +24,12 @@ from ..broker import Node, Parked, ServedCluster
 from ..broker.apis import ServedRequest, read_request, write_response
 from ..broker.authentication_and_acls import AuthenticationFailed, Session, principal_of
 from ..broker.cluster_state import RequestContext
-from ..broker.faults import FunctionFailed, Rule, Treatment, api_of
+from ..broker.faults import FunctionFailed, Rule, Treatment, api_of, is_number
 from ..broker.settings_and_quotas import LogDir
-from ..errors import BadFrame, CallError, DumpError, KwireError
+from ..errors import BadFrame, CallError, DumpError, KwireError, excerpt
 from ..protocol import Frame, Source
 from ..protocol.framing import FrameJoiner
+from ..values import ErrorCode
 from .client import TLS_HANDSHAKE, Address, why
 from .limits import FrameMemory, Recorder, Share
 
@@ -39,6 +41,9 @@ SIZE = 4
 SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
 CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
 MOST_MEMBERS = 100  # of groups, on one connection
+LOGGER = logging.getLogger("kwire.broker")  # errors in handlers, with their traceback; see `Serving.report`
+LOGGER.addHandler(logging.NullHandler())  # a program that does not ask for them gets one line on stderr only
+MOST_REPORTED = 10  # errors that are kept for a test
 
 
 def _end_of(transport: asyncio.Transport, name: str) -> str:
@@ -184,8 +189,10 @@ class ServedConnection(asyncio.BufferedProtocol):
             self.serving.note(f"{self.host}: {error}; closed")
         except FunctionFailed as error:
             self.serving.note(f"{self.host}: {error}; closed")
-            rules = self.serving.cluster.rules
-            rules.failed = rules.failed or (error.__cause__ if isinstance(error.__cause__, Exception) else error)
+            cause = error.__cause__
+            self.serving.failures.append(cause if isinstance(cause, Exception) else error)
+        except Exception as error:
+            self.serving.report(f"{self.host}: a request", error, "closed")
         finally:
             self.serving.finish(self.task)
             self._portions = self.task = None
@@ -274,7 +281,7 @@ class ServedConnection(asyncio.BufferedProtocol):
         client = received.client_id, self.host, self.session.principal, self.session
         request = RequestContext(cluster, node_id, received.message, received.version, now, *client)
         if not cluster.rules:
-            await self._send(self._written(received, await self._answered(request)))
+            await self._send(self._written(received, request, await self._answered(request)))
             return self._is_let_in()
         return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
 
@@ -295,12 +302,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             return False
         if treatment.drop and not treatment.drop.is_handled:
             return False
-        response = await _made(treatment.respond, received.message) if treatment.respond else None
-        if response is None:
-            response = await self._answered(request)
-        if treatment.change and response is not None:
-            response = await _made(treatment.change, received.message, response)
-        data = self._written(received, response)
+        data = await self._treated(received, request, treatment)
         if treatment.delay:
             await asyncio.sleep(treatment.delay)
         if treatment.drop:
@@ -312,17 +314,53 @@ class ServedConnection(asyncio.BufferedProtocol):
         await self._send(data)
         return True
 
-    def _written(self, received: ServedRequest, response: Any) -> bytes:
-        """Return the bytes of a response; empty if the request gets no response."""
-        return b"" if response is None else write_response(received, response, self.serving.cluster.catalog)
+    async def _treated(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bytes:
+        """Return the bytes of a response that rules may make or change; what is wrong with theirs is the test's."""
+        response = await _made(treatment.respond, received.message) if treatment.respond else None
+        is_own = response is None
+        if is_own:
+            response = await self._answered(request)
+        if treatment.change and response is not None:
+            is_own, response = False, await _made(treatment.change, received.message, response)
+        if is_own or response is None:
+            return self._written(received, request, response)
+        return write_response(received, response, self.serving.cluster.catalog)
+
+    def _written(self, received: ServedRequest, request: RequestContext, response: Any) -> bytes:
+        """Return the bytes of the broker's response; empty if the request gets no response."""
+        if response is None:
+            return b""
+        catalog = self.serving.cluster.catalog
+        try:
+            return write_response(received, response, catalog)
+        except Exception as error:
+            return write_response(received, self._failed(request, error), catalog)
 
     async def _answered(self, request: RequestContext) -> Any:
         """Return the response to a request; None if the request gets no response."""
-        if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
-            await self.serving.room()
-        response = self.serving.cluster.handle(request)
-        self.serving.settle()
-        return await self._waited(response) if isinstance(response, Parked) else response
+        try:
+            if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
+                await self.serving.room()
+            response = self.serving.cluster.handle(request)
+            self.serving.settle()
+            return await self._waited(response) if isinstance(response, Parked) else response
+        except FunctionFailed:
+            raise  # of a test's rule
+        except Exception as error:
+            return self._failed(request, error)
+
+    def _failed(self, request: RequestContext, error: Exception) -> Any:
+        """Report an error in a handler, and return the response of a broker that failed, as KafkaApis.handleError does.
+
+        Produce with acks=0 gets no response; ConnectionAbortedError then closes the connection, as in Kafka.
+        """
+        api = api_of(request.message)
+        response = request.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
+        outcome = "closed" if response is None else "answered UNKNOWN_SERVER_ERROR"
+        self.serving.report(f"{self.host}: {api} v{request.version}", error, outcome, is_secret=api in SECRETIVE)
+        if response is None:
+            raise ConnectionAbortedError
+        return response
 
     async def _waited(self, parked: Parked) -> Any:
         if not parked.is_answered:
@@ -355,6 +393,7 @@ class ServedConnection(asyncio.BufferedProtocol):
 
 HANDSHAKE = 10.0  # seconds that a TLS handshake may take
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
+MOST_AHEAD = 100 * 365 * 24 * 3600  # seconds by which the clock can be ahead of the machine's
 CHECKS = 1.0  # seconds between two checks of the log directories
 MOST_UNSENT = 128 << 20  # bytes of all answers that clients have not taken yet
 PATIENCE = 5.0  # seconds within which a client must read its response while others wait for room
@@ -405,6 +444,11 @@ class Network(NamedTuple):
 GOOD = Network()
 
 
+def _is_stopped(node: Node) -> bool:
+    """Return whether a broker was stopped or isolated, so that it can be started again."""
+    return any(log_dir.is_stopped for log_dir in node.log_dirs)
+
+
 class Serving:
     """Listens for each broker of a cluster.
 
@@ -417,6 +461,8 @@ class Serving:
 
     Attributes:
         networks: the quality of the network to each broker whose network is not normal.
+        failures: the exceptions in handlers and in functions of rules, the first ones, until a test is told.
+        halted: set once no broker is left, because the log directories of the last one have failed.
     """
 
     def __init__(
@@ -434,6 +480,8 @@ class Serving:
         self.idle: float = idle
         self.recorded: Recorder = recorded or Recorder(0)
         self.networks: dict[int, Network] = {}
+        self.failures: list[Exception] = []
+        self.halted = asyncio.Event()
         self._network_changed = asyncio.Event()
         cluster.time_ms = self.wall_ms
         self._skew = 0.0  # seconds that the clock is ahead of the machine's
@@ -494,7 +542,14 @@ class Serving:
         Args:
             seconds: by how much.
             keep_connected: whether group members with an open connection are kept from expiring.
+
+        Raises:
+            ValueError: the clock would go back, or further than MOST_AHEAD.
         """
+        if not (is_number(seconds) and 0 <= seconds <= MOST_AHEAD - self._skew):
+            raise ValueError(
+                f"the clock cannot advance by {excerpt(seconds)} seconds; it moves forward only, and up to 100 years"
+            )
         if keep_connected:
             self.cluster.groups.prolong({one for client in self._clients for one in client.member_ids}, seconds)
         self._skew += seconds
@@ -507,20 +562,47 @@ class Serving:
         """Advance the cluster's time and check its directories, until cancelled."""
         checked = float("-inf")
         while True:
-            if self.now() >= checked + CHECKS:
-                self.cluster.check()
+            try:
+                if self.now() >= checked + CHECKS:
+                    checked = self.now()
+                    self.cluster.check()
+                    self.settle()
+                    self._close_idle()
+                deadline = self._deadline = self.cluster.next_deadline
+                self._woken.clear()
+                with suppress(TimeoutError):
+                    until = min(checked + CHECKS, deadline or checked + CHECKS)
+                    left = max(0.0, until - self.now())
+                    async with asyncio.timeout(left):  # wait_for of Python 3.11 can lose a cancellation
+                        await self._woken.wait()
+                self.cluster.tick(self.now())
                 self.settle()
-                self._close_idle()
-                checked = self.now()
-            deadline = self._deadline = self.cluster.next_deadline
-            self._woken.clear()
-            with suppress(TimeoutError):
-                until = min(checked + CHECKS, deadline or checked + CHECKS)
-                left = max(0.0, until - self.now())
-                async with asyncio.timeout(left):  # wait_for of Python 3.11 can lose a cancellation
-                    await self._woken.wait()
-            self.cluster.tick(self.now())
-            self.settle()
+            except Exception as error:
+                self.report("the broker's clock", error, "it goes on")
+
+    def report(self, what: str, error: Exception, outcome: str, *, is_secret: bool = False) -> None:
+        """Report an error in the broker's own code: one line for the operator, the traceback for the logger
+        `kwire.broker`, and the exception for a test (`failures`).
+
+        Args:
+            what: what was being done.
+            error: the exception.
+            outcome: what the client gets.
+            is_secret: whether the text of the exception may contain a password.
+        """
+        if error in self.failures:
+            return
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        where = f" at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame is not None else ""
+        text = type(error).__name__ if is_secret else f"{type(error).__name__}: {excerpt(str(error))}"
+        line = f"{what}: an error in kwire, please report it: {text}{where}; {outcome}"
+        error.add_note(line)
+        self.note(line)
+        LOGGER.error(line, exc_info=None if is_secret else error)
+        if len(self.failures) < MOST_REPORTED:
+            self.failures.append(error)
 
     def _close_idle(self) -> None:
         """Close idle connections; a timer for each connection would take a kilobyte."""
@@ -554,13 +636,16 @@ class Serving:
             future = self._futures.pop(parked, None)
             if future is not None and not future.done():
                 future.set_result(None)
+            elif future is None and parked.failure is not None:
+                self.report("a timer", parked.failure, "it goes on")
         self._note_all()
         for node_id, node in self.cluster.controller.nodes.items():
             if node_id in self._servers and not self.is_open(node):
                 self._end(node_id)
-                is_stopped = any(log_dir.is_stopped for log_dir in node.log_dirs)
-                reason = "is stopped" if is_stopped else "has no log directory left, and stops"
+                reason = "is stopped" if _is_stopped(node) else "has no log directory left, and stops"
                 self.note(f"broker {node_id} {reason}")
+        if not any(node.is_alive or _is_stopped(node) for node in self.cluster.controller.nodes.values()):
+            self.halted.set()
         deadline = self.cluster.next_deadline
         if deadline is not None and (self._deadline is None or deadline < self._deadline):
             self._woken.set()

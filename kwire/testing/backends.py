@@ -255,6 +255,8 @@ class AsProcess:
     """A cluster that `kwire serve` runs."""
 
     def __init__(self, plan: Plan) -> None:
+        self._client: ControlClient | None = None
+        self._failures: list[str] = []
         self._folder = TemporaryDirectory(prefix="kwire-")
         folder = Path(self._folder.name)
         (folder / "cluster.json").write_text(json.dumps(plan.as_json(plan.directory or folder)), "utf-8")
@@ -272,7 +274,7 @@ class AsProcess:
             self.stop()
             raise
         self.addresses = found["bootstrapServers"].split(",")
-        self._client = ControlClient(found["control"])
+        self._client = ControlClient(found["control"], found["controlToken"])
 
     def _begun(self, folder: Path) -> dict[str, str]:
         until = time.monotonic() + PATIENCE
@@ -287,14 +289,20 @@ class AsProcess:
 
     def do(self, operation: str, arguments: dict[str, Any]) -> Any:
         """Perform an operation of `Control` and return its result."""
+        assert self._client is not None
         return self._client.do(operation, arguments)
 
     def failed(self) -> Exception | None:
-        """Return None: rules have no functions in another process."""
-        return None
+        """Return an exception with the errors in the broker's own code, once the cluster is stopped; rules have no
+        functions in another process."""
+        failures, self._failures = self._failures, []
+        return RuntimeError("\n".join(failures)) if failures else None
 
     def stop(self) -> None:
         """Stop the cluster."""
+        if self._client is not None:
+            with suppress(CallError):  # it has ended already
+                self._failures = self._client.do("failures", {})
         self._process.terminate()
         try:
             self._process.wait(PATIENCE)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import kwire
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
+from kwire.broker.storage import MemoryStore
 
 M = kwire.messages
 
 
-class FailingStore:
+class FailingStore(MemoryStore):
     """A store that can fail from some moment on."""
 
     def __init__(self, disk: FailingDisk) -> None:
@@ -20,23 +21,27 @@ class FailingStore:
 
     def append(self, data: bytes, base_offset: int) -> bytes:
         self.disk.check()
-        return data
+        return super().append(data, base_offset)
 
     def read(self, places: Any) -> bytes:
         self.disk.check()
-        return b"".join(places)
-
-    def batches(self) -> Iterable[Any]:
-        return ()
+        return super().read(places)
 
     def drop_before(self, offset: int) -> None:
         self.disk.check()
 
-    def last_segment(self) -> int:
-        return 0
+    def truncate(self, last: Any) -> None:
+        self.disk.check()
 
-    def close(self) -> None:
-        pass
+    def roll(self, base_offset: int) -> None:
+        self.disk.check()
+
+    def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[bytes]:
+        self.disk.check()
+        return super().rewrite(base_offset, batches)
+
+    def flush(self) -> None:
+        self.disk.check()
 
 
 class FailingDisk(MemoryDisk):

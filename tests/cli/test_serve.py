@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -17,6 +18,7 @@ import pytest
 import kwire
 from kwire.cli.main import main, parser_for
 from kwire.cli.serve import nodes_for, settings_for
+from kwire.errors import CallError
 from kwire.net.client import Address, BrokerConnection, address
 from kwire.net.control import ControlClient
 from tests.conftest import ROOT
@@ -57,8 +59,8 @@ def test_addresses_as_json_for_tests_in_other_languages() -> None:
         try:
             assert process.stdout
             found = json.loads(process.stdout.readline())
-            assert list(found) == ["bootstrapServers", "control"]
-            control = ControlClient(found["control"])
+            assert list(found) == ["bootstrapServers", "control", "controlToken"]
+            control = ControlClient(found["control"], found["controlToken"])
             control.do("create_topic", {"topic": "orders"})
             assert brokers_at(address(found["bootstrapServers"].split(",")[1])) == {1: None, 2: None}
             process.send_signal(signal.SIGTERM)
@@ -170,5 +172,57 @@ def test_the_reason_of_a_failed_log_directory_is_printed(tmp_path: Path) -> None
             assert process.stderr
             lines = [process.stderr.readline() for _ in range(2)]
             assert lines[1].startswith(f"kwire: broker 1: log directory {tmp_path}/file has failed: ")
+        finally:
+            process.kill()
+
+
+def test_the_process_ends_when_its_last_log_directory_fails(tmp_path: Path) -> None:
+    directories = [str(tmp_path / name) for name in "ab"]
+    options = ["--data", directories[0], "--data", directories[1], "--fail-log-dir", f"1:{directories[0]}"]
+    command = [sys.executable, "-m", "kwire", "serve", ":0", *options, "--fail-log-dir", f"1:{directories[1]}@0.1"]
+    done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=90, check=False)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert "kwire: broker 1 has no log directory left, and stops" in lines
+    assert any("all log directories have failed, and no broker is left" in line for line in lines)
+    assert "Traceback" not in done.stderr
+
+
+def test_the_process_goes_on_while_a_broker_is_left_or_can_be_started() -> None:
+    command = [sys.executable, "-m", "kwire", "serve", ":0", "--brokers", "2", "--control", "0", "--json", "--quiet"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout and process.stderr
+            found = json.loads(process.stdout.readline())
+            control = ControlClient(found["control"], found["controlToken"])
+            control.do("fail_log_dir", {"broker": 1, "log_dir": 0})
+            control.do("stop_broker", {"broker": 2})
+            control.do("start_broker", {"broker": 2})
+            control.do("create_topic", {"topic": "t"})
+            with suppress(CallError):  # the process may end before it has answered
+                control.do("fail_log_dir", {"broker": 2, "log_dir": 0})
+            assert process.wait(60) == 2
+            assert "no broker is left" in process.stderr.read()
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_the_token_of_the_control_port(is_given: bool) -> None:
+    command = [sys.executable, "-m", "kwire", "serve", ":0", "--control", "0", "--json"]
+    env = {**os.environ, "KWIRE_CONTROL_TOKEN": "known"} if is_given else None
+    with subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout and process.stderr
+            found = json.loads(process.stdout.readline())
+            token = found["controlToken"]
+            assert token == "known" if is_given else len(token) > 20
+            assert ControlClient(found["control"], token).do("notes", {}) == []
+            with pytest.raises(ValueError, match="Authorization: Bearer TOKEN"):
+                ControlClient(found["control"], "other").do("notes", {})
+            process.send_signal(signal.SIGTERM)
+            assert f"control on {found['control']}, token {token}\n" in process.stderr.read()
         finally:
             process.kill()

@@ -13,6 +13,9 @@ import pytest
 from kwire.net.control import OPERATIONS, Control, ControlClient, ControlServer, operations
 from tests.broker.served import cluster_of
 
+TOKEN = "only-who-starts-it-knows"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+
 
 def used(use: Callable[[str], Any]) -> Any:
     """Serve a cluster with control over HTTP, and use its url from a thread."""
@@ -24,7 +27,7 @@ def used(use: Callable[[str], Any]) -> Any:
         control = Control.of(cluster)
         await control.serving.start()
         running = asyncio.ensure_future(control.serving.run())
-        http = ControlServer(control, 0)
+        http = ControlServer(control, 0, TOKEN)
         try:
             return await asyncio.to_thread(use, http.url)
         finally:
@@ -38,7 +41,7 @@ def used(use: Callable[[str], Any]) -> Any:
 def asked(url: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
     connection = HTTPConnection(url.removeprefix("http://"), timeout=180)
     data = body if isinstance(body, str) else json.dumps(body or {})
-    connection.request("POST", path, data, headers)
+    connection.request("POST", path, data, BEARER | headers)
     answer = connection.getresponse()
     return answer.status, json.loads(answer.read())
 
@@ -57,7 +60,7 @@ def test_records_are_text_or_base64() -> None:
 
 def test_rules_and_brokers() -> None:
     def use(url: str) -> Any:
-        client = ControlClient(url)
+        client = ControlClient(url, TOKEN)
         rule = client.do("add_rule", {"api": "Produce", "action": "error", "error": "NOT_LEADER_OR_FOLLOWER"})
         client.do("stop_broker", {"broker": 1})
         client.do("start_broker", {"broker": 1})
@@ -81,12 +84,87 @@ def test_rules_and_brokers() -> None:
         ("/add_rule", {"action": "explode"}, "'explode' is not an action"),
         ("/add_rule", {"action": "error", "api": "Fetch", "error": "NOPE"}, "NOPE"),
         ("/produce", {"topic": "u", "records": ["x"]}, "a record is an object"),
+        ("/advance", {"seconds": -1}, "cannot advance by -1 seconds; it moves forward only, and up to 100 years"),
+        ("/advance", {"seconds": 1e308}, "cannot advance by 1e+308 seconds"),
+        ("/advance", {"seconds": 10**400}, "cannot advance by 1000"),
+        ("/advance", '{"seconds": 1e999}', "cannot advance by inf seconds"),
+        ("/advance", '{"seconds": NaN}', "NaN is no number of JSON"),
+        ("/advance", {"seconds": "1"}, "cannot advance by '1' seconds"),
+        ("/advance", {"seconds": True}, "cannot advance by True seconds"),
+        ("/set_network", '{"delay": 1e999}', "delay is inf; it takes seconds, from 0 to 86400"),
+        ("/set_network", {"delay": "1"}, "delay is '1'"),
+        (
+            "/set_network",
+            '{"bytes_per_second": 1e999}',
+            "bytes_per_second is inf; give at least 1, or null for no limit",
+        ),
+        ("/set_network", {"bytes_per_second": 1e-300}, "bytes_per_second is 1e-300"),
+        ("/add_rule", '{"action": "delay", "seconds": 1e999}', "`seconds` is inf; it takes seconds, from 0 to 86400"),
+        ("/add_rule", {"action": "cut", "after": 1.5}, "`after` is 1.5; it takes a number of bytes"),
+        ("/add_rule", {"action": "drop", "times": "2"}, "`times` is '2'; it takes a number"),
+        ("/add_rule", {"action": "drop", "broker": 1.0}, "`broker` is 1.0; it takes a number"),
+        ("/add_rule", {"action": "drop", "client": 7}, "`client` is 7; it takes text"),
+        ("/add_rule", {"action": "drop", "api": 3}, "`api` is 3; it takes text"),
+        ("/add_rule", {"action": "drop", "hits": "many"}, "a rule has no hits; it has after, answer, api"),
+        ("/add_rule", {"action": "drop", "where": "x"}, "`where` is not a function"),
+        ("/add_rule", {"action": "respond", "answer": "x"}, "`answer` is neither a response message nor a function"),
     ],
 )
 def test_what_cannot_be_done_has_a_reason(path: str, body: Any, reason: str) -> None:
     status, answer = used(lambda url: asked(url, path, body))
     assert (status, list(answer)) == (400, ["error"])
     assert reason in answer["error"]
+
+
+def test_a_refused_number_changes_nothing() -> None:
+    def use(url: str) -> Any:
+        for body in ('{"seconds": 1e999}', {"seconds": 2e308}, {"seconds": 100 * 366 * 24 * 3600}):
+            assert asked(url, "/advance", body)[0] == 400
+        assert asked(url, "/advance", {"seconds": 99 * 365 * 24 * 3600})[0] == 200
+        assert asked(url, "/advance", {"seconds": 2 * 365 * 24 * 3600})[0] == 400  # 101 years in all
+        asked(url, "/create_topic", {"topic": "t"})
+        asked(url, "/produce", {"topic": "t", "records": [{"value": "x"}]})
+        return asked(url, "/records", {"topic": "t"})[1]["result"][0]["timestamp"]
+
+    assert used(use) > 99 * 365 * 24 * 3600 * 1000
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer other", TOKEN, f"Basic {TOKEN}", "Bearer \xe9"])
+def test_another_user_of_the_machine_controls_nothing(header: str) -> None:
+    def use(url: str) -> Any:
+        refused = asked(url, "/stop_broker", {"broker": 1}, Authorization=header)
+        return refused, asked(url, "/notes")
+
+    (status, answer), notes = used(use)
+    assert (status, notes) == (401, (200, {"result": []}))
+    assert "Authorization: Bearer" in answer["error"] and TOKEN not in answer["error"]
+
+
+def test_the_token_is_new_with_each_server() -> None:
+    async def run() -> list[str]:
+        control = Control.of(cluster_of(1))
+        servers = [ControlServer(control, 0) for _ in range(2)]
+        for server in servers:
+            server.close()
+        return [server.token for server in servers]
+
+    one, other = asyncio.run(run())
+    assert one != other and len(one) >= 20
+
+
+def test_an_error_in_an_operation_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise LookupError("broken")
+
+    monkeypatch.setattr(Control, "coordinator", fail)
+
+    def use(url: str) -> Any:
+        answer = asked(url, "/coordinator", {"group": "g"})
+        return answer, asked(url, "/failures")[1]["result"]
+
+    answer, (failure,) = used(use)
+    assert answer == (500, {"error": "an error in kwire: LookupError: broken"})
+    assert "control operation coordinator: an error in kwire, please report it: LookupError: 'broken' at" in failure
 
 
 def test_a_web_page_controls_nothing() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ...codecs import codec_in
+from ...errors import TooLong
 from ...protocol import Frame, Request, Undecodable, encode_response
 from ...protocol.frame_codec import FrameReading
 from ...protocol.framing import int16, int32
@@ -24,7 +25,7 @@ from ...spec.releases import Release, release, releases
 from ...values import ErrorCode
 from ..authentication_and_acls import ANONYMOUS
 from ..cluster_state import Api, Cluster, RequestContext
-from ..faults import api_of, error_response, has_code
+from ..faults import api_of, has_code
 from ..settings_and_quotas import Node, Settings
 from .classic_groups import (
     delete_groups,
@@ -226,6 +227,7 @@ def _spoken(spoken: Release) -> dict[str, Api]:
 
 
 API_VERSIONS = 18
+MOST_QUOTED = 1000  # characters of an error message that is cut
 
 
 class ServedCluster(Cluster):
@@ -279,7 +281,7 @@ class ServedCluster(Cluster):
         api = self.table[name]
         with self.controller.journals.batched():
             if not api.finds_errors and (code := request.error()) and has_code(name):
-                return error_response(name, code)
+                return request.failed(code)
             return api.handler(request)
 
 
@@ -326,10 +328,30 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Served
 
 
 def write_response(request: ServedRequest, response: Any, catalog: Catalog) -> bytes:
-    """Encode the response to a request; in the draft of KIP-36, the body contains the correlation id."""
+    """Encode the response to a request; in the draft of KIP-36, the body contains the correlation id.
+
+    An error that quotes names of the request can be longer than any text of the protocol, and is cut.
+    """
     if hasattr(response, "correlation_id"):
         response = msgspec.structs.replace(response, correlation_id=request.correlation_id)
-    return encode_response(response, request.version, correlation_id=request.correlation_id, catalog=catalog)
+    try:
+        return encode_response(response, request.version, correlation_id=request.correlation_id, catalog=catalog)
+    except TooLong:
+        response = _with_short_errors(response)
+        return encode_response(response, request.version, correlation_id=request.correlation_id, catalog=catalog)
+
+
+def _with_short_errors(message: Any) -> Any:
+    """Return a message, or a part of one, with its error messages cut."""
+    if isinstance(message, tuple):
+        return tuple(_with_short_errors(part) for part in message)
+    if not isinstance(message, msgspec.Struct):
+        return message
+    changes = {name: _with_short_errors(getattr(message, name)) for name in message.__struct_fields__}
+    for name, value in changes.items():
+        if name.endswith("error_message") and isinstance(value, str) and len(value) > MOST_QUOTED:
+            changes[name] = f"{value[:MOST_QUOTED]}..."
+    return msgspec.structs.replace(message, **changes)
 
 
 def _unsupported(frame: Frame, catalog: Catalog, apis: dict[int, Api], problem: str) -> Unserved:

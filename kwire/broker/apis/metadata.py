@@ -19,6 +19,8 @@ from ..partition_leader_and_isr import INTERNAL, RESERVED, Partition, Topic, che
 FIRST_WITH_SOFTWARE = 3  # the first version of ApiVersions with the client's software name
 FIRST_WITH_ZERO = 4  # the first version for clients that accept features whose lowest level is 0 (KIP-1022)
 FIRST_WITH_KINDS, LAST_WITH_RESULTS = 1, 1  # versions of UpdateFeatures
+FIRST_WITH_NODES = 2  # the first version of DescribeQuorum with the addresses of nodes (KIP-853)
+FIRST_WITH_IDS = 12  # the first version of Metadata that finds topics by id (KIP-516; v10 and v11 only have the field)
 DOWNGRADES = (FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE)
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
@@ -121,6 +123,10 @@ MOST_DESCRIBED = 2000  # the default of Kafka's max.request.partition.size.limit
 def metadata(request: RequestContext) -> Any:
     """Handle Metadata."""
     response = messages.MetadataResponse
+    # KafkaApis.handleTopicMetadataRequest: v10 and v11 have ids, but cannot be asked by them
+    asked = request.message.topics or ()
+    if request.version < FIRST_WITH_IDS and any(row.name is None or any(row.topic_id) for row in asked):
+        return request.failed(ErrorCode.INVALID_REQUEST)
     controller = request.cluster.controller
     brokers = tuple(
         response.MetadataResponseBroker(node_id=one.node_id, host=one.host, port=one.port, rack=one.rack)
@@ -236,9 +242,13 @@ def _described(request: RequestContext, topic: Topic, partitions: Sequence[Parti
 def _asked_topic(request: RequestContext, row: Any) -> Any:
     controller = request.cluster.controller
     topic = controller.find(row.name, row.topic_id)
-    if topic is not None:
-        return _topic(request, topic)
     failure = messages.MetadataResponse.MetadataResponseTopic
+    if topic is not None:
+        if request.error(topic.name) == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            # Kafka discloses neither the id of a name nor the name of an id (KafkaApis.handleTopicMetadataRequest)
+            topic_id = row.topic_id if row.name is None else bytes(16)
+            return failure(name=row.name, topic_id=topic_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return _topic(request, topic)
     if row.name is None:
         return failure(name=None, topic_id=row.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
     if code := request.error(row.name) or _creation_error(request, row.name):
@@ -331,7 +341,7 @@ def describe_quorum(request: RequestContext) -> Any:
         rows.append(response.TopicData(topic_name=topic.topic_name, partitions=tuple(parts)))
     node = controller.nodes.get(controller.controller_id)
     nodes = []
-    if node is not None:
+    if node is not None and request.version >= FIRST_WITH_NODES:
         listener = response.Listener(name="CONTROLLER", host=node.host, port=node.port)
         nodes.append(response.Node(node_id=node.node_id, listeners=(listener,)))
     return response(error_message=None, topics=tuple(rows), nodes=tuple(nodes))

@@ -214,6 +214,8 @@ def elect_leaders(request: RequestContext) -> Any:
     """Handle ElectLeaders: elect the preferred replica, or in an unclean election an out-of-sync replica if no
     in-sync replica is online."""
     response, asked = messages.ElectLeadersResponse, request.message
+    if code := request.error():
+        return request.failed(code)  # names no topic that the request does not name
     is_all = asked.topic_partitions is None
     rows: dict[str, list[Any]] = {}
     for topic, index in _asked(request):
@@ -240,7 +242,7 @@ def _asked(request: RequestContext) -> Iterator[tuple[str, int]]:
 
 def _elect(request: RequestContext, partition: Partition | None) -> int:
     if partition is None:
-        return request.error() or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if code := request.error(partition.topic, partition.index):
         return code
     if request.message.election_type != PREFERRED:

@@ -11,7 +11,7 @@ from ...regular_expressions import BadPattern, compile_pattern
 from ...values import AclOperation, ErrorCode, ResourceType
 from ..authentication_and_acls import CLUSTER_NAME
 from ..classic_group import Commit, Group
-from ..cluster_state import RequestContext
+from ..cluster_state import FIRST_OF_BROKERS, RequestContext
 from ..consumer_group import GroupState
 from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
 from ..replica_log import Producer as KnownProducer
@@ -22,7 +22,6 @@ from .consumer_groups_and_offsets import checked_commit
 
 MOST_TIMEOUT_MS = 15 * 60 * 1000  # the default of Kafka's transaction.max.timeout.ms
 FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error code PRODUCER_FENCED (KIP-588)
-FIRST_WITH_BATCHES = 4  # the first version of AddPartitionsToTxn that brokers send, for several producers
 FIRST_WITH_FENCED = 2  # the first version of the other apis with PRODUCER_FENCED (KIP-588)
 FIRST_OF_PROTOCOL_2 = 5  # of EndTxn and TxnOffsetCommit: the epoch changes with each transaction (KIP-890)
 
@@ -89,7 +88,7 @@ def _as_version(request: RequestContext, code: int) -> int:
 def add_partitions_to_txn(request: RequestContext) -> Any:
     """Handle AddPartitionsToTxn: add all partitions of a producer to its transaction, or none."""
     response, asked = messages.AddPartitionsToTxnResponse, request.message
-    if request.version < FIRST_WITH_BATCHES:
+    if request.version < FIRST_OF_BROKERS:
         rows = _add_partitions(
             request,
             asked.v3_and_below_transactional_id,
@@ -98,6 +97,8 @@ def add_partitions_to_txn(request: RequestContext) -> Any:
             asked.v3_and_below_topics,
         )
         return response(results_by_topic_v3_and_below=rows)
+    if code := request.error():
+        return request.failed(code)
     result = response.AddPartitionsToTxnResult
     found = tuple(
         result(

@@ -11,6 +11,7 @@ import kwire
 from kwire.broker import Node, ServedCluster, Settings
 from kwire.broker.apis import ServedRequest, read_request, write_response
 from kwire.protocol import Frame
+from kwire.spec.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of
 
@@ -106,3 +107,42 @@ def test_kip_36_has_racks_in_the_layout_that_it_proposed() -> None:
     topic = "00000001 0000 0001 74 00000001 0000 00000000 00000001 00000001 00000001 00000001 00000001"
     assert written == bytes.fromhex(f"00000007 {broker} {topic}")
     assert cluster.answer(1, M.MetadataRequest(topics=None), 12, now=0.0).topics[0].name == "t"
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_the_quorum_in_every_version(version: int) -> None:
+    part = M.DescribeQuorumRequest.PartitionData(partition_index=0)
+    topic = M.DescribeQuorumRequest.TopicData(topic_name="__cluster_metadata", partitions=(part,))
+    response = cluster_of().answer(1, M.DescribeQuorumRequest(topics=(topic,)), version, now=0.0)
+    codec = kwire.codec("DescribeQuorumResponse", version)
+    found = codec.decode(codec.encode(response))
+    assert found.topics[0].partitions[0].leader_id == 1
+    assert [node.node_id for node in found.nodes] == ([1] if version == 2 else [])
+
+
+@pytest.mark.parametrize("version", [10, 11])
+def test_topics_cannot_be_asked_by_id_before_version_12(version: int) -> None:
+    """KafkaApis.handleTopicMetadataRequest throws InvalidRequestException; MetadataRequest.getErrorResponse answers."""
+    cluster = cluster_of()
+    cluster.controller.create("t", {0: [1]})
+    row = M.MetadataRequest.MetadataRequestTopic
+    codec = kwire.codec("MetadataResponse", version)
+    for asked in (row(name=None), row(name=None, topic_id=b"i" * 16), row(name="t", topic_id=b"i" * 16)):
+        response = cluster.answer(1, M.MetadataRequest(topics=(row(name="t"), asked)), version, now=0.0)
+        rows = codec.decode(codec.encode(response)).topics
+        expected = [("t", bytes(16)), (asked.name or "", asked.topic_id)]
+        assert [(one.name, one.topic_id) for one in rows] == expected
+        assert {one.error_code for one in rows} == {ErrorCode.INVALID_REQUEST}
+    assert cluster.answer(1, M.MetadataRequest(topics=(row(name="t"),)), version, now=0.0).topics[0].error_code == 0
+
+
+def test_an_error_that_quotes_too_much_is_cut() -> None:
+    entity = M.AlterClientQuotasRequest.EntityData(entity_type="x" * 32_700, entity_name="a")
+    entry = M.AlterClientQuotasRequest.EntryData(entity=(entity, entity))
+    message = M.AlterClientQuotasRequest(entries=(entry,))
+    response = cluster_of().answer(1, message, 1, now=0.0)
+    data = write_response(ServedRequest(message, 1, 7, "c"), response, catalog_for(None))
+    (found,) = kwire.codec("AlterClientQuotasResponse", 1).decode(data[9:]).entries
+    assert (found.error_code, len(found.error_message)) == (ErrorCode.INVALID_REQUEST, 1003)
+    assert found.error_message.startswith("an entity must have") and found.error_message.endswith("...")
+    assert found.entity[0].entity_type == "x" * 32_700

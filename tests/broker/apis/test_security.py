@@ -107,3 +107,77 @@ def test_old_versions_of_produce_are_listed_where_kafka_lists_them() -> None:
     cluster = cluster_of(settings=Settings(release="4.1"))
     found = ask(cluster, M.ApiVersionsRequest(), 0)
     assert [(one.min_version, one.max_version) for one in found.api_keys if one.api_key == 0] == [(0, 13)]
+
+
+def test_an_election_of_all_partitions_names_no_topic_to_those_who_may_not_elect() -> None:
+    """KafkaApis.handleElectLeaders leaves the list empty, unless the request names the partitions itself."""
+    cluster = secured()
+    cluster.controller.create("hidden", {0: [1]})
+    denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    found = ask(cluster, M.ElectLeadersRequest(topic_partitions=None), 2)
+    assert (found.error_code, found.replica_election_results) == (denied, ())
+    row = M.ElectLeadersRequest.TopicPartitions(topic="t", partitions=(0, 1))
+    named = ask(cluster, M.ElectLeadersRequest(topic_partitions=(row,)), 2)
+    (topic,) = named.replica_election_results
+    assert (named.error_code, topic.topic) == (denied, "t")
+    assert [part.error_code for part in topic.partition_result] == [denied] * 2
+    assert ask(cluster, M.ElectLeadersRequest(topic_partitions=None), 0).replica_election_results == ()
+
+
+def test_metadata_tells_neither_the_id_of_a_hidden_name_nor_the_name_of_a_hidden_id() -> None:
+    cluster = secured()
+    cluster.controller.create("hidden", {0: [1]})
+    topic_id = cluster.controller.topics["hidden"].topic_id
+    row = M.MetadataRequest.MetadataRequestTopic
+    rows = (row(name="hidden"), row(name=None, topic_id=topic_id))
+    by_name, by_id = ask(cluster, M.MetadataRequest(topics=rows), 12).topics
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert (by_name.name, by_name.topic_id, by_name.error_code) == ("hidden", bytes(16), denied)
+    assert (by_id.name, by_id.topic_id, by_id.error_code) == (None, topic_id, denied)
+
+
+def allow(cluster: ServedCluster, kind: int, name: str, operation: int) -> None:
+    """Allow a client an operation on a resource."""
+    row = M.CreateAclsRequest.AclCreation(
+        resource_type=kind, resource_name=name, principal="User:a", host="*", operation=operation, permission_type=3
+    )
+    answer = cluster.answer(1, M.CreateAclsRequest(creations=(row,)), 3, now=0.0, principal="User:admin")
+    assert answer.results[0].error_code == 0
+
+
+def test_brokers_need_cluster_action_where_clients_need_topics() -> None:
+    """KafkaApis.handleFetchRequest and handleAddPartitionsToTxnRequest: rights of a client are none of a broker."""
+    cluster = secured()
+    cluster.controller.create("t", {0: [1]})
+    part = M.FetchRequest.FetchPartition(partition=0, partition_max_bytes=1)
+    topics = (M.FetchRequest.FetchTopic(topic="t", partitions=(part,)),)
+    state = M.FetchRequest.ReplicaState(replica_id=2)
+    fetches = {
+        "consumer": (M.FetchRequest(topics=topics), 11),
+        "follower": (M.FetchRequest(topics=topics, replica_id=2), 11),
+        "tagged": (M.FetchRequest(topics=topics, replica_state=state), 15),
+    }
+    row = M.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name="t", partitions=(0,))
+    transaction = M.AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
+    add = M.AddPartitionsToTxnRequest(transactions=(transaction(transactional_id="p", topics=(row,)),))
+
+    def codes() -> dict[str, int]:
+        found = {}
+        for name, (message, version) in fetches.items():
+            changed = message
+            if version > 12:  # by id
+                by_id = M.FetchRequest.FetchTopic(topic_id=cluster.controller.topics["t"].topic_id, partitions=(part,))
+                changed = M.FetchRequest(topics=(by_id,), replica_state=message.replica_state)
+            answer = cluster.answer(1, changed, version, now=0.0, principal="User:a")
+            found[name] = answer.responses[0].partitions[0].error_code
+        found["add"] = cluster.answer(1, add, 4, now=0.0, principal="User:a").error_code
+        return found
+
+    denied, closed = ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert codes() == {"consumer": denied, "follower": denied, "tagged": denied, "add": closed}
+    allow(cluster, 2, "t", 3)  # READ and WRITE on the topic, and WRITE on the transaction
+    allow(cluster, 2, "t", 4)
+    allow(cluster, 5, "p", 4)
+    assert codes() == {"consumer": 0, "follower": denied, "tagged": denied, "add": closed}
+    allow(cluster, 4, "kafka-cluster", 9)  # CLUSTER_ACTION
+    assert codes() == {"consumer": 0, "follower": 0, "tagged": 0, "add": 0}
