@@ -45,7 +45,7 @@ class Rule:
     def hits(self) -> int:
         """The number of requests to which the rule has applied.
 
-        Raises what a function of a rule has raised, as at the end of the cluster.
+        Raises what a function of a rule, or the broker itself, has raised, as at the end of the cluster.
         """
         self._kafka._report()
         return int(self._kafka._do("hits", rule=self.number))
@@ -180,8 +180,8 @@ class Operations:
 
         Args:
             broker: the id of the broker; None for all brokers.
-            delay: the delay of each response, in seconds.
-            bytes_per_second: the rate at which responses are sent; None for no limit.
+            delay: the delay of each response, in seconds; up to a day.
+            bytes_per_second: the rate at which responses are sent, at least 1; None for no limit.
             is_cut: whether all data is lost while connections stay open.
         """
         self._do("set_network", broker=broker, delay=delay, bytes_per_second=bytes_per_second, is_cut=is_cut)
@@ -269,6 +269,9 @@ class Operations:
         Args:
             seconds: the time to add.
             keep_connected: whether group members with an open connection are kept from expiring.
+
+        Raises:
+            ValueError: `seconds` is negative or no finite number, or the clock would be more than 100 years ahead.
         """
         self._do("advance", seconds=seconds, keep_connected=keep_connected)
 
@@ -441,11 +444,11 @@ class _Cluster(Operations):
         return lambda: self.group_state(group) == state
 
     def _failed(self) -> Exception | None:
-        """Return the exception that a function of a rule has raised, once."""
+        """Return the first exception of a function of a rule, or of the broker's own code, once."""
         raise NotImplementedError
 
     def _report(self, error: Exception | None = None) -> None:
-        """Raise the exception that a function of a rule has raised."""
+        """Raise the exception that `_failed` returns."""
         error = error or self._failed()
         if error is not None:
             raise error
@@ -518,7 +521,11 @@ class Kafka(_Cluster):
         return self
 
     def stop(self) -> None:
-        """Stop the cluster, and remove its temporary files; raises what a function of a rule has raised."""
+        """Stop the cluster, and remove its temporary files.
+
+        Raises what a function of a rule has raised, or the broker's own code: clients are told UNKNOWN_SERVER_ERROR,
+        and the test gets the exception, with a note that names the request.
+        """
         backend, self._backend, self._addresses = self._backend, None, ()
         if backend is not None:
             backend.stop()
@@ -591,7 +598,11 @@ class AsyncKafka(_Cluster):
         return self
 
     async def stop(self) -> None:
-        """Stop the cluster, and remove its temporary files; raises what a function of a rule has raised."""
+        """Stop the cluster, and remove its temporary files.
+
+        Raises what a function of a rule has raised, or the broker's own code: clients are told UNKNOWN_SERVER_ERROR,
+        and the test gets the exception, with a note that names the request.
+        """
         running, self._running, self._addresses = self._running, None, ()
         if running is not None:
             await running.stop()

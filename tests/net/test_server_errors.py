@@ -14,7 +14,7 @@ from kwire.broker import Parked
 from kwire.broker.apis import APIS
 from kwire.broker.cluster_state import RequestContext
 from kwire.errors import CallError
-from kwire.net.client import BrokerConnection
+from kwire.net.client import BrokerConnection, address
 from kwire.net.server import Serving
 from kwire.testing import AsyncKafka, Kafka
 from kwire.values import ErrorCode
@@ -150,8 +150,7 @@ def test_the_clock_goes_on_if_a_check_fails(monkeypatch: pytest.MonkeyPatch) -> 
 def test_pytest_sees_an_error_at_the_end_of_the_cluster() -> None:
     with pytest.raises(LookupError, match="broken") as raised, Kafka(topics=["t"]) as kafka:
         broken(kafka._backend._running.serving.cluster, "Metadata")  # type: ignore[union-attr]
-        host, _, port = kafka.bootstrap_servers.rpartition(":")
-        with BrokerConnection(kwire.net.client.Address(host, int(port)), timeout=90) as broker:
+        with BrokerConnection(address(kafka.bootstrap_servers), timeout=90) as broker:
             assert ask(broker, "MetadataRequest", 12, NAMED).topics[0].error_code == -1
     assert "Metadata v12: an error in kwire, please report it" in raised.value.__notes__[0]
 

@@ -139,10 +139,11 @@ def test_topics_cannot_be_asked_by_id_before_version_12(version: int) -> None:
 def test_an_error_that_quotes_too_much_is_cut() -> None:
     entity = M.AlterClientQuotasRequest.EntityData(entity_type="x" * 32_700, entity_name="a")
     entry = M.AlterClientQuotasRequest.EntryData(entity=(entity, entity))
-    message = M.AlterClientQuotasRequest(entries=(entry,))
-    response = cluster_of().answer(1, message, 1, now=0.0)
-    data = write_response(ServedRequest(message, 1, 7, "c"), response, catalog_for(None))
+    request = M.AlterClientQuotasRequest(entries=(entry,))
+    response = cluster_of().answer(1, request, 1, now=0.0)
+    data = write_response(ServedRequest(request, 1, 7, "c"), response, catalog_for(None))
     (found,) = kwire.codec("AlterClientQuotasResponse", 1).decode(data[9:]).entries
-    assert (found.error_code, len(found.error_message)) == (ErrorCode.INVALID_REQUEST, 1003)
-    assert found.error_message.startswith("an entity must have") and found.error_message.endswith("...")
+    message = found.error_message or ""
+    assert (found.error_code, len(message)) == (ErrorCode.INVALID_REQUEST, 1003)
+    assert message.startswith("an entity must have") and message.endswith("...")
     assert found.entity[0].entity_type == "x" * 32_700
