@@ -151,6 +151,11 @@ class Node:
         """Whether the broker has a working log directory; a broker without one stops (KIP-112)."""
         return any(log_dir.works for log_dir in self.log_dirs)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the broker was stopped or isolated, so that it can be started again."""
+        return any(log_dir.is_stopped for log_dir in self.log_dirs)
+
     def set_stopped(self, is_stopped: bool) -> None:
         """Mark the broker as stopped or running."""
         for log_dir in self.log_dirs:

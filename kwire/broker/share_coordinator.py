@@ -134,13 +134,15 @@ class Shares:
         self.forget(group_id, share, [one for one in share.partitions if one[0] not in self._controller.by_id])
         topics = (self._controller.topics[name] for name in share.counts if name in self._controller.topics)
         places = {(topic.topic_id, index) for topic in topics for index in range(len(topic.partitions))}
-        new = places - share.partitions.keys()
-        for place in new:
-            self._add(share, place)
+        new = [place for place in sorted(places - share.partitions.keys()) if self._add(share, place) is not None]
         return bool(new)
 
-    def _add(self, share: ShareGroup, place: Place) -> SharePartition:
-        part = share.partitions[place] = SharePartition()
+    def _add(self, share: ShareGroup, place: Place) -> SharePartition | None:
+        """Add a partition; returns None if the memory limit does not allow it."""
+        part = SharePartition()
+        if not self._groups.held.has_room(part.size):
+            return None
+        share.partitions[place] = part
         self._groups.held.take(part.size)
         return part
 
@@ -215,14 +217,17 @@ class Shares:
             self.changed(group_id, place, part, size)
         self.lock(group_id, place, part)
 
-    def alter(self, group_id: str, share: ShareGroup, place: Place, offset: int) -> None:
-        """Set the start offset of a partition in a group without members."""
+    def alter(self, group_id: str, share: ShareGroup, place: Place, offset: int) -> int:
+        """Set the start offset of a partition in a group without members; returns an error code."""
         part = share.partitions.get(place) or self._add(share, place)
+        if part is None:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
         size = part.size
         part.begin(offset)
         part.state_epoch += 1
         part.is_dirty = True
         self.changed(group_id, place, part, size)
+        return ErrorCode.NONE
 
     def forget(self, group_id: str, share: ShareGroup, places: Iterable[Place]) -> None:
         """Delete the state of partitions."""

@@ -26,7 +26,7 @@ from ..net.client import Address, address
 from ..net.control import Control, ControlServer, MetricsServer
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, ReadOnlyDisk, locked
-from ..net.server import tls_context
+from ..net.tls import tls_context
 from ..render.value_text import count_text
 from .options import UsageError, add_command, named_release
 from .terminal import remark

@@ -136,14 +136,11 @@ class Control:
 
     def failures(self) -> list[str]:
         """Return the errors in the broker's own code so far, one line each; there should be none."""
-        return [note for error in self.serving.failures for note in getattr(error, "__notes__", ())]
+        return [note for error in self.serving.failures.errors for note in getattr(error, "__notes__", ())]
 
     def failed(self) -> Exception | None:
         """Return the first exception in a handler, or in a function of a rule, once; not an operation over HTTP."""
-        failures = self.serving.failures
-        found = failures[0] if failures else None
-        failures.clear()
-        return found
+        return self.serving.failures.take()
 
     def _rule(self, number: int) -> Rule:
         if number not in self._rules:
@@ -444,7 +441,9 @@ class ControlServer:
 
     def report(self, what: str, error: Exception) -> None:
         """Report an error in kwire, in the event loop."""
-        self._loop.call_soon_threadsafe(partial(self._control.serving.report, what, error, "answered status 500"))
+        self._loop.call_soon_threadsafe(
+            partial(self._control.serving.failures.report, what, error, "answered status 500")
+        )
 
     def close(self) -> None:
         """Stop serving requests."""
@@ -637,7 +636,7 @@ def offline_counts(cluster: ServedCluster) -> dict[int, tuple[int, int]]:
     counts = {
         node_id: (0, sum(log_dir.is_offline for log_dir in node.log_dirs))
         for node_id, node in cluster.controller.nodes.items()
-        if not any(log_dir.is_stopped for log_dir in node.log_dirs)
+        if not node.is_stopped
     }
     for partition in cluster.controller.partitions():
         for node_id, replica in partition.replicas.items():

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import ssl
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from random import SystemRandom
 from typing import Any, NamedTuple
 
@@ -26,11 +24,12 @@ from ..broker.authentication_and_acls import AuthenticationFailed, Session, prin
 from ..broker.cluster_state import RequestContext
 from ..broker.faults import FunctionFailed, Rule, Treatment, api_of, is_number
 from ..broker.settings_and_quotas import LogDir
-from ..errors import BadFrame, CallError, DumpError, KwireError, excerpt
+from ..errors import BadFrame, CallError, KwireError, excerpt
 from ..protocol import Frame, Source
 from ..protocol.framing import FrameJoiner
 from ..values import ErrorCode
 from .client import TLS_HANDSHAKE, Address, why
+from .failures import Failures
 from .limits import FrameMemory, Recorder, Share
 
 PORTION = 1 << 16
@@ -41,9 +40,6 @@ SIZE = 4
 SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
 CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
 MOST_MEMBERS = 100  # of groups, on one connection
-LOGGER = logging.getLogger("kwire.broker")  # errors in handlers, with their traceback; see `Serving.report`
-LOGGER.addHandler(logging.NullHandler())  # a program that does not ask for them gets one line on stderr only
-MOST_REPORTED = 10  # errors that are kept for a test
 
 
 def _end_of(transport: asyncio.Transport, name: str) -> str:
@@ -190,9 +186,9 @@ class ServedConnection(asyncio.BufferedProtocol):
         except FunctionFailed as error:
             self.serving.note(f"{self.host}: {error}; closed")
             cause = error.__cause__
-            self.serving.failures.append(cause if isinstance(cause, Exception) else error)
+            self.serving.failures.keep(cause if isinstance(cause, Exception) else error)
         except Exception as error:
-            self.serving.report(f"{self.host}: a request", error, "closed")
+            self.serving.failures.report(f"{self.host}: a request", error, "closed")
         finally:
             self.serving.finish(self.task)
             self._portions = self.task = None
@@ -357,7 +353,9 @@ class ServedConnection(asyncio.BufferedProtocol):
         api = api_of(request.message)
         response = request.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
         outcome = "closed" if response is None else "answered UNKNOWN_SERVER_ERROR"
-        self.serving.report(f"{self.host}: {api} v{request.version}", error, outcome, is_secret=api in SECRETIVE)
+        self.serving.failures.report(
+            f"{self.host}: {api} v{request.version}", error, outcome, is_secret=api in SECRETIVE
+        )
         if response is None:
             raise ConnectionAbortedError
         return response
@@ -401,33 +399,6 @@ PATIENCE = 5.0  # seconds within which a client must read its response while oth
 Note = Callable[[str], None]
 
 
-def tls_context(certificate: str, key: str | None = None, client_ca: str | None = None) -> ssl.SSLContext:
-    """Return the TLS settings of a listener.
-
-    Args:
-        certificate: a PEM file with the certificate of the brokers and the intermediate certificates of its chain.
-        key: a PEM file with its private key, unless the key is in the same file.
-        client_ca: a PEM file of the authorities that sign client certificates; clients must then present one.
-
-    Raises:
-        DumpError: a file is not PEM, or the key belongs to another certificate, or the key has a password.
-        OSError: a file cannot be read.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    for file in (certificate, key, client_ca):
-        if file is not None:
-            Path(file).open("rb").close()  # OpenSSL's error does not name the file
-    try:
-        context.load_cert_chain(certificate, key, password=lambda: b"")
-        if client_ca is not None:
-            context.load_verify_locations(client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except ssl.SSLError as error:
-        hint = "give PEM files: a certificate with its key, which has no password"
-        raise DumpError(f"no certificate with its key: {error.reason or error}", file=certificate, hint=hint) from None
-    return context
-
-
 class Network(NamedTuple):
     """The quality of the network between clients and a broker.
 
@@ -444,11 +415,6 @@ class Network(NamedTuple):
 GOOD = Network()
 
 
-def _is_stopped(node: Node) -> bool:
-    """Return whether a broker was stopped or isolated, so that it can be started again."""
-    return any(log_dir.is_stopped for log_dir in node.log_dirs)
-
-
 class Serving:
     """Listens for each broker of a cluster.
 
@@ -461,7 +427,7 @@ class Serving:
 
     Attributes:
         networks: the quality of the network to each broker whose network is not normal.
-        failures: the exceptions in handlers and in functions of rules, the first ones, until a test is told.
+        failures: the exceptions in handlers and in functions of rules.
         halted: set once no broker is left, because the log directories of the last one have failed.
     """
 
@@ -480,7 +446,7 @@ class Serving:
         self.idle: float = idle
         self.recorded: Recorder = recorded or Recorder(0)
         self.networks: dict[int, Network] = {}
-        self.failures: list[Exception] = []
+        self.failures = Failures(note)
         self.halted = asyncio.Event()
         self._network_changed = asyncio.Event()
         cluster.time_ms = self.wall_ms
@@ -578,31 +544,7 @@ class Serving:
                 self.cluster.tick(self.now())
                 self.settle()
             except Exception as error:
-                self.report("the broker's clock", error, "it goes on")
-
-    def report(self, what: str, error: Exception, outcome: str, *, is_secret: bool = False) -> None:
-        """Report an error in the broker's own code: one line for the operator, the traceback for the logger
-        `kwire.broker`, and the exception for a test (`failures`).
-
-        Args:
-            what: what was being done.
-            error: the exception.
-            outcome: what the client gets.
-            is_secret: whether the text of the exception may contain a password.
-        """
-        if error in self.failures:
-            return
-        frame = error.__traceback__
-        while frame is not None and frame.tb_next is not None:
-            frame = frame.tb_next
-        where = f" at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame is not None else ""
-        text = type(error).__name__ if is_secret else f"{type(error).__name__}: {excerpt(str(error))}"
-        line = f"{what}: an error in kwire, please report it: {text}{where}; {outcome}"
-        error.add_note(line)
-        self.note(line)
-        LOGGER.error(line, exc_info=None if is_secret else error)
-        if len(self.failures) < MOST_REPORTED:
-            self.failures.append(error)
+                self.failures.report("the broker's clock", error, "it goes on")
 
     def _close_idle(self) -> None:
         """Close idle connections; a timer for each connection would take a kilobyte."""
@@ -637,14 +579,14 @@ class Serving:
             if future is not None and not future.done():
                 future.set_result(None)
             elif future is None and parked.failure is not None:
-                self.report("a timer", parked.failure, "it goes on")
+                self.failures.report("a timer", parked.failure, "it goes on")
         self._note_all()
         for node_id, node in self.cluster.controller.nodes.items():
             if node_id in self._servers and not self.is_open(node):
                 self._end(node_id)
-                reason = "is stopped" if _is_stopped(node) else "has no log directory left, and stops"
+                reason = "is stopped" if node.is_stopped else "has no log directory left, and stops"
                 self.note(f"broker {node_id} {reason}")
-        if not any(node.is_alive or _is_stopped(node) for node in self.cluster.controller.nodes.values()):
+        if not any(node.is_alive or node.is_stopped for node in self.cluster.controller.nodes.values()):
             self.halted.set()
         deadline = self.cluster.next_deadline
         if deadline is not None and (self._deadline is None or deadline < self._deadline):

@@ -21,7 +21,8 @@ from ..broker.authentication_and_acls import MECHANISMS, principal
 from ..errors import CallError
 from ..net.control import Control, ControlClient
 from ..net.log_dirs import FileDisk, locked
-from ..net.server import Serving, tls_context
+from ..net.server import Serving
+from ..net.tls import tls_context
 
 HOST = "127.0.0.1"
 PATIENCE = 30.0  # seconds for a process or a thread to begin, or to do an operation

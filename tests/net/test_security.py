@@ -14,7 +14,7 @@ from kwire.cli.main import main
 from kwire.errors import CallError, DumpError
 from kwire.net.client import BrokerConnection, Security, address
 from kwire.net.limits import Recorder
-from kwire.net.server import tls_context
+from kwire.net.tls import tls_context
 from kwire.protocol import Request, Source, Token
 from kwire.testing import Kafka, Tls
 from tests.conftest import lacking

@@ -42,7 +42,7 @@ def test_a_handler_that_fails_is_answered_and_reported(caplog: pytest.LogCapture
         with BrokerConnection(place(made), timeout=90) as broker:
             answers = [ask(broker, "MetadataRequest", 12, NAMED).topics for _ in range(2)]
             assert ask(broker, "ApiVersionsRequest", 0, VERSIONS).error_code == 0  # on the same connection
-        return answers, made.failures
+        return answers, list(made.failures.errors)
 
     with caplog.at_level(logging.ERROR, "kwire.broker"):
         (answers, failures), notes = used(use)

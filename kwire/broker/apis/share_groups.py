@@ -278,7 +278,8 @@ def _altered(request: RequestContext, share: ShareGroup, topic: Topic | None, na
     if not code and (topic is None or not 0 <= index < len(topic.partitions)):
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not code and topic is not None:
-        request.cluster.shares.alter(request.message.group_id, share, (topic.topic_id, index), part.start_offset)
+        place = topic.topic_id, index
+        code = request.cluster.shares.alter(request.message.group_id, share, place, part.start_offset)
     return row(partition_index=index, error_code=code, error_message=ErrorCode(code).about if code else None)
 
 
