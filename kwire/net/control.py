@@ -405,7 +405,7 @@ class ControlServer:
     """Serves HTTP requests in threads; operations run in the event loop of the cluster.
 
     All users of this machine can connect to its ports, and operations pass every ACL. So an operation needs the header
-    `Authorization: Bearer TOKEN`, with a token that only the user who started the server is told.
+    `Authorization: Bearer TOKEN`, with a token that only the user who started the server is given.
 
     Args:
         control: performs the operations.

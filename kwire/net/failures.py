@@ -20,7 +20,7 @@ class Failures:
         note: called with a line for the operator.
 
     Attributes:
-        errors: the first exceptions, until a test is told.
+        errors: the first exceptions, until they are reported.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:

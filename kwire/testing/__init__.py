@@ -523,7 +523,7 @@ class Kafka(_Cluster):
     def stop(self) -> None:
         """Stop the cluster, and remove its temporary files.
 
-        Raises what a function of a rule has raised, or the broker's own code: clients are told UNKNOWN_SERVER_ERROR,
+        Raises what a function of a rule has raised, or the broker's own code: clients get UNKNOWN_SERVER_ERROR,
         and the test gets the exception, with a note that names the request.
         """
         backend, self._backend, self._addresses = self._backend, None, ()
@@ -600,7 +600,7 @@ class AsyncKafka(_Cluster):
     async def stop(self) -> None:
         """Stop the cluster, and remove its temporary files.
 
-        Raises what a function of a rule has raised, or the broker's own code: clients are told UNKNOWN_SERVER_ERROR,
+        Raises what a function of a rule has raised, or the broker's own code: clients get UNKNOWN_SERVER_ERROR,
         and the test gets the exception, with a note that names the request.
         """
         running, self._running, self._addresses = self._running, None, ()
