@@ -89,7 +89,7 @@ def error_response(message: Any, version: int, code: int, catalog: Catalog) -> A
 
     >>> from kwire.messages import HeartbeatRequest
     >>> from kwire.spec.catalog import catalog_for
-    >>> error_response(HeartbeatRequest(), 4, ErrorCode.UNKNOWN_SERVER_ERROR, catalog_for(None)).error_code
+    >>> int(error_response(HeartbeatRequest(), 4, ErrorCode.UNKNOWN_SERVER_ERROR, catalog_for(None)).error_code)
     -1
     """
     if isinstance(message, ProduceRequest) and message.acks == 0:

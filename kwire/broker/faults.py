@@ -302,7 +302,7 @@ def _check_fields(rule: Rule) -> None:
     """Check values that would otherwise fail with each request that the rule matches."""
     for name, kind in _KINDS.items():
         value = getattr(rule, name)
-        if value is not None and type(value) is not kind:
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kind)):
             raise ValueError(f"`{name}` is {excerpt(value)}; it takes {'a number' if kind is int else 'text'}")
     check_seconds(rule.seconds, "`seconds`")
     if type(rule.after) is not int or rule.after < 0:
