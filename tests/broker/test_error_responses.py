@@ -51,10 +51,12 @@ def test_every_version_has_a_place_for_the_code(api: str) -> None:
     rng: Random = seeded(f"error responses {api}")
     for version in range(APIS[api].first, APIS[api].last + 1):
         codes: list[int] = []
-        for _ in range(12):
+        for _ in range(2 if (api, version) in WITHOUT_PLACE else 60):
             message = Drawing(rng, Seen(), [bytes(16)], 0.1).draw(kwire.codec(f"{api}Request", version).schema)
             if getattr(message, "acks", None) != 0:
                 codes += codes_of(message, version)
+            if codes:
+                break  # the request named something
         if (api, version) not in WITHOUT_PLACE:
             assert codes and set(codes) == {CODE}, version
 
