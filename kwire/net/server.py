@@ -29,7 +29,7 @@ from ..protocol import Frame, Source
 from ..protocol.framing import FrameJoiner
 from ..values import ErrorCode
 from .client import TLS_HANDSHAKE, Address, why
-from .failures import Failures
+from .handler_errors import Failures
 from .limits import FrameMemory, Recorder, Share
 
 PORTION = 1 << 16
