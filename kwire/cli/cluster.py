@@ -23,6 +23,7 @@ from ..codecs.json import uuid_text
 from ..errors import DumpError, UnknownMessage
 from ..net.admin import ask_model
 from ..net.client import BrokerConnection, address
+from ..net.deadline import Deadline
 from ..protocol import Result
 from ..render.record_text import safe
 from ..render.style import PLAIN, Style, escape, json_text, table
@@ -51,7 +52,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ab
     )
     add_inputs(parser)
     parser.add_argument(
-        "--timeout", type=seconds, default=10.0, metavar="SECONDS", help="timeout of broker requests; default: 10"
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="for everything together: connections, TLS, SASL, and the requests to all brokers; default: 30",
     )
     parser.add_argument("--topic", metavar="T", help="only this topic")
     parser.add_argument("--at", metavar="WHEN", help="the state at a time, or after a frame or offset")
@@ -197,7 +202,8 @@ def _model(options: argparse.Namespace) -> ClusterModel:
     of_dumps = (options.at, options.named, options.hex, options.log_of)
     if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
         raise UsageError(f"{where[0]} is a live broker: give only one, without files and options for files")
-    with BrokerConnection(address(where[0]), timeout=options.timeout, security=security_of(options)) as broker:
+    deadline = Deadline(options.timeout)
+    with BrokerConnection(address(where[0]), security=security_of(options), deadline=deadline) as broker:
         return ask_model(broker)
 
 

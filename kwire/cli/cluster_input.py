@@ -40,7 +40,7 @@ from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicationFactor
 from ..input import read_znodes
 from ..logs import LogRecord
-from ..net.admin import LiveCluster, ask_sizes, under_way
+from ..net.admin import LiveCluster, under_way
 from ..net.client import Address, address
 from ..protocol import Result
 from ..protocol.framing import NotKafka
@@ -247,18 +247,20 @@ def _of_state(state: ClusterState) -> Situation:
 
 
 def _live(options: argparse.Namespace) -> Situation:
-    """Ask a broker for the cluster, and all brokers for partition sizes; if one fails, the sizes are unknown."""
+    """Ask a broker for the cluster; if a live broker does not tell the sizes of its partitions, none is known."""
     where = address(options.source)
     with LiveCluster(where, options.timeout, security_of(options)) as cluster:
         state = cluster.state()
         found = _of_state(state)
         found.address = where
         found.partitions.update(_under_way(cluster))
+    live = [broker.node_id for broker in (state.brokers or {}).values() if not broker.fenced]
+    silent = [node_id for node_id in live if node_id not in state.log_dirs]
+    if silent:
+        found.sizes = {}
         if not options.sizes and options.fewest != "replicas":
-            try:
-                found.sizes = ask_sizes(cluster, state)
-            except CallError as error:
-                remark(f"the sizes of partitions are not known: {error}")
+            brokers = f"broker {silent[0]}" if len(silent) == 1 else f"{len(silent)} of {len(live)} brokers"
+            remark(f"the sizes of partitions are not known: {brokers} did not list log directories")
     return found
 
 

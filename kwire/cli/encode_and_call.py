@@ -19,6 +19,7 @@ from ..errors import DumpError, KwireError, UnknownMessage, json_problem, sugges
 from ..input import read_text
 from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
 from ..net.client import SOFTWARE, BrokerConnection, address, changes_state
+from ..net.deadline import Deadline
 from ..protocol import Frame, Response, encode_request
 from ..protocol.results import MessageSummary
 from ..render.json_objects import envelope, json_line
@@ -266,7 +267,13 @@ def add_call(commands: Any, about: str) -> None:
     parser.add_argument("--yes", action="store_true", help="allow requests that may change something on the broker")
     parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex; send nothing")
     parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="default: kwire")
-    parser.add_argument("--timeout", type=seconds, default=10.0, metavar="SECONDS", help="default: 10")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=10.0,
+        metavar="SECONDS",
+        help="for everything together: name look-up, connection, TLS, SASL, request and whole response; default: 10",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the response as JSON, indented")
     form.add_argument("--jsonl", action="store_true", help="print the response as JSON on one line")
@@ -284,7 +291,7 @@ def call(options: argparse.Namespace) -> int:
     where = address(options.address)
     with BrokerConnection(
         where,
-        timeout=options.timeout,
+        deadline=Deadline(options.timeout),
         client_id=options.client_id,
         catalog=catalog_of(options),
         security=security_of(options),

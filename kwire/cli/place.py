@@ -143,7 +143,12 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; default: 100")
     group.add_argument("--throttle", type=int, metavar="BYTES", help="bytes per second that each broker may copy")
     group.add_argument(
-        "--timeout", type=seconds, default=10.0, metavar="SECONDS", help="timeout of requests; default: 10"
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="for each reading of the cluster's state, from all brokers together, and each request that changes it; "
+        "default: 30",
     )
 
 

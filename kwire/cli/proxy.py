@@ -9,8 +9,10 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from ..capture.writer import PcapWriter
+from ..errors import excerpt
 from ..net.client import Address, address
 from ..net.limits import Notes
+from ..net.listeners import MOST_LISTENERS
 from ..net.proxy import Proxy, Show
 from ..protocol import Result
 from ..protocol.results import MessageSummary
@@ -18,7 +20,16 @@ from ..render.json_objects import json_line
 from ..render.line import FrameLines
 from ..render.value_text import count_text
 from .inputs_and_output import catalog_of, masker, output_bytes
-from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, security_of
+from .options import (
+    UsageError,
+    add_colour,
+    add_command,
+    add_profile,
+    add_secrets,
+    add_security,
+    seconds,
+    security_of,
+)
 from .terminal import remark, style_for
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -35,7 +46,8 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
         "\nClients connect to the first address. Each broker named in a response gets its\n"
         "own port on the proxy, and the response is rewritten to name that port; nothing\n"
-        "else changes. Needs no root.\n",
+        "else changes. The port is closed when no broker names that broker any more.\n"
+        "Needs no root.\n",
         proxy,
     )
     parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is localhost")
@@ -44,10 +56,42 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--jsonl", action="store_true", help="one JSON object per message")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no messages")
     parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
+    parser.add_argument(
+        "--max-brokers",
+        type=_number,
+        default=_most_listeners(),
+        metavar="N",
+        help="brokers that have a port of the proxy at a time; clients connect to further ones without the proxy; "
+        "default: half of the files that the process may open, up to 500",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=10.0,
+        metavar="SECONDS",
+        help="for a connection to a broker: name look-up, connection, TLS and SASL together; default: 10",
+    )
     add_secrets(parser)
     add_profile(parser)
     add_colour(parser)
     add_security(parser, "TLS and SASL to the brokers; clients connect to the proxy without")
+
+
+def _number(text: str) -> int:
+    """Parse a number from 1 on."""
+    if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0):
+        raise argparse.ArgumentTypeError(f"{excerpt(text)}: write a number, 1 or more")
+    return int(text[:9])
+
+
+def _most_listeners() -> int:
+    """Return a number of listeners that leaves as many files for connections."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return MOST_LISTENERS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_LISTENERS if files == resource.RLIM_INFINITY else min(MOST_LISTENERS, files // 2)
 
 
 def proxy(options: argparse.Namespace) -> int:
@@ -70,6 +114,8 @@ def proxy(options: argparse.Namespace) -> int:
             catalog=catalog_of(options),
             note=notes,
             security=security_of(options),
+            timeout=options.timeout,
+            most_listeners=options.max_brokers,
         )
         try:
             asyncio.run(_serve(made))
@@ -79,12 +125,19 @@ def proxy(options: argparse.Namespace) -> int:
 
 
 async def _serve(made: Proxy) -> None:
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: made.note(_failure(context)))
     where = await made.start()
     remark(f"listening on {where} for {made.upstream}; Ctrl-C ends")
     try:
         await made.run()
     finally:
         await made.stop()
+
+
+def _failure(context: dict[str, Any]) -> str:
+    """Return what asyncio reports, such as a connection that cannot be accepted for want of files, as one line."""
+    error = context.get("exception")
+    return f"{context['message']}: {error}" if error else str(context["message"])
 
 
 def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:

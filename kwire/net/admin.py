@@ -7,6 +7,7 @@ A plan lists the replicas of partitions. The caller waits between the steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -21,7 +22,9 @@ from ..spec.catalog import catalog_for
 from ..values import ConfigResourceType, ErrorCode
 from .client import PLAINTEXT, Address, BrokerConnection, Security
 from .client import address as read_address
+from .deadline import Deadline
 
+AT_ONCE = 8  # brokers that are asked at a time
 PAGE = 2000  # partitions in an answer
 TOPICS = 500  # in an answer with their configs
 Members = dict[str, Any] | Callable[[int], dict[str, Any]]  # of a request as JSON, or what makes them for a version
@@ -32,7 +35,7 @@ class Admin:
 
     Args:
         address: the broker's address: an `Address`, or text such as `localhost:9092`.
-        timeout: seconds to wait for the connection, and for each portion of a response.
+        timeout: seconds for the connection, and again for each request with its response.
         security: TLS and SASL; by default neither.
 
     Raises:
@@ -100,7 +103,16 @@ def ask_model(broker: BrokerConnection) -> ClusterModel:
         CallError: the connection breaks, the broker is too slow, or it supports no version of Metadata that kwire
             supports.
         DecodeError: a response does not decode.
+
+    All requests together end with the connection's `deadline`, or after its `timeout`. Log directories of brokers that
+    have not responded by then are left out.
     """
+    deadline = broker.deadline or Deadline(broker.timeout)
+    with broker.within(deadline):
+        return _ask_all(broker, deadline)
+
+
+def _ask_all(broker: BrokerConnection, deadline: Deadline) -> ClusterModel:
     model = ClusterModel()
     if not _ask(broker, model, "MetadataRequest", _of_all_topics):
         raise CallError(str(broker.address), "it supports no version of Metadata that kwire knows", "is it a broker?")
@@ -108,9 +120,9 @@ def ask_model(broker: BrokerConnection) -> ClusterModel:
     _ask(broker, model, "ListPartitionReassignmentsRequest", {"topics": None})
     _ask_elr(broker, model)
     _ask_configs(broker, model)
-    for node in list((model.state().brokers or {}).values()):
-        if not node.fenced and broker.newest("DescribeLogDirsRequest") is not None:
-            _ask_log_dirs(broker, model, Address(node.host, node.port))
+    if broker.newest("DescribeLogDirsRequest") is not None:
+        nodes = (model.state().brokers or {}).values()
+        _ask_log_dirs(broker, model, [Address(node.host, node.port) for node in nodes if not node.fenced], deadline)
     return model
 
 
@@ -137,10 +149,25 @@ def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
         _ask(broker, model, "DescribeConfigsRequest", {"resources": rows})
 
 
-def _ask_log_dirs(broker: BrokerConnection, model: ClusterModel, where: Address) -> None:
-    """Request the log directories of a broker; ignore a broker that does not respond."""
-    with suppress(CallError), broker.to(where) as other:
-        _ask(other, model, "DescribeLogDirsRequest", {"topics": None})
+def _ask_log_dirs(
+    broker: BrokerConnection, model: ClusterModel, addresses: Sequence[Address], deadline: Deadline
+) -> None:
+    """Request the log directories of brokers, some at a time; ignore brokers that do not respond.
+
+    A broker can name any number of others, and a few that do not respond must not take the time of the others.
+    """
+
+    def ask(address: Address) -> Observation | None:
+        with suppress(CallError, TimeoutError):
+            deadline.left()  # without time, not even the files of TLS are read
+            with broker.to(address, deadline) as other:
+                return _observe(other, "DescribeLogDirsRequest", {"topics": None})
+        return None
+
+    with ThreadPoolExecutor(AT_ONCE, "kwire log directories") as pool:
+        for seen in pool.map(ask, addresses):
+            if seen is not None:
+                model.take(seen)
 
 
 def _of_all_topics(version: int) -> dict[str, Any]:
@@ -159,6 +186,12 @@ def _ask(broker: BrokerConnection, model: ClusterModel, name: str, members: Memb
 
 def _answer(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> Any:
     """Return the response; None if the broker did not respond, or refused the request."""
+    seen = _observe(broker, name, members)
+    return seen.message if seen is not None and model.take(seen) else None
+
+
+def _observe(broker: BrokerConnection, name: str, members: Members) -> Observation | None:
+    """Send a request in the newest version; return the response, None if the broker does not know the request."""
     version = broker.newest(name)
     if version is None:
         return None
@@ -166,8 +199,7 @@ def _answer(broker: BrokerConnection, model: ClusterModel, name: str, members: M
     answer = broker.ask(codec, codec.from_json(members(version) if callable(members) else members, defaults=True))
     if answer is None:
         return None
-    seen = Observation(answer.message, answer.codec, broker=str(broker.address), file=str(broker.address))
-    return answer.message if model.take(seen) else None
+    return Observation(answer.message, answer.codec, broker=str(broker.address), file=str(broker.address))
 
 
 Key = tuple[str, int]
@@ -190,25 +222,28 @@ class Cluster(Protocol):
 
 
 class LiveCluster:
-    """A live cluster, found through one of its brokers; connects to the others with the first request to them.
+    """A live cluster, found through one of its brokers; connects to a broker with the first request to it.
 
     Args:
         address: the address of any broker.
-        timeout: seconds to wait for a connection, and for each portion of a response.
+        timeout: seconds for a reading of the state, with the requests that follow to brokers by id, because the cluster
+            says how many brokers there are; and for each request to the controller.
         security: TLS and SASL; by default neither.
     """
 
     def __init__(self, address: Address, timeout: float = 10.0, security: Security = PLAINTEXT) -> None:
         self.address: Address = address
-        self._first = BrokerConnection(address, timeout=timeout, security=security)
-        self._others: dict[int, BrokerConnection] = {}
+        self.timeout: float = timeout
+        self.security: Security = security
+        self._connections: dict[Address, BrokerConnection] = {}
         self._known = ClusterState()
+        self._deadline = Deadline(timeout)  # of the reading of `_known`
 
     def __enter__(self) -> LiveCluster:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        for connection in (self._first, *self._others.values()):
+        for connection in self._connections.values():
             connection.close()
 
     def state(self) -> ClusterState:
@@ -217,7 +252,10 @@ class LiveCluster:
         Raises:
             CallError, DecodeError: see `ask_cluster`.
         """
-        self._known = ask_cluster(self._first)
+        self._deadline = Deadline(self.timeout)
+        connection = self._connection(self.address, self._deadline)
+        with connection.within(self._deadline):
+            self._known = ask_cluster(connection)
         return self._known
 
     def ask(self, name: str, members: Mapping[str, Any], node_id: int | None = None) -> Any:
@@ -231,42 +269,32 @@ class LiveCluster:
         Raises:
             CallError: no response arrived, or the broker does not support the request.
         """
-        connection = self._connection(self._known.controller_id if node_id is None else node_id)
-        version = connection.newest(name)
-        if version is None:
-            raise CallError(str(connection.address), f"it does not answer {name}", "this needs Kafka 2.4 or newer")
-        codec = codec_in(connection.catalog, name, version)
-        fields = {field.json_name for field in codec.schema.all_fields}
-        known = {name: value for name, value in members.items() if name in fields}
-        answer = connection.ask(codec, codec.from_json(known, defaults=True))
-        assert answer is not None
-        return answer.message
+        deadline = Deadline(self.timeout) if node_id is None else self._deadline
+        broker = (self._known.brokers or {}).get(self._known.controller_id if node_id is None else node_id)
+        where = self.address if broker is None else Address(broker.host, broker.port)
+        connection = self._connection(where, deadline)
+        with connection.within(deadline):
+            return _ask_known_fields(connection, name, members)
 
-    def _connection(self, node_id: int) -> BrokerConnection:
-        broker = (self._known.brokers or {}).get(node_id)
-        if broker is None:
-            return self._first
-        if node_id not in self._others:
-            self._others[node_id] = self._first.to(Address(broker.host, broker.port))
-        return self._others[node_id]
+    def _connection(self, address: Address, deadline: Deadline) -> BrokerConnection:
+        if address not in self._connections:
+            self._connections[address] = BrokerConnection(
+                address, timeout=self.timeout, security=self.security, deadline=deadline
+            )
+        return self._connections[address]
 
 
-def ask_sizes(cluster: Cluster, state: ClusterState) -> dict[Key, int]:
-    """Return the size of each partition in bytes, from DescribeLogDirs of all brokers; the largest replica counts.
-
-    Raises:
-        CallError: a broker does not respond.
-    """
-    sizes: dict[Key, int] = {}
-    for node_id in state.brokers or {}:
-        message = cluster.ask("DescribeLogDirsRequest", {"topics": None}, node_id)
-        for folder in message.results:
-            for topic in folder.topics:
-                for one in topic.partitions:
-                    if not one.is_future_key:
-                        key = topic.name, one.partition_index
-                        sizes[key] = max(sizes.get(key, 0), one.partition_size)
-    return sizes
+def _ask_known_fields(connection: BrokerConnection, name: str, members: Mapping[str, Any]) -> Any:
+    """Send a request with those of the fields that its version has, and return the response message."""
+    version = connection.newest(name)
+    if version is None:
+        raise CallError(str(connection.address), f"it does not answer {name}", "this needs Kafka 2.4 or newer")
+    codec = codec_in(connection.catalog, name, version)
+    fields = {field.json_name for field in codec.schema.all_fields}
+    known = {name: value for name, value in members.items() if name in fields}
+    answer = connection.ask(codec, codec.from_json(known, defaults=True))
+    assert answer is not None
+    return answer.message
 
 
 @dataclass(slots=True)

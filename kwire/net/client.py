@@ -8,15 +8,16 @@ files. Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (SaslAuthenticate), KIP-3
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import ssl
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from errno import EADDRINUSE
 from secrets import token_urlsafe
+from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
@@ -30,6 +31,8 @@ from ..protocol.headers import expects_response
 from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions
+from .deadline import Deadline
+from .failures import WANTS_CERTIFICATE, call_errors, tls_reason
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage
@@ -39,7 +42,6 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, or a handshake: what a TLS listener answers to bytes of Kafka
 SASL_AUTHENTICATE = 36  # api key
 NEWEST_AUTHENTICATE = 2
-WANTS_CERTIFICATE = "does it want a certificate that it trusts? see --cert and --key, and its log"
 _FILES = "give PEM files: a certificate with its key, which has no password"
 
 
@@ -194,31 +196,6 @@ class Security:
 PLAINTEXT = Security()
 
 
-def tls_reason(error: OSError) -> str:
-    """Return the reason that OpenSSL or the system gave for a failure, as text."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return error.verify_message
-    if not isinstance(error, ssl.SSLError):  # asyncio's has no text where the other side closes
-        return error.strerror or str(error) or "it closed the connection"
-    return (error.reason or str(error)).replace("_", " ").lower()
-
-
-def tls_failure(error: OSError, where: str) -> CallError:
-    """Return the CallError for a failed TLS connection.
-
-    Args:
-        error: the exception that Python raised.
-        where: the broker's address.
-    """
-    reason = tls_reason(error)
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return CallError(where, f"its certificate is not trusted: {reason}", "name the authority's file with --ca")
-    if "alert" in reason:  # the broker refuses: mostly it wants a certificate that it trusts
-        return CallError(where, f"it refuses TLS: {reason}", WANTS_CERTIFICATE)
-    hint = "is this a listener without TLS? see --security-protocol"
-    return CallError(where, f"it does not answer in TLS: {reason}", hint)
-
-
 R = TypeVar("R", bound=Struct)
 
 # Apis that change nothing, in the sense of Kafka's ACL operations Describe and Read.
@@ -265,6 +242,19 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
+    def check(self) -> None:
+        """Raise CallError for what no look-up of names should see: brokers can name any text as host, and any number.
+
+        getaddrinfo ends a name at its first NUL, and keeps only 16 bits of a port.
+
+        >>> Address("b1", 70_000).check()
+        Traceback (most recent call last):
+            ...
+        kwire.errors.CallError: b1:70000: this is not an address
+        """
+        if not self.host.isprintable() or not self.host or not 0 < self.port <= 0xFFFF:
+            raise CallError(str(self), "this is not an address", "a host has no control characters, a port 1 to 65535")
+
 
 def address(text: str, host: str = "localhost", port: int = PORT) -> Address:
     """Read `host:port`, `:port`, `host` or `[::1]:port`.
@@ -291,15 +281,57 @@ UNSUPPORTED_VERSION = 35
 SOFTWARE = {"clientSoftwareName": "kwire", "clientSoftwareVersion": __version__}  # KIP-511: brokers refuse empty ones
 
 
+def connect(address: Address, deadline: Deadline) -> socket.socket:
+    """Connect to the first address of a host that accepts.
+
+    Args:
+        address: a host, by name or number, and a port.
+        deadline: the end of the look-up of the name and of all attempts together.
+
+    Raises:
+        CallError: it is not an address, the host is unknown, or nothing accepts in time.
+    """
+    address.check()
+    with call_errors(address, "cannot connect", "does a broker listen there?"):
+        refusal: OSError | None = None
+        for family, kind, protocol, _, where in _look_up(address, deadline):
+            made = socket.socket(family, kind, protocol)
+            try:
+                made.settimeout(deadline.left())
+                made.connect(where)
+            except OSError as error:
+                made.close()
+                refusal = error
+            else:
+                return made
+        raise refusal or OSError("the host has no address")
+
+
+def _look_up(address: Address, deadline: Deadline) -> list[Any]:
+    """Return what getaddrinfo returns; it takes no timeout and can last as long as the resolver likes."""
+    found: Future[list[Any]] = Future()
+
+    def look_up() -> None:
+        try:
+            found.set_result(socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            found.set_exception(error)
+
+    Thread(target=look_up, name="kwire look-up", daemon=True).start()
+    return found.result(deadline.left())
+
+
 class BrokerConnection:
     """A connection to one broker.
 
     Args:
         address: the address of the broker.
-        timeout: seconds to wait for the connection, and for each portion of a response.
+        timeout: seconds for the connection with TLS and SASL, and again for each request, up to the last byte of its
+            response.
         client_id: the client id in requests.
         catalog: the specs to use; by default the specs of Kafka's releases.
         security: TLS and SASL; by default neither.
+        deadline: the end of the set-up and of all requests together, instead of `timeout`; see `within`.
 
     Raises:
         CallError: nothing listens there, or the broker does not respond in time, or TLS or SASL fails.
@@ -314,6 +346,7 @@ class BrokerConnection:
         client_id: str = "kwire",
         catalog: Catalog | None = None,
         security: Security = PLAINTEXT,
+        deadline: Deadline | None = None,
     ) -> None:
         self.address: Address = address
         self.timeout: float = timeout
@@ -325,30 +358,42 @@ class BrokerConnection:
         self._spoken: dict[int, Versions] = {}
         self.security: Security = security
         self._session, self._session_ends = Session(), float("inf")
+        self.deadline: Deadline | None = deadline
         context = security.tls_context() if security.has_tls else None
-        try:
-            self._socket = socket.create_connection(address, timeout)
-        except OSError as error:
-            raise CallError(str(address), f"cannot connect: {why(error)}", "does a broker listen there?") from None
-        try:
-            self._secure(context)
-        except BaseException:
-            self.close()
-            raise
+        with self.within(deadline or Deadline(timeout)) as until:
+            self._socket = connect(address, until)
+            try:
+                self._secure(context, until)
+            except BaseException:
+                self.close()
+                raise
 
-    def to(self, address: Address) -> BrokerConnection:
+    def to(self, address: Address, deadline: Deadline | None = None) -> BrokerConnection:
         """Connect to another broker with the same settings."""
         return BrokerConnection(
-            address, timeout=self.timeout, client_id=self.client_id, catalog=self.catalog, security=self.security
+            address,
+            timeout=self.timeout,
+            client_id=self.client_id,
+            catalog=self.catalog,
+            security=self.security,
+            deadline=deadline,
         )
 
-    def _secure(self, context: ssl.SSLContext | None) -> None:
+    @contextmanager
+    def within(self, deadline: Deadline) -> Iterator[Deadline]:
+        """Let all requests of the block end at one deadline, instead of after `timeout` each."""
+        before, self.deadline = self.deadline, deadline
+        try:
+            yield deadline
+        finally:
+            self.deadline = before
+
+    def _secure(self, context: ssl.SSLContext | None, deadline: Deadline) -> None:
         """Start TLS and authenticate, if configured."""
         if context is not None:
-            try:
+            with call_errors(self.address, is_tls=True):
+                self._socket.settimeout(deadline.left())
                 self._socket = context.wrap_socket(self._socket, server_hostname=self.address.host)
-            except OSError as error:
-                raise tls_failure(error, str(self.address)) from None
         if self.security != PLAINTEXT:
             self._authenticate()
 
@@ -400,20 +445,25 @@ class BrokerConnection:
             DecodeError: the response does not decode.
             EncodeError: see `kwire.encode_request`.
         """
+        deadline = self.deadline or Deadline(self.timeout)
         if time.monotonic() > self._session_ends:
-            self._authenticate()
+            with self.within(deadline):
+                self._authenticate()
         self._asked += 1
         data = encode_request(
             message, codec.version, correlation_id=self._asked, client_id=self.client_id, catalog=self.catalog
         )
         self._decoder.decode(Frame(data, Source(direction="request")))
-        try:
-            self._socket.sendall(data)
-            return self._answer() if expects_response(message) else None
-        except ssl.SSLError as error:  # with TLS 1.3 a broker refuses a client's certificate as late as this
-            raise tls_failure(error, str(self.address)) from None
-        except OSError as error:
-            raise self._broken(why(error)) from None
+        with call_errors(self.address, hint=self.security.hint):
+            self._send(data, deadline)
+            frame = self._frame(deadline) if expects_response(message) else None
+        return None if frame is None else self._decode(frame)
+
+    def _send(self, data: bytes, deadline: Deadline) -> None:
+        rest = memoryview(data)
+        while rest:  # `sendall` of TLS gives each of its portions the whole timeout
+            self._socket.settimeout(deadline.left())
+            rest = rest[self._socket.send(rest) :]
 
     def versions(self) -> dict[int, Versions]:
         """Request the versions that the broker supports (KIP-35), if necessary again in version 0 (KIP-511)."""
@@ -439,40 +489,27 @@ class BrokerConnection:
         assert answer is not None
         return answer.message
 
-    def _answer(self) -> Response:
-        result = self._decoder.decode(replace(self._frame(), source=Source(direction="response")))
+    def _decode(self, frame: Frame) -> Response:
+        result = self._decoder.decode(replace(frame, source=Source(direction="response")))
         if isinstance(result, Undecodable):
             raise result.error
         assert isinstance(result, Response)
         return result
 
-    def _frame(self) -> Frame:
+    def _frame(self, deadline: Deadline) -> Frame:
         while True:
             try:
                 for frame in self._reader:
                     return frame
             except BadFrame as error:
                 raise self._no_kafka(error) from None
+            self._socket.settimeout(deadline.left())
             portion = self._socket.recv(PORTION)
             if not portion:
-                raise self._broken("it closed the connection without an answer")
+                raise CallError(str(self.address), "it closed the connection without an answer", self.security.hint)
             self._reader.feed(portion)
-
-    def _broken(self, problem: str) -> CallError:
-        return CallError(str(self.address), problem, self.security.hint)
 
     def _no_kafka(self, error: BadFrame) -> CallError:
         if self._reader.rest.startswith(TLS_RECORDS):
             return CallError(str(self.address), "it responds with TLS", "use --security-protocol SSL or SASL_SSL")
         return CallError(str(self.address), f"it does not respond as Kafka does: {error}", "which port is this?")
-
-
-def why(error: OSError) -> str:
-    """Return the reason of a socket error as text."""
-    if isinstance(error, ssl.SSLError):
-        return tls_reason(error)
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    if error.errno == EADDRINUSE:  # asyncio's text repeats the address
-        return os.strerror(EADDRINUSE)
-    return error.strerror or str(error)

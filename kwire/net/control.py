@@ -18,6 +18,7 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from ssl import SSLContext
 from tempfile import NamedTemporaryFile
@@ -35,7 +36,8 @@ from ..protocol import Request, Response, Result, decode_frames
 from ..records import Record, RecordHeader, build_batch, parse_records
 from ..spec.catalog import catalog_for
 from ..values import ErrorCode
-from .client import Address, why
+from .client import Address
+from .failures import call_errors
 from .limits import Recorder
 from .server import Network, Note, Serving
 
@@ -426,10 +428,8 @@ class ControlServer:
         self.token: str = token or secrets.token_urlsafe(16)
         self._control, self._loop = control, asyncio.get_running_loop()
         handler = type("Handler", (_Handler, BaseHTTPRequestHandler), {"owner": self})
-        try:
+        with call_errors(f"{HOST}:{port}", "cannot listen", "is the port taken?"):
             self._server = ThreadingHTTPServer((HOST, port), handler)
-        except OSError as error:
-            raise CallError(f"{HOST}:{port}", f"cannot listen: {error.strerror}", "is the port taken?") from None
         self._server.daemon_threads = True
         self.url: str = f"http://{HOST}:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, name="kwire control", daemon=True).start()
@@ -604,13 +604,11 @@ class ControlClient:
         from http.client import HTTPConnection  # here: serve starts sooner
 
         connection = HTTPConnection(*self._address, timeout=PATIENCE)
-        try:
-            connection.request("POST", f"/{operation}", json.dumps(arguments, default=_as_json), self._headers)
-            found = json.loads(connection.getresponse().read())
-        except OSError as error:
-            raise CallError(str(self._address), f"cannot control the cluster: {error}", "does it run?") from None
-        finally:
-            connection.close()
+        body = json.dumps(arguments, default=_as_json)
+        with closing(connection), call_errors(self._address, "cannot control the cluster", "does it run?"):
+            connection.request("POST", f"/{operation}", body, self._headers)
+            answer = connection.getresponse().read()
+        found = json.loads(answer)
         if "error" in found:
             raise ValueError(found["error"])
         result = found["result"]
@@ -668,10 +666,8 @@ class MetricsServer:
             raise MissingExtra("kwire serve --metrics", "prometheus_client", "metrics") from None
         self._cluster, self._loop = cluster, asyncio.get_running_loop()
         registry = CollectorRegistry()
-        try:
+        with call_errors(f"{HOST}:{port}", "cannot listen", "is the port taken?"):
             self._server, self._thread = start_http_server(port, HOST, registry)
-        except OSError as error:
-            raise CallError(f"{HOST}:{port}", f"cannot listen: {why(error)}", "is the port taken?") from None
         registry.register(self)
         self.url: str = f"http://{HOST}:{self._server.server_port}/metrics"
 

@@ -20,8 +20,10 @@ from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Sourc
 from ..protocol.frame_codec import encode_result
 from ..protocol.framing import int32
 from ..spec.catalog import Catalog, catalog_for
-from .client import PLAINTEXT, TLS_RECORDS, Address, Security, Session, Steps, tls_failure, why
+from .client import PLAINTEXT, TLS_RECORDS, Address, Security, Session, Steps
+from .failures import call_errors
 from .limits import FrameMemory, Share
+from .listeners import MOST_LISTENERS, Listeners
 
 # Where responses tell clients to connect to: arrays at the top of Metadata, DescribeCluster, FindCoordinator, and of
 # whatever has NodeEndpoints (KIP-951). Endpoints of Streams applications (KIP-1071) are not brokers.
@@ -94,7 +96,6 @@ def _moved(struct: Any, translate: Translate) -> dict[str, Any]:
 
 PORTION = 1 << 16
 SIZE = 4  # bytes of the length before each frame
-AUTHENTICATION = 10.0  # seconds that it may take
 # Of requests that authenticate a connection again: Kafka's clients send no others with this correlation id (KIP-368).
 RENEWAL = 2**31 - 1
 Show = Callable[[Result], None]
@@ -113,9 +114,10 @@ class Proxy:
         note: called with messages for the operator.
         memory: the bound on the bytes held by all connections.
         security: TLS and SASL for the connections to brokers; by default neither. Clients connect without them. The
-            proxy
-            renews expiring sessions before the next request of a client (KIP-368).
+            proxy renews expiring sessions before the next request of a client (KIP-368).
         clock: returns the time in seconds, for these sessions.
+        timeout: seconds for a connection to a broker, with TLS and SASL, and for each renewal of a session.
+        most_listeners: how many brokers may have a port of the proxy at a time.
 
     Raises:
         DumpError, OSError: as `Security.tls_context`.
@@ -133,6 +135,8 @@ class Proxy:
         memory: FrameMemory | None = None,
         security: Security = PLAINTEXT,
         clock: Callable[[], float] = time.monotonic,
+        timeout: float = 10.0,
+        most_listeners: int = MOST_LISTENERS,
     ) -> None:
         self.security: Security = security
         self.clock = clock
@@ -144,7 +148,8 @@ class Proxy:
         self.show: Show = show
         self.recorder: PcapWriter | None = recorder
         self.catalog: Catalog = catalog or catalog_for()
-        self.listeners: dict[Address, asyncio.Server] = {}  # broker -> its listener
+        self.timeout: float = timeout
+        self.listeners: Listeners = Listeners(listen.host, self._serve, note, most_listeners)
         self.connections: int = 0
         self.frames: int = 0  # that have passed, on all connections
         self._tasks: set[asyncio.Task[None]] = set()
@@ -157,7 +162,7 @@ class Proxy:
         """
         if self.security != PLAINTEXT:
             (await self._connect(self.upstream)).writer.close()
-        return await self.listener(self.upstream, self.listen.port)
+        return await self.listeners.open(self.upstream, self.listen.port)
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -165,24 +170,11 @@ class Proxy:
 
     async def stop(self) -> None:
         """Close all listeners and connections."""
-        for server in self.listeners.values():
-            server.close()
+        self.listeners.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.sleep(0)  # for the sockets to be closed
-
-    async def listener(self, broker: Address, port: int = 0) -> Address:
-        """Return the proxy's address for a broker; by default on any free port."""
-        if broker not in self.listeners:
-            try:
-                self.listeners[broker] = await asyncio.start_server(
-                    lambda reader, writer: self._serve(broker, reader, writer), self.listen.host, port
-                )
-            except OSError as error:
-                where = Address(self.listen.host, port)
-                raise CallError(str(where), f"cannot listen: {why(error)}", "is the port taken?") from None
-        return Address(self.listen.host, self.listeners[broker].sockets[0].getsockname()[1])
 
     async def _serve(self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -193,8 +185,7 @@ class Proxy:
         try:
             upstream = await self._connect(broker)
         except CallError as error:
-            if self.security != PLAINTEXT:
-                self.note(str(error))
+            self.note(str(error))
             writer.close()  # as the broker itself would look
             return
         with suppress(asyncio.CancelledError):  # the proxy stops; asyncio would complain of the task
@@ -202,27 +193,27 @@ class Proxy:
 
     async def _connect(self, broker: Address) -> _Upstream:
         """Connect to a broker, with TLS and SASL if configured; raises CallError."""
+        broker.check()
+        ends = asyncio.get_running_loop().time() + self.timeout
+        with call_errors(broker, "cannot connect", "does a broker listen there?"):
+            async with asyncio.timeout_at(ends):
+                reader, writer = await asyncio.open_connection(*broker)
         try:
-            reader, writer = await asyncio.open_connection(*broker)
-        except OSError as error:
-            raise CallError(str(broker), f"cannot connect: {why(error)}", "does a broker listen there?") from None
-        if self.tls is not None:
-            try:
-                await writer.start_tls(self.tls, server_hostname=broker.host)
-            except OSError as error:
-                raise tls_failure(error, str(broker)) from None
-        begun, session = self.clock(), Session()
-        if self.security != PLAINTEXT:
-            try:
-                session = await self._begin(reader, writer, str(broker))
-            except BaseException as error:
-                writer.close()
-                if isinstance(error, ssl.SSLError):
-                    raise tls_failure(error, str(broker)) from None
-                if isinstance(error, OSError):
-                    raise CallError(str(broker), why(error), self.security.hint) from None
-                raise
+            begun = self.clock()
+            with call_errors(broker, hint=self.security.hint):
+                async with asyncio.timeout_at(ends):
+                    session = await self._secure(reader, writer, broker)
+        except BaseException:
+            writer.close()
+            raise
         return _Upstream(reader, writer, session, session.ends(begun))
+
+    async def _secure(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: Address) -> Session:
+        """Start TLS and authenticate, if configured."""
+        if self.tls is not None:
+            with call_errors(broker, is_tls=True):
+                await writer.start_tls(self.tls, server_hostname=broker.host)
+        return Session() if self.security == PLAINTEXT else await self._begin(reader, writer, str(broker))
 
     async def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, where: str) -> Session:
         frames = FrameReader()
@@ -237,7 +228,7 @@ class Proxy:
         """Set up a connection to a broker, or authenticate it again; raises CallError or OSError."""
         decoder = FrameDecoder()
         answer: Any = None
-        async with asyncio.timeout(AUTHENTICATION):
+        async with asyncio.timeout(self.timeout):
             while True:
                 try:
                     message, version = steps.send(answer)
@@ -290,6 +281,7 @@ class _Conversation:
         number: int,
     ) -> None:
         self.proxy, self.client, self.upstream = proxy, client, (upstream.reader, upstream.writer)
+        self.broker = broker
         self.session, self.renewed_at = upstream.session, upstream.renewed_at
         self.renewal: asyncio.Future[Frame | None] | None = None  # the response to our own request that is awaited
         self.decoder = FrameDecoder(proxy.catalog)
@@ -419,10 +411,14 @@ class _Conversation:
         self.proxy.show(result)
         if not isinstance(result, Response):
             return frame.data
-        brokers = {broker: await self.proxy.listener(broker) for broker in addresses(result.message)}
-        return rewritten(result, brokers.__getitem__, self.proxy.catalog) if brokers else frame.data
+        named = addresses(result.message)
+        if not named:
+            return frame.data
+        are_all = result.codec.spec.api_name == "Metadata"
+        ports = await self.proxy.listeners.name(self.broker, named, first=self.proxy.upstream, are_all=are_all)
+        return rewritten(result, lambda broker: ports.get(broker, broker), self.proxy.catalog)
 
 
 def _peer(writer: asyncio.StreamWriter) -> Address:
-    host, port = writer.get_extra_info("peername")[:2]
+    host, port = (writer.get_extra_info("peername") or ("0.0.0.0", 0))[:2]  # none: the other side is gone already
     return Address(host, port)

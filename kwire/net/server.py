@@ -24,11 +24,12 @@ from ..broker.authentication_and_acls import AuthenticationFailed, Session, prin
 from ..broker.cluster_state import RequestContext
 from ..broker.faults import FunctionFailed, Rule, Treatment, api_of, is_number
 from ..broker.settings_and_quotas import LogDir
-from ..errors import BadFrame, CallError, KwireError, excerpt
+from ..errors import BadFrame, KwireError, excerpt
 from ..protocol import Frame, Source
 from ..protocol.framing import FrameJoiner
 from ..values import ErrorCode
-from .client import TLS_HANDSHAKE, Address, why
+from .client import TLS_HANDSHAKE, Address
+from .failures import call_errors
 from .handler_errors import Failures
 from .limits import FrameMemory, Recorder, Share
 
@@ -479,7 +480,7 @@ class Serving:
         self.settle()
 
     async def _listen(self, node: Node) -> None:
-        try:
+        with call_errors(Address(node.host, node.port), "cannot listen", "is the port taken?"):
             server = await asyncio.get_running_loop().create_server(
                 lambda: ServedConnection(self, node),
                 node.host,
@@ -488,9 +489,6 @@ class Serving:
                 ssl=self.tls,
                 ssl_handshake_timeout=HANDSHAKE if self.tls else None,
             )
-        except OSError as error:
-            where = Address(node.host, node.port)
-            raise CallError(str(where), f"cannot listen: {why(error)}", "is the port taken?") from None
         self._servers[node.node_id] = server
         node.port = server.sockets[0].getsockname()[1]
 

@@ -17,6 +17,7 @@ from kwire.capture.writer import PcapWriter
 from kwire.cli.main import main
 from kwire.errors import CallError
 from kwire.net.client import Address, BrokerConnection, Security, address
+from kwire.net.deadline import Deadline
 from kwire.testing import Kafka, Tls
 from tests.net.test_proxy import through
 from tests.net.test_security import PASSWORD, certified
@@ -334,7 +335,7 @@ def pipelined(client: BrokerConnection, count: int) -> None:
         for number in range(count)
     ]
     client._socket.sendall(b"".join(requests))
-    found = [int.from_bytes(client._frame().data[4:8]) for _ in requests]
+    found = [int.from_bytes(client._frame(Deadline(180)).data[4:8]) for _ in requests]
     assert found == list(range(1000, 1000 + count))
 
 

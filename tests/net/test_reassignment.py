@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from kwire.errors import CallError
 from kwire.net.admin import (
     Progress,
     apply_plan,
-    ask_sizes,
     cancel_plan,
     progress_of,
     remove_throttle,
@@ -123,12 +121,6 @@ class MemoryCluster:
                 self.leaders[topic.topic, index] = self.replicas[topic.topic, index][0]
         return messages.ElectLeadersResponse()
 
-    def DescribeLogDirs(self, message: Any) -> Any:  # noqa: N802
-        sizes = (10 * len(self.asked), False), (999, True)
-        found = [SimpleNamespace(partition_index=0, partition_size=size, is_future_key=new) for size, new in sizes]
-        rows = [SimpleNamespace(name="t", partitions=found)]
-        return SimpleNamespace(results=[SimpleNamespace(topics=rows)])
-
 
 BEFORE = {("t", index): [1, 2] for index in range(5)}
 PLAN = {("t", index): [3, 2] for index in range(3)} | {("t", 3): [2, 1], ("t", 4): [1, 2]}
@@ -198,11 +190,6 @@ def test_new_topics_and_partitions_are_created() -> None:
     plan = {("new", 0): [1, 2], ("new", 1): [2, 3], ("t", 5): [4, 1], ("t", 6): [1, 4]}
     assert apply_plan(cluster, plan, cluster.finish).is_complete
     assert cluster.replicas == {**BEFORE, **plan}
-
-
-def test_the_largest_replica_is_the_size_of_a_partition() -> None:
-    cluster = MemoryCluster(BEFORE)
-    assert ask_sizes(cluster, cluster.state()) == {("t", 0): 40}
 
 
 def test_a_refusal_names_the_partition() -> None:
