@@ -24,6 +24,7 @@ from .client import PLAINTEXT, Address, BrokerConnection, Security
 from .client import address as read_address
 from .deadline import Deadline
 
+MOST_IDLE = 30  # checks of the progress without any, after which a plan is given up
 AT_ONCE = 8  # brokers that are asked at a time
 PAGE = 2000  # partitions in an answer
 TOPICS = 500  # in an answer with their configs
@@ -360,7 +361,7 @@ def apply_plan(
         throttle: bytes per second that a broker may copy; removed at the end.
 
     Raises:
-        CallError: a broker refuses a request, or does not respond.
+        CallError: a broker refuses a request, or does not respond, or accepts the plan and moves nothing.
     """
     state = cluster.state()
     current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
@@ -368,14 +369,25 @@ def apply_plan(
     progress = progress_of(cluster, plan)
     if throttle is not None:
         set_throttle(cluster, plan, current, throttle)
+    progress = _move(cluster, plan, progress, wait, batch)
+    _elect(cluster, plan)
+    if throttle is not None and (refusal := remove_throttle(cluster, plan)):
+        raise refusal
+    return progress
+
+
+def _move(cluster: Cluster, plan: Plan, progress: Progress, wait: Callable[[Progress], None], batch: int) -> Progress:
+    """Reassign the partitions of a plan, batch by batch, until it is complete; see `apply_plan`."""
+    done, idle = -1, 0  # partitions that were done, and checks since then during which nothing moved
     while not progress.is_complete:
+        idle = idle + 1 if not progress.moving and len(progress.done) == done else 0
+        if idle == MOST_IDLE:
+            raise CallError("the controller", "it accepts the plan and moves nothing", "see kwire cluster, and its log")
+        done = len(progress.done)
         if not progress.moving:
             _alter(cluster, {key: plan[key] for key in progress.waiting[:batch]})
         wait(progress)
         progress = progress_of(cluster, plan)
-    _elect(cluster, plan)
-    if throttle is not None and (refusal := remove_throttle(cluster, plan)):
-        raise refusal
     return progress
 
 

@@ -12,6 +12,7 @@ from kwire.cluster import Broker, ClusterState, Partition
 from kwire.codecs import codec_in
 from kwire.errors import CallError
 from kwire.net.admin import (
+    MOST_IDLE,
     Progress,
     apply_plan,
     cancel_plan,
@@ -190,6 +191,19 @@ def test_new_topics_and_partitions_are_created() -> None:
     plan = {("new", 0): [1, 2], ("new", 1): [2, 3], ("t", 5): [4, 1], ("t", 6): [1, 4]}
     assert apply_plan(cluster, plan, cluster.finish).is_complete
     assert cluster.replicas == {**BEFORE, **plan}
+
+
+def test_a_controller_that_moves_nothing_is_reported() -> None:
+    """Found by a hostile broker: the plan was sent again for ever."""
+    cluster, rounds = MemoryCluster(BEFORE), []
+
+    def forget(progress: Progress) -> None:
+        rounds.append(progress)
+        cluster.targets = {}
+
+    with pytest.raises(CallError, match="it accepts the plan and moves nothing"):
+        apply_plan(cluster, PLAN, forget)
+    assert len(rounds) == 1 + MOST_IDLE  # the first one only orders replicas
 
 
 def test_a_refusal_names_the_partition() -> None:
