@@ -31,7 +31,7 @@ from ..render.value_text import count_text
 from .cluster_input import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
 from .filters import Span
 from .inputs_and_output import part_read, results, title_of
-from .options import UsageError, add_colour, add_command, add_inputs, add_security, seconds, security_of
+from .options import UsageError, add_colour, add_command, add_inputs, add_security, add_timeout, security_of
 from .terminal import remark, style_for, with_progress
 
 
@@ -51,13 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ab
         cluster,
     )
     add_inputs(parser)
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="for everything together: connections, TLS, SASL, and the requests to all brokers; default: 30",
-    )
+    add_timeout(parser, 30, "for all requests to all brokers together")
     parser.add_argument("--topic", metavar="T", help="only this topic")
     parser.add_argument("--at", metavar="WHEN", help="the state at a time, or after a frame or offset")
     parser.add_argument("--from", dest="since", metavar="TIME", help="with --to: shows what changed from then")

@@ -192,6 +192,12 @@ def _password(file: str | None) -> str:
     return lines[0]
 
 
+def add_timeout(parser: argparse._ActionsContainer, default: float, covers: str) -> None:
+    """Add --timeout: seconds for all that it covers together."""
+    about = f"{covers}; default: {default:g}"
+    parser.add_argument("--timeout", type=seconds, default=float(default), metavar="SECONDS", help=about)
+
+
 def seconds(text: str) -> float:
     """Parse the value of an option in seconds; more than a system's timers can hold is an error, too."""
     try:

@@ -36,7 +36,7 @@ from .cluster_input import (
     target_of,
     with_added,
 )
-from .options import UsageError, add_colour, add_command, add_profile, add_security, seconds, security_of
+from .options import UsageError, add_colour, add_command, add_profile, add_security, add_timeout, security_of
 from .terminal import remark, style_for
 
 PAUSE = 1.0  # seconds between two polls of a reassignment
@@ -142,14 +142,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--cancel", action="store_true", help="cancel the rest of --plan, and remove throttles")
     group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; default: 100")
     group.add_argument("--throttle", type=int, metavar="BYTES", help="bytes per second that each broker may copy")
-    group.add_argument(
-        "--timeout",
-        type=seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="for each reading of the cluster's state, from all brokers together, and each request that changes it; "
-        "default: 30",
-    )
+    add_timeout(group, 30, "for each reading of the state, from all brokers together, and for each change")
 
 
 def place(options: argparse.Namespace) -> int:

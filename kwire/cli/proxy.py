@@ -10,7 +10,7 @@ from typing import Any
 
 from ..capture.writer import PcapWriter
 from ..errors import excerpt
-from ..net.client import Address, address
+from ..net.client import LOOPBACK, Address, address
 from ..net.limits import Notes
 from ..net.listeners import MOST_LISTENERS
 from ..net.proxy import Proxy, Show
@@ -27,12 +27,10 @@ from .options import (
     add_profile,
     add_secrets,
     add_security,
-    seconds,
+    add_timeout,
     security_of,
 )
 from .terminal import remark, style_for
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -64,13 +62,7 @@ def add_parser(commands: Any, about: str) -> None:
         help="brokers that have a port of the proxy at a time; clients connect to further ones without the proxy; "
         "default: half of the files that the process may open, up to 500",
     )
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        default=10.0,
-        metavar="SECONDS",
-        help="for a connection to a broker: name look-up, connection, TLS and SASL together; default: 10",
-    )
+    add_timeout(parser, 10, "for a connection to a broker: name look-up, TCP, TLS and SASL together")
     add_secrets(parser)
     add_profile(parser)
     add_colour(parser)
