@@ -230,6 +230,7 @@ def changes_state(codec: Codec, message: Any) -> bool:
 
 
 PORT = 9092
+LOOPBACK = ("localhost", "127.0.0.1", "::1")  # hosts that other machines cannot reach
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:\[\]]*))(?::(?P<port>\d{1,5}))?")
 
 
