@@ -46,7 +46,7 @@ from .options import (
     add_raw,
     add_secrets,
     add_security,
-    seconds,
+    add_timeout,
     security_of,
 )
 from .terminal import complain, remark, style_for
@@ -254,12 +254,13 @@ def add_call(commands: Any, about: str) -> None:
         "  kwire call :9092 Metadata:12 --offline         print the bytes, send nothing\n"
         "  kwire call b1:9093 Metadata --security-protocol SASL_SSL --ca ca.pem \\\n"
         "      --sasl-username alice --sasl-password-file secret\n"
+        "  kwire call :9092 --hostile half-frame --timeout 1\n"
         "\nThe default version is the newest that both sides support. Fields that are not\n"
         "given have their defaults. Exit code 1 if the response has an error code.\n",
         call,
     )
-    parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is localhost")
-    parser.add_argument("api", metavar="NAME[:VERSION]", help="the api")
+    parser.add_argument("address", nargs="?", metavar="HOST:PORT", help="a broker; :PORT is localhost")
+    parser.add_argument("api", nargs="?", metavar="NAME[:VERSION]", help="the api")
     parser.add_argument(
         "members", nargs="*", default=[], metavar="FIELD=TEXT", help="a text field; FIELD:=JSON for other values"
     )
@@ -267,13 +268,8 @@ def add_call(commands: Any, about: str) -> None:
     parser.add_argument("--yes", action="store_true", help="allow requests that may change something on the broker")
     parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex; send nothing")
     parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="default: kwire")
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        default=10.0,
-        metavar="SECONDS",
-        help="for everything together: name look-up, connection, TLS, SASL, request and whole response; default: 10",
-    )
+    add_timeout(parser, 10, "for everything: name look-up, connection, TLS, SASL, request and the whole response")
+    _add_hostile(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the response as JSON, indented")
     form.add_argument("--jsonl", action="store_true", help="print the response as JSON on one line")
@@ -283,8 +279,24 @@ def add_call(commands: Any, about: str) -> None:
     add_security(parser)
 
 
+def _add_hostile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hostile",
+        metavar="KIND",
+        help="instead of a request, attack a test system of your own as a client that breaks the protocol, and report "
+        "what the broker does until the timeout: half-frame, counts, ... or all; --hostile list describes all kinds",
+    )
+
+
 def call(options: argparse.Namespace) -> int:
     """Send a request and print its response. Returns 1 if the response has an error code."""
+    if options.hostile:
+        from .hostile import call_hostile
+
+        return call_hostile(options)
+    if options.api is None:
+        missing = "NAME[:VERSION]" if options.address else "HOST:PORT, NAME[:VERSION]"
+        raise UsageError(f"the following arguments are required: {missing}")
     if options.offline:
         return _offline(options)
     name, version = _named(options)

@@ -22,7 +22,7 @@ from ..broker.settings_and_quotas import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
 from ..errors import CallError, DumpError, excerpt
-from ..net.client import Address, address
+from ..net.client import LOOPBACK, Address, address
 from ..net.control import Control, ControlServer, MetricsServer
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, ReadOnlyDisk, locked
@@ -117,7 +117,6 @@ def _listener(text: str, file: str) -> dict[str, Any]:
     return {}
 
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MOST_BROKERS = 1000
 _FAILURE = re.compile(r"(\d{1,9}):(.+?)(?:@(\d{1,9}(?:\.\d{1,9})?))?")
 _FORM = 'write {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1", "logDirs": ["/data/a"]}, ...]}'
@@ -240,6 +239,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve --data /var/lib/kafka --read-only  a real broker's directory\n"
         "  kwire serve --sasl-users users --acls --super-user admin\n"
         "  kwire serve --release 2.8                      only the apis of Kafka 2.8\n"
+        "  kwire serve --hostile drip                     to test that clients survive it\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; only the id is required.\n'
         "Without directories, everything is kept in memory. With them, topics, records,\n"
@@ -257,6 +257,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="seed of ids and placement; default: random")
     _add_security_options(parser)
     _add_http_options(parser)
+    _add_hostile(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
     parser.add_argument(
         "--json",
@@ -285,6 +286,15 @@ def _add_broker_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="ID:DIR[@SECONDS]",
         help="fail this log directory at a time",
+    )
+
+
+def _add_hostile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hostile",
+        metavar="KIND[:API]",
+        help="break the protocol in a way that clients must survive, for all apis or one: drip, many-brokers:Metadata; "
+        "--hostile list describes all kinds",
     )
 
 
@@ -422,10 +432,14 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
 
 def serve(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
+    if options.hostile == "list":
+        return _print_hostile_kinds()
     nodes = nodes_for(options, address(options.listen))
     for node in nodes:
         if node.host not in LOOPBACK and not options.public:
             raise UsageError(f"{node.host}:{node.port} can be reached from other machines: use --public to allow this")
+    if options.hostile:
+        return _serve_hostile(options, nodes)
     settings = settings_for(options)
     assignor_for(settings.replica_assignor)
     failures = failures_in(options.fail_log_dir, nodes)
@@ -441,6 +455,22 @@ def serve(options: argparse.Namespace) -> int:
         finally:
             remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
     return 0
+
+
+def _print_hostile_kinds() -> int:
+    from ..hostile import BROKER_KINDS
+    from .hostile import print_kinds
+
+    print_kinds(BROKER_KINDS.values(), "client")
+    return 0
+
+
+def _serve_hostile(options: argparse.Namespace, nodes: Sequence[Node]) -> int:
+    from .hostile import serve_hostile  # sound brokers have no need of its memory
+
+    if options.data or options.config or options.read_only or options.fail_log_dir or options.sasl_users:
+        raise UsageError("--hostile keeps everything in memory and has no security: give only LISTEN and --brokers")
+    return serve_hostile(options, nodes)
 
 
 def _recovered(nodes: Sequence[Node], settings: Settings, rng: Random) -> ServedCluster:

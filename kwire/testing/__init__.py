@@ -24,6 +24,7 @@ from ..broker.consumer_group import GroupState
 from ..errors import excerpt, suggestion
 from ..records import Record
 from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
+from .hostile_broker import HostileBroker
 
 INTERVAL = 0.005  # seconds between two checks of a condition
 NOT_YET = "the condition does not hold in time"
@@ -652,4 +653,4 @@ class AsyncKafka(_Cluster):
         return self.records(topic)
 
 
-__all__ = ["AsyncKafka", "Kafka", "Requests", "Rule", "Tls"]
+__all__ = ["AsyncKafka", "HostileBroker", "Kafka", "Requests", "Rule", "Tls"]

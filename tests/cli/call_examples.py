@@ -22,14 +22,16 @@ _ADDRESS = re.compile(r"(?:b1)?:\d+")
 
 
 def examples(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
-    """Return the arguments of each example, without its address; but for those that need a listener with TLS."""
+    """Return the arguments of each example, without its address; but for those that need a listener with TLS, and those
+    of hostile clients, whose connections brokers close."""
     texts = [text_of(page) for page in PAGES]
     for arguments in (["--help"], ["call", "--help"]):
         assert main(arguments) == 0
         texts.append(capsys.readouterr().out)
     texts += ["\n".join(help_lines(topic)) + "\n" for topic in TOPICS]
-    found = {match[0] for text in texts for match in _EXAMPLE.finditer(text) if "--security-protocol" not in match[0]}
-    return [[word for word in shlex.split(one)[2:] if not _ADDRESS.fullmatch(word)] for one in sorted(found)]
+    found = {match[0] for text in texts for match in _EXAMPLE.finditer(text)}
+    sound = sorted(one for one in found if "--security-protocol" not in one and "--hostile" not in one)
+    return [[word for word in shlex.split(one)[2:] if not _ADDRESS.fullmatch(word)] for one in sound]
 
 
 def ask(place: Address, name: str, version: int, message: Any) -> Any:
