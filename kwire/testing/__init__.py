@@ -15,9 +15,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ..broker.authentication_and_acls import MECHANISMS
 from ..broker.consumer_group import GroupState
@@ -25,6 +26,9 @@ from ..errors import excerpt, suggestion
 from ..records import Record
 from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
 from .hostile_broker import HostileBroker
+
+if TYPE_CHECKING:
+    from .simulation import SimulationFailure, SimulationResult, simulate
 
 INTERVAL = 0.005  # seconds between two checks of a condition
 NOT_YET = "the condition does not hold in time"
@@ -653,4 +657,21 @@ class AsyncKafka(_Cluster):
         return self.records(topic)
 
 
-__all__ = ["AsyncKafka", "HostileBroker", "Kafka", "Requests", "Rule", "Tls"]
+def __getattr__(name: str) -> Any:
+    """Import what simulates only when it is used."""
+    if name in ("SimulationFailure", "SimulationResult", "simulate"):
+        return getattr(import_module(".simulation", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "AsyncKafka",
+    "HostileBroker",
+    "Kafka",
+    "Requests",
+    "Rule",
+    "SimulationFailure",
+    "SimulationResult",
+    "Tls",
+    "simulate",
+]

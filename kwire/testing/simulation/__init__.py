@@ -1,0 +1,36 @@
+"""Deterministic simulation of brokers and clients under faults, with checkers of what Kafka promises.
+
+>>> from kwire import testing
+>>> testing.simulate(seed=7).check()
+"""
+
+from .client import Action, Client, ClientFactory, Close, Send, Wake
+from .history import Acknowledged, Event, History, Read, Sent, TopicPartition
+from .invariants import INVARIANTS
+from .schedule import ClientPlan, PlannedFault, Schedule
+from .result import SimulationFailure, SimulationResult, simulate
+from .violation import Invariant, Violation
+
+__all__ = [
+    "INVARIANTS",
+    "Acknowledged",
+    "Action",
+    "Client",
+    "ClientFactory",
+    "ClientPlan",
+    "Close",
+    "Event",
+    "History",
+    "Invariant",
+    "PlannedFault",
+    "Read",
+    "Schedule",
+    "Send",
+    "Sent",
+    "SimulationFailure",
+    "SimulationResult",
+    "TopicPartition",
+    "Violation",
+    "Wake",
+    "simulate",
+]

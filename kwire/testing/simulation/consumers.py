@@ -1,0 +1,409 @@
+"""Model consumers: what all have in common, and members of classic groups and of consumer groups (KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from ... import messages as M
+from ...internal import decode_control_record
+from ...records import parse_records
+from ...values import ErrorCode
+from .cluster import SESSION_TIMEOUT
+from .history import (
+    Joined,
+    MemberUnknown,
+    OffsetCommitted,
+    OffsetCommitting,
+    OffsetFetched,
+    OutOfRange,
+    Read,
+    TopicPartition,
+)
+from .model_client import REQUEST_TIMEOUT, RETRY_BACKOFF, Ask, ModelClient, Steps, first_code
+from .schedule import TOPIC
+
+HEARTBEAT_INTERVAL = 1.5  # seconds
+MAX_WAIT_MS = 700
+REBALANCE_TIMEOUT = 6.0
+ABORT = 0
+
+
+def read_records(data: bytes, position: int, aborted: Iterable[tuple[int, int]] | None) -> tuple[int, list[tuple[int, bytes]]]:
+    """Return the next position, and the offsets and values of the records, as a consumer reads them.
+
+    Args:
+        data: the batches.
+        position: records before it are skipped.
+        aborted: the producer ids and first offsets of aborted transactions; None to read uncommitted records too.
+    """
+    left = sorted(aborted or (), key=lambda row: row[1])
+    aborting: set[int] = set()
+    records = []
+    for batch in parse_records(data):
+        while left and left[0][1] <= batch.last_offset:
+            aborting.add(left.pop(0)[0])
+        position = max(position, batch.last_offset + 1)
+        if batch.is_control:
+            for record in batch.records():
+                if decode_control_record(record.key or b"", record.value).type == ABORT:
+                    aborting.discard(batch.producer_id)
+        elif not (batch.is_transactional and batch.producer_id in aborting):
+            records += [(record.offset, record.value or b"") for record in batch.records()]
+    return position, records
+
+
+class Consumer(ModelClient):
+    """A consumer: fetches from the leaders of its partitions, and commits its positions.
+
+    Attributes:
+        group: its group.
+        positions: the position of each assigned partition.
+    """
+
+    def __init__(self, name: str, rng: Random, until: float, group: str, is_committed: bool) -> None:
+        super().__init__(name, rng, until)
+        self.group, self.is_committed = group, is_committed
+        self.positions: dict[int, int] = {}
+        self.member_id = ""
+        self.generation = -1
+        self.committed: dict[int, int] = {}
+        self.kept: float = 0.0  # when the last request was sent that the group answered well
+        self.beat_due: float = 0.0
+        self.lag: dict[int, int] = {}
+        self._watermarks: dict[int, tuple[int, int]] = {}  # as last recorded
+
+    def unfinished(self) -> str:
+        """Return how many records it has not read, or that it has no assignment."""
+        lag = sum(self.lag.get(index, 1) for index in self.positions)
+        return f"{lag} records are not read" if lag else ""
+
+    def fetch(self) -> Steps:
+        """Fetch once from all leaders, and read the records."""
+        by_leader: dict[int, list[int]] = {}
+        for index in self.positions:
+            if index not in self.leaders:
+                yield from self.find_leaders()
+                return
+            by_leader.setdefault(self.leaders[index][0], []).append(index)
+        if not by_leader:
+            yield 0.3
+            return
+        asked = self.now
+        timeout = REQUEST_TIMEOUT + MAX_WAIT_MS / 1000
+        responses = yield [Ask(broker, self._fetch(own), 12, timeout) for broker, own in by_leader.items()]
+        for own, response in zip(by_leader.values(), responses, strict=True):
+            if response is None:
+                for index in own:
+                    self.leaders.pop(index, None)
+            else:
+                for row in response.responses[0].partitions if response.responses else ():
+                    self._read(row, asked)
+
+    def _fetch(self, indexes: Iterable[int]) -> Any:
+        part = M.FetchRequest.FetchPartition
+        rows = tuple(
+            part(
+                partition=index,
+                current_leader_epoch=self.leaders[index][1],
+                fetch_offset=self.positions[index],
+                partition_max_bytes=4096,
+            )
+            for index in indexes
+        )
+        topic = M.FetchRequest.FetchTopic(topic=TOPIC, partitions=rows)
+        return M.FetchRequest(
+            max_wait_ms=MAX_WAIT_MS,
+            min_bytes=1,
+            isolation_level=int(self.is_committed),
+            topics=(topic,),
+            session_epoch=-1,
+        )
+
+    def _read(self, row: Any, asked: float) -> None:
+        index, partition = row.partition_index, TopicPartition(TOPIC, row.partition_index)
+        if row.error_code or index not in self.positions:
+            self.leaders.pop(index, None)
+            if row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                self.record(OutOfRange(partition, self.positions[index]))
+                self.positions[index] = 0
+            return
+        aborted = None
+        if self.is_committed:
+            aborted = [(one.producer_id, one.first_offset) for one in row.aborted_transactions or ()]
+        position, records = read_records(row.records or b"", self.positions[index], aborted)
+        kept = tuple(record for record in records if record[0] >= self.positions[index])
+        self.positions[index] = position
+        end = row.last_stable_offset if self.is_committed else row.high_watermark
+        self.lag[index] = end - position
+        watermarks = row.high_watermark, row.last_stable_offset
+        if kept or watermarks != self._watermarks.get(index):
+            self._watermarks[index] = watermarks
+            self.record(Read(self.group, partition, asked, self.is_committed, *watermarks, kept))
+
+    def fetch_offsets(self, indexes: Iterable[int], *, epoch: int = -1) -> Steps:
+        """Fetch the committed offsets of newly assigned partitions; returns an error code."""
+        request = M.OffsetFetchRequest
+        topic = request.OffsetFetchRequestTopics(name=TOPIC, partition_indexes=tuple(indexes))
+        group = request.OffsetFetchRequestGroup(
+            group_id=self.group,
+            member_id=self.member_id if epoch >= 0 else None,
+            member_epoch=epoch,
+            topics=(topic,),
+        )
+        asked = self.now
+        response = yield from self.ask_coordinator(self.group, request(groups=(group,), require_stable=True), 9)
+        if response is None:
+            return ErrorCode.REQUEST_TIMED_OUT
+        if code := first_code(response):
+            return code
+        for row in response.groups[0].topics[0].partitions:
+            self.record(
+                OffsetFetched(self.group, TopicPartition(TOPIC, row.partition_index), row.committed_offset, asked)
+            )
+            self.positions[row.partition_index] = max(0, row.committed_offset)
+            self.committed[row.partition_index] = row.committed_offset
+            self.lag.pop(row.partition_index, None)
+        return ErrorCode.NONE
+
+    def commit(self, indexes: Iterable[int] | None = None) -> Steps:
+        """Commit the positions that have changed; returns an error code."""
+        offsets = {
+            index: self.positions[index]
+            for index in (self.positions if indexes is None else indexes)
+            if self.positions.get(index, 0) > self.committed.get(index, -1)
+        }
+        if not offsets:
+            return ErrorCode.NONE
+        request = M.OffsetCommitRequest
+        part = request.OffsetCommitRequestPartition
+        rows = tuple(part(partition_index=index, committed_offset=offset) for index, offset in offsets.items())
+        topic = request.OffsetCommitRequestTopic(name=TOPIC, partitions=rows)
+        message = request(
+            group_id=self.group,
+            generation_id_or_member_epoch=self.generation,
+            member_id=self.member_id,
+            topics=(topic,),
+        )
+        for index, offset in offsets.items():
+            self.record(OffsetCommitting(self.group, TopicPartition(TOPIC, index), offset, self.generation))
+        response = yield from self.ask_coordinator(self.group, message, 9)
+        if response is None:
+            return ErrorCode.REQUEST_TIMED_OUT
+        if code := first_code(response):
+            return code
+        for index, offset in offsets.items():
+            self.committed[index] = offset
+            self.record(OffsetCommitted(self.group, TopicPartition(TOPIC, index), offset, self.generation))
+        return ErrorCode.NONE
+
+    def forget_membership(self, code: int) -> None:
+        """Give up the assignment, because the group does not know the member, or not in this generation."""
+        if code == ErrorCode.UNKNOWN_MEMBER_ID and self.generation > 0:
+            self.record(MemberUnknown(self.group, self.member_id, self.kept, SESSION_TIMEOUT))
+        self.positions.clear()
+        self.generation = -1
+
+
+REJOINING = (
+    ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.FENCED_INSTANCE_ID,
+)
+
+
+class ClassicConsumer(Consumer):
+    """A member of a classic group with eager rebalances; the leader assigns the partitions in turn."""
+
+    def run(self) -> Steps:
+        """Join, read, and join again whenever the group rebalances."""
+        yield self.rng.uniform(0.0, 0.8)
+        while not self.is_leaving:
+            if not (yield from self._join()):
+                yield RETRY_BACKOFF
+                continue
+            code = yield from self._poll()
+            if code == ErrorCode.REBALANCE_IN_PROGRESS:
+                yield from self.commit()
+            self.positions.clear()
+            if code == ErrorCode.UNKNOWN_MEMBER_ID:
+                self.forget_membership(code)
+                self.member_id = ""
+        if self.member_id:
+            identity = M.LeaveGroupRequest.MemberIdentity(member_id=self.member_id)
+            yield from self.ask_coordinator(
+                self.group, M.LeaveGroupRequest(group_id=self.group, members=(identity,)), 4
+            )
+
+    def _join(self) -> Steps:
+        """Join and sync once; returns whether the member has an assignment."""
+        protocol = M.JoinGroupRequest.JoinGroupRequestProtocol(name="in-turn", metadata=b"t")
+        request = M.JoinGroupRequest(
+            group_id=self.group,
+            session_timeout_ms=int(SESSION_TIMEOUT * 1000),
+            rebalance_timeout_ms=int(REBALANCE_TIMEOUT * 1000),
+            member_id=self.member_id,
+            protocol_type="consumer",
+            protocols=(protocol,),
+        )
+        asked = self.now
+        response = yield from self.ask_coordinator(
+            self.group, request, 9, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT
+        )
+        if response is None:
+            return False
+        if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = response.member_id
+            return False
+        if response.error_code:
+            if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+                self.forget_membership(response.error_code)
+                self.member_id = ""
+            return False
+        self.member_id, self.generation, self.kept = response.member_id, response.generation_id, asked
+        return (yield from self._sync(response))
+
+    def _sync(self, joined: Any) -> Steps:
+        members = [one.member_id for one in joined.members]
+        row = M.SyncGroupRequest.SyncGroupRequestAssignment
+        assignments = {name: list(range(2))[place :: len(members)] for place, name in enumerate(members)}
+        request = M.SyncGroupRequest(
+            group_id=self.group,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            protocol_type="consumer",
+            protocol_name="in-turn",
+            assignments=tuple(row(member_id=name, assignment=bytes(own)) for name, own in assignments.items()),
+        )
+        asked = self.now
+        response = yield from self.ask_coordinator(
+            self.group, request, 5, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT
+        )
+        if response is None or response.error_code:
+            if response is not None and response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+                self.forget_membership(response.error_code)
+                self.member_id = ""
+            return False
+        self.kept = asked
+        self.record(Joined(self.group, self.member_id, self.generation))
+        indexes = list(response.assignment)
+        while indexes:
+            code = yield from self.fetch_offsets(indexes)
+            if not code:
+                break
+            if (yield from self._beat()) in REJOINING:
+                return False
+        return True
+
+    def _poll(self) -> Steps:
+        """Fetch, commit and send heartbeats, until the member must rejoin; returns the error code that says so."""
+        while not self.is_leaving:
+            yield from self.fetch()
+            if self.rng.random() < 0.5:
+                code = yield from self.commit()
+                if code in REJOINING:
+                    return code
+            if self.now >= self.beat_due:
+                code = yield from self._beat()
+                if code in REJOINING:
+                    return code
+        yield from self.commit()
+        return ErrorCode.NONE
+
+    def _beat(self) -> Steps:
+        asked = self.now
+        request = M.HeartbeatRequest(
+            group_id=self.group, generation_id=self.generation, member_id=self.member_id
+        )
+        response = yield from self.ask_coordinator(self.group, request, 4)
+        if response is None:
+            return ErrorCode.REQUEST_TIMED_OUT
+        if response.error_code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
+            self.kept, self.beat_due = asked, self.now + HEARTBEAT_INTERVAL
+        return response.error_code
+
+
+class GroupConsumer(Consumer):
+    """A member of a consumer group (KIP-848), which reconciles its assignment partition by partition."""
+
+    def __init__(self, name: str, rng: Random, until: float, group: str, is_committed: bool) -> None:
+        super().__init__(name, rng, until, group, is_committed)
+        self.member_id = str(UUID(bytes=rng.randbytes(16), version=4))
+        self.generation = 0
+        self._target: frozenset[int] | None = None
+        self._is_reporting = True
+
+    def run(self) -> Steps:
+        """Send heartbeats, reconcile, and read."""
+        yield self.rng.uniform(0.0, 0.8)
+        while not self.is_leaving:
+            if self.now >= self.beat_due or self._is_reporting:
+                yield from self._beat()
+            if self._target is not None:
+                yield from self._reconcile(self._target)
+            yield from self.fetch()
+            if self.rng.random() < 0.5 and self.generation > 0:
+                code = yield from self.commit()
+                if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH):
+                    self.beat_due = 0.0
+        yield from self.commit()
+        yield from self._beat(epoch=-1)
+
+    def _beat(self, epoch: int | None = None) -> Steps:
+        epoch = self.generation if epoch is None else epoch
+        asked = self.now
+        request = M.ConsumerGroupHeartbeatRequest
+        owned: tuple[Any, ...] | None = None
+        if epoch == 0:
+            owned = ()
+        elif self._is_reporting:
+            rows = request.TopicPartitions(topic_id=self.topic_id, partitions=tuple(sorted(self.positions)))
+            owned = (rows,) if self.positions else ()
+        message = request(
+            group_id=self.group,
+            member_id=self.member_id,
+            member_epoch=epoch,
+            rebalance_timeout_ms=int(REBALANCE_TIMEOUT * 1000) if epoch == 0 else -1,
+            subscribed_topic_names=(TOPIC,) if epoch == 0 else None,
+            topic_partitions=owned,
+        )
+        response = yield from self.ask_coordinator(self.group, message, 1)
+        if response is None:
+            self._is_reporting = True  # the next heartbeat is complete, as in Kafka
+            return
+        if response.error_code:
+            if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
+                self.forget_membership(response.error_code)
+                self.generation, self._target, self._is_reporting = 0, None, True
+            return
+        if epoch == 0:
+            self.record(Joined(self.group, self.member_id, response.member_epoch))
+        self.kept, self.generation = asked, response.member_epoch
+        self._is_reporting = False
+        self.beat_due = self.now + HEARTBEAT_INTERVAL
+        if response.assignment is not None:
+            rows = response.assignment.topic_partitions
+            self._target = frozenset(index for row in rows for index in row.partitions)
+
+    def _reconcile(self, target: frozenset[int]) -> Steps:
+        """Give up the partitions that are not in the target, then take those that are new."""
+        revoked = sorted(self.positions.keys() - target)
+        if revoked:
+            yield from self.commit(revoked)
+            for index in revoked:
+                self.positions.pop(index, None)
+            self._is_reporting = True
+            return
+        new = sorted(target - self.positions.keys())
+        if new:
+            if self.topic_id == bytes(16):
+                yield from self.find_leaders()
+            code = yield from self.fetch_offsets(new, epoch=self.generation)
+            if code:
+                self.beat_due = 0.0
+                return
+            self._is_reporting = True
+        self._target = None

@@ -1,0 +1,163 @@
+"""Model share consumers (KIP-932): they acquire records, and accept, release or reject them."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from ... import messages as M
+from ...values import ErrorCode
+from .cluster import SESSION_TIMEOUT
+from .consumers import HEARTBEAT_INTERVAL, MAX_WAIT_MS, read_records
+from .history import Joined, MemberUnknown, ShareAcknowledged, ShareAcknowledging, ShareDelivered, TopicPartition
+from .model_client import REQUEST_TIMEOUT, RETRY_BACKOFF, Ask, ModelClient, Steps
+from .schedule import TOPIC
+
+ACCEPT, RELEASE, REJECT = 1, 2, 3
+Types = dict[int, int]  # acknowledgement types by offset
+
+
+class ShareConsumer(ModelClient):
+    """A member of a share group. While clients work, it releases and rejects some records, or forgets to acknowledge
+    them; afterwards it accepts all."""
+
+    def __init__(self, name: str, rng: Random, until: float, group: str) -> None:
+        super().__init__(name, rng, until)
+        self.group = group
+        self.member_id = str(UUID(bytes=rng.randbytes(16), version=4))
+        self.epoch = 0
+        self.assigned: frozenset[int] = frozenset()
+        self.kept: float = 0.0
+        self._beat_due: float = 0.0
+        self._sessions: dict[int, int] = {}  # the next epoch of the share session with each broker
+
+    def run(self) -> Steps:
+        """Send heartbeats, fetch, and acknowledge."""
+        yield self.rng.uniform(0.0, 0.8)
+        while not self.is_leaving:
+            if self.now >= self._beat_due:
+                yield from self._beat(self.epoch)
+            if self.assigned:
+                yield from self._fetch()
+            else:
+                yield RETRY_BACKOFF
+        yield from self._beat(-1)
+
+    def _beat(self, epoch: int) -> Steps:
+        asked = self.now
+        request = M.ShareGroupHeartbeatRequest(
+            group_id=self.group,
+            member_id=self.member_id,
+            member_epoch=epoch,
+            subscribed_topic_names=(TOPIC,) if epoch == 0 else None,
+        )
+        response = yield from self.ask_coordinator(self.group, request, 1)
+        if response is None:
+            return
+        if response.error_code:
+            if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
+                if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID and epoch > 0:
+                    self.record(MemberUnknown(self.group, self.member_id, self.kept, SESSION_TIMEOUT))
+                self.epoch, self.assigned = 0, frozenset()
+            return
+        if epoch == 0:
+            self.record(Joined(self.group, self.member_id, response.member_epoch))
+        self.kept, self.epoch = asked, response.member_epoch
+        self._beat_due = self.now + HEARTBEAT_INTERVAL
+        if response.assignment is not None:
+            rows = response.assignment.topic_partitions
+            self.assigned = frozenset(index for row in rows for index in row.partitions)
+
+    def _fetch(self) -> Steps:
+        """Fetch from the leader of one partition, and acknowledge what it delivers."""
+        index = self.rng.choice(sorted(self.assigned))
+        if index not in self.leaders:
+            yield from self.find_leaders()
+            return
+        broker = self.leaders[index][0]
+        self._forget_sessions()
+        epoch = self._sessions.get(broker, 0)
+        request = M.ShareFetchRequest
+        part = request.FetchPartition(partition_index=index)
+        topic = request.FetchTopic(topic_id=self.topic_id, partitions=(part,))
+        message = request(
+            group_id=self.group,
+            member_id=self.member_id,
+            share_session_epoch=epoch,
+            max_wait_ms=MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=4096,
+            max_records=6,
+            batch_size=6,
+            topics=(topic,),
+        )
+        asked = self.now
+        (response,) = yield [Ask(broker, message, 1, REQUEST_TIMEOUT + MAX_WAIT_MS / 1000)]
+        if response is None or response.error_code:
+            self._sessions.pop(broker, None)
+            self.leaders.pop(index, None)
+            yield RETRY_BACKOFF
+            return
+        self._sessions[broker] = epoch + 1
+        for row in (row for topic in response.responses for row in topic.partitions):
+            if row.error_code:
+                self.leaders.pop(row.partition_index, None)
+                yield RETRY_BACKOFF
+            elif row.acquired_records:
+                yield from self._process(broker, row, asked)
+
+    def _forget_sessions(self) -> None:
+        """A session ends with the connection on which it began (KIP-932)."""
+        for broker in self.closed_brokers:
+            self._sessions.pop(broker, None)
+        self.closed_brokers.clear()
+
+    def _process(self, broker: int, row: Any, asked: float) -> Steps:
+        partition = TopicPartition(TOPIC, row.partition_index)
+        counts = {
+            offset: one.delivery_count
+            for one in row.acquired_records
+            for offset in range(one.first_offset, one.last_offset + 1)
+        }
+        records = [record for record in read_records(row.records or b"", 0, None)[1] if record[0] in counts]
+        delivered = tuple((offset, value, counts[offset]) for offset, value in records)
+        self.record(ShareDelivered(self.group, partition, asked, delivered))
+        types = {offset: self._choose() for offset in sorted(counts)}
+        if self.now < self.until and self.rng.random() < 0.1:
+            return  # it forgets to acknowledge: the locks expire
+        yield self.rng.uniform(0.0, 0.1)
+        yield from self._acknowledge(broker, partition, types)
+
+    def _choose(self) -> int:
+        chance = self.rng.random()
+        if self.now >= self.until or chance < 0.75:
+            return ACCEPT
+        return RELEASE if chance < 0.93 else REJECT
+
+    def _acknowledge(self, broker: int, partition: TopicPartition, types: Types) -> Steps:
+        self._forget_sessions()
+        epoch = self._sessions.get(broker, 0)
+        if not epoch:
+            return  # with the session, the records are released
+        request = M.ShareAcknowledgeRequest
+        row = request.AcknowledgementBatch
+        batches = tuple(
+            row(first_offset=offset, last_offset=offset, acknowledge_types=(kind,)) for offset, kind in types.items()
+        )
+        part = request.AcknowledgePartition(partition_index=partition.partition, acknowledgement_batches=batches)
+        topic = request.AcknowledgeTopic(topic_id=self.topic_id, partitions=(part,))
+        message = request(
+            group_id=self.group, member_id=self.member_id, share_session_epoch=epoch, topics=(topic,)
+        )
+        rows = tuple(types.items())
+        self.record(ShareAcknowledging(self.group, partition, rows))
+        response = yield from self.ask(broker, message, 1)
+        if response is None or response.error_code:
+            self._sessions.pop(broker, None)
+            return
+        self._sessions[broker] = epoch + 1
+        for answer in (one for topic in response.responses for one in topic.partitions):
+            self.record(ShareAcknowledged(self.group, partition, rows, answer.error_code))
+            if answer.error_code:
+                self.leaders.pop(partition.partition, None)

@@ -1,0 +1,201 @@
+"""Faults put into the brokers on purpose, for simulations to find. Each is a function that breaks something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from kwire.broker import kraft_controller
+from kwire.broker.apis import produce_and_fetch
+from kwire.broker.cluster_state import Cluster
+from kwire.broker.group_coordinator import Groups
+from kwire.broker.internal_topics import GROUPS
+from kwire.broker.partition_leader_and_isr import INTERNAL, Partition
+from kwire.broker.replica_log import Producers
+from kwire.broker.share_group import SharePartition
+from kwire.broker.transaction_coordinator import Transactions
+from kwire.values import ErrorCode
+
+
+class Bug(NamedTuple):
+    """A fault in a method: what to replace, by what, and the invariants of which at least one must be violated."""
+
+    name: str
+    owner: Any
+    method: str
+    replace: Callable[[Any], Any]
+    invariants: tuple[str, ...]
+
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """Have the fault in the brokers until the block ends."""
+        with patch.object(self.owner, self.method, self.replace(getattr(self.owner, self.method))):
+            yield
+
+
+def _drop_a_record(elect_leader: Any) -> Any:
+    """The new leader lacks the last batch, and so do the others."""
+
+    def broken(partition: Partition) -> None:
+        epoch = partition.leader_epoch
+        elect_leader(partition)
+        if partition.leader_epoch > max(epoch, 0) and partition.topic not in INTERNAL:
+            for log in partition.online_logs().values():
+                if log.entries:
+                    log.truncate(len(log.entries) - 1)
+
+    return broken
+
+
+def _mark_twice(mark: Any) -> Any:
+    def broken(self: Any, *args: Any, **more: Any) -> Any:
+        return mark(self, *args, **more) or mark(self, *args, **more)
+
+    return broken
+
+
+def _accept_all_sequences(check: Any) -> Any:
+    def broken(self: Any, batch: Any) -> Any:
+        is_fenced = batch.producer_epoch < self.epoch_of(batch.producer_id)
+        return check(self, batch) if is_fenced else (ErrorCode.NONE, None)
+
+    return broken
+
+
+def _keep_the_epoch(bump: Any) -> Any:
+    def broken(self: Any, one: Any) -> None:
+        if one.producer_id < 0:
+            bump(self, one)
+
+    return broken
+
+
+def _forget_commits(move_leader: Any) -> Any:
+    def broken(self: Any, partition: Partition, node_id: int) -> None:
+        move_leader(self, partition, node_id)
+        if partition.topic == GROUPS:
+            for group in self.groups.all():
+                group.commits = type(group.commits)()
+
+    return broken
+
+
+def _forget_acknowledgements(acknowledge: Any) -> Any:
+    def broken(self: Any, member: str, batches: Any, limits: Any, until: float) -> int:
+        rows = list(batches)
+        return 0 if rows and rows[0][0] % 3 == 0 else acknowledge(self, member, rows, limits, until)
+
+    return broken
+
+
+def _stable_to_the_end(stable_end: Any) -> Any:
+    return lambda self, end: end
+
+
+def _copy_nothing(copy: Any) -> Any:
+    return lambda *args: None
+
+
+def _forget_a_member(keep_consumer: Any) -> Any:
+    calls = []
+
+    def broken(self: Any, group: Any, member: Any, now: float) -> None:
+        keep_consumer(self, group, member, now)
+        calls.append(member)
+        if len(calls) % 9 == 0:
+            group.consumer.members.pop(member.member_id, None)
+
+    return broken
+
+
+def _commit_all_offsets(end_transaction: Any) -> Any:
+    def broken(self: Any, producer_id: int, index: int, *, is_commit: bool) -> None:
+        end_transaction(self, producer_id, index, is_commit=True)
+
+    return broken
+
+
+def _skip_a_partition(mark: Any) -> Any:
+    def broken(self: Any, partition: Partition, *args: Any, **more: Any) -> Any:
+        is_skipped = partition.topic not in INTERNAL and partition.index == 1
+        return ErrorCode.NONE if is_skipped else mark(self, partition, *args, **more)
+
+    return broken
+
+
+def _hide_aborted(aborted: Any) -> Any:
+    return lambda *args: ()
+
+
+def _keep_locks(expire: Any) -> Any:
+    return lambda self, now, limits: False
+
+
+def _forget_on_restart(restore: Any) -> Any:
+    return lambda self: None
+
+
+BUGS = (
+    Bug(
+        "an acknowledged record is dropped at an election",
+        Partition,
+        "elect_leader",
+        _drop_a_record,
+        ("acknowledged records survive", "reads are stable"),
+    ),
+    Bug("a transaction marker is written twice", Transactions, "mark", _mark_twice, ("one marker ends a transaction",)),
+    Bug("sequences are not checked", Producers, "check", _accept_all_sequences, ("records are stored once",)),
+    Bug(
+        "a predecessor is not fenced", Transactions, "_bump", _keep_the_epoch, ("fenced producers write nothing", "")
+    ),
+    Bug(
+        "commits are lost when the coordinator moves",
+        Cluster,
+        "move_leader",
+        _forget_commits,
+        ("committed offsets never go back",),
+    ),
+    Bug(
+        "share acknowledgements are forgotten",
+        SharePartition,
+        "acknowledge",
+        _forget_acknowledgements,
+        ("acknowledged share records stay away",),
+    ),
+    Bug(
+        "the last stable offset is too high",
+        Producers,
+        "stable_end",
+        _stable_to_the_end,
+        ("read_committed reads what is committed",),
+    ),
+    Bug(
+        "a replica that lags behind is in the ISR",
+        kraft_controller,
+        "_copy",
+        _copy_nothing,
+        ("acknowledged records survive", "reads are stable"),
+    ),
+    Bug("a group forgets a member", Groups, "keep_consumer", _forget_a_member, ("groups remember their members",)),
+    Bug(
+        "offsets of aborted transactions are committed",
+        Groups,
+        "end_transaction",
+        _commit_all_offsets,
+        ("transactions commit offsets",),
+    ),
+    Bug("a partition gets no marker", Transactions, "mark", _skip_a_partition, ("watermarks never go back",)),
+    Bug(
+        "aborted records are not filtered",
+        produce_and_fetch,
+        "_aborted",
+        _hide_aborted,
+        ("transactions are all or nothing",),
+    ),
+    Bug("acquisition locks never expire", SharePartition, "expire", _keep_locks, ("share records are delivered",)),
+    Bug(
+        "commits are lost in a restart", Groups, "_restore", _forget_on_restart, ("committed offsets never go back",)
+    ),
+)
