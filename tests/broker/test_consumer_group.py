@@ -63,6 +63,22 @@ def test_who_sends_nothing_is_removed_and_the_others_get_what_it_had() -> None:
     assert state(world) is GroupState.EMPTY
 
 
+def test_a_member_that_lost_an_answer_sends_all_fields_and_gets_its_assignment_again() -> None:
+    """Otherwise it would not learn what it must give up, and be removed after its rebalance timeout."""
+    world = World()
+    one = Consumer(world, "a")
+    Consumer(world, "b")
+    answer = world.ask("ConsumerGroupHeartbeat", 1, group_id="g", member_id="a", member_epoch=one.epoch)
+    assert answer.assignment is not None  # which is lost
+    one.beat()
+    assert one.assigned == [0, 1]
+    rows = (M.ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id=bytes(16), partitions=(0, 1)),)
+    one.beat(topic_partitions=rows)
+    assert one.assigned == [0, 1]
+    one.beat(topic_partitions=rows, rebalance_timeout_ms=30_000, subscribed_topic_names=("t",))
+    assert len(one.assigned) == 1
+
+
 def test_a_group_has_its_own_times() -> None:
     world = World()
     times = {"consumer.session.timeout.ms": "60000", "consumer.heartbeat.interval.ms": "2000"}

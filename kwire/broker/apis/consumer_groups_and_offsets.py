@@ -165,8 +165,7 @@ def _owned(request: RequestContext) -> Assigned | None:
 def _answer(request: RequestContext, member: ConsumerMember) -> Any:
     response = messages.ConsumerGroupHeartbeatResponse
     state = member.epoch, frozenset(member.assigned)
-    is_full = request.message.member_epoch == JOINS or request.message.topic_partitions is not None
-    is_new = member.sent is None or member.sent[1] != state[1] or (is_full and request.message.member_epoch == JOINS)
+    is_new = member.sent is None or member.sent[1] != state[1] or _is_full(request.message)
     member.sent = state
     rows = by_topic(request, member.assigned)
     parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
@@ -178,6 +177,14 @@ def _answer(request: RequestContext, member: ConsumerMember) -> Any:
         heartbeat_interval_ms=int(own.get("consumer.heartbeat.interval.ms", usual)),
         assignment=response.Assignment(topic_partitions=parts) if is_new else None,
     )
+
+
+def _is_full(asked: Any) -> bool:
+    """Return whether a heartbeat has all fields, as after an error or a lost response: the member may not know its
+    assignment (Kafka: `isFullRequest` in GroupMetadataManager.consumerGroupHeartbeat)."""
+    has_topics = asked.subscribed_topic_names is not None or asked.subscribed_topic_regex is not None
+    is_complete = asked.rebalance_timeout_ms != -1 and has_topics and asked.topic_partitions is not None
+    return asked.member_epoch == JOINS or is_complete
 
 
 def by_topic(request: RequestContext, places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:

@@ -131,7 +131,10 @@ def _heartbeat(request: RequestContext, group: Group, share: ShareGroup, member:
 def _answer(request: RequestContext, member: ConsumerMember) -> Any:
     response = messages.ShareGroupHeartbeatResponse
     state = member.epoch, frozenset(member.assigned)
-    is_new = member.sent is None or member.sent[1] != state[1]
+    # A heartbeat with topics is complete, as after an error: the member may not know its assignment (Kafka:
+    # `isFullRequest` in GroupMetadataManager.shareGroupHeartbeat).
+    is_full = request.message.subscribed_topic_names is not None
+    is_new = member.sent is None or member.sent[1] != state[1] or is_full
     member.sent = state
     rows = by_topic(request, member.assigned)
     parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
