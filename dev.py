@@ -37,6 +37,7 @@ COMMANDS = {  # commands that pass arguments on
     "test": PYTEST,
     "fuzz": [PYTHON, "-m", "tests.tools.fuzz"],
     "mutate": [PYTHON, "-m", "tests.tools.mutate"],
+    "simulate": [PYTHON, "-m", "tests.tools.simulate"],
     "wheel": [PYTHON, "-m", "tests.tools.wheel"],
     "docs": [PYTHON, "-m", "tests.tools.site"],
 }
@@ -70,6 +71,7 @@ EXTRAS = {
     "test": "test",
     "fuzz": "test",
     "mutate": "test",
+    "simulate": "test",
     "wheel": "test",
     "lint": "test,lint",
     "docs": "test,lint,docs",
@@ -81,6 +83,7 @@ USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are 
        python3 dev.py fuzz --minutes 10  repeat the random tests with new seeds; print seeds and failures
        python3 dev.py fuzz --sanitize  fuzz the native engine, built with address and undefined behaviour sanitizers
        python3 dev.py mutate --seed 1 --count 50  make small changes to kwire; print those that no test detects
+       python3 dev.py simulate --minutes 10  simulate brokers and clients under faults; print the seeds that fail
        python3 dev.py wheel            build a wheel into dist/, and test it in an empty environment
        python3 dev.py docs             build the documentation site into dist/site, without network
        python3 dev.py docs --playground  also download Pyodide for its page "Decode in the browser"

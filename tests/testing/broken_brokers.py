@@ -77,7 +77,9 @@ def _forget_commits(move_leader: Any) -> Any:
         move_leader(self, partition, node_id)
         if partition.topic == GROUPS:
             for group in self.groups.all():
-                group.commits = type(group.commits)()
+                self.groups.delete_commits(
+                    group, [(name, index) for name, rows in group.commits.topics() for index in rows]
+                )
 
     return broken
 
@@ -148,7 +150,11 @@ BUGS = (
     Bug("a transaction marker is written twice", Transactions, "mark", _mark_twice, ("one marker ends a transaction",)),
     Bug("sequences are not checked", Producers, "check", _accept_all_sequences, ("records are stored once",)),
     Bug(
-        "a predecessor is not fenced", Transactions, "_bump", _keep_the_epoch, ("fenced producers write nothing", "")
+        "a predecessor is not fenced",
+        Transactions,
+        "_bump",
+        _keep_the_epoch,
+        ("fenced producers write nothing", "one marker ends a transaction"),
     ),
     Bug(
         "commits are lost when the coordinator moves",
@@ -195,7 +201,5 @@ BUGS = (
         ("transactions are all or nothing",),
     ),
     Bug("acquisition locks never expire", SharePartition, "expire", _keep_locks, ("share records are delivered",)),
-    Bug(
-        "commits are lost in a restart", Groups, "_restore", _forget_on_restart, ("committed offsets never go back",)
-    ),
+    Bug("commits are lost in a restart", Groups, "_restore", _forget_on_restart, ("committed offsets never go back",)),
 )

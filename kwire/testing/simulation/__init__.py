@@ -7,8 +7,8 @@
 from .client import Action, Client, ClientFactory, Close, Send, Wake
 from .history import Acknowledged, Event, History, Read, Sent, TopicPartition
 from .invariants import INVARIANTS
-from .schedule import ClientPlan, PlannedFault, Schedule
 from .result import SimulationFailure, SimulationResult, simulate
+from .schedule import ClientPlan, PlannedFault, Schedule
 from .violation import Invariant, Violation
 
 __all__ = [

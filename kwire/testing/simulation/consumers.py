@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from ... import messages as M
+from ... import messages
 from ...internal import decode_control_record
 from ...records import parse_records
 from ...values import ErrorCode
@@ -31,7 +31,9 @@ REBALANCE_TIMEOUT = 6.0
 ABORT = 0
 
 
-def read_records(data: bytes, position: int, aborted: Iterable[tuple[int, int]] | None) -> tuple[int, list[tuple[int, bytes]]]:
+def read_records(
+    data: bytes, position: int, aborted: Iterable[tuple[int, int]] | None
+) -> tuple[int, list[tuple[int, bytes]]]:
     """Return the next position, and the offsets and values of the records, as a consumer reads them.
 
     Args:
@@ -103,7 +105,7 @@ class Consumer(ModelClient):
                     self._read(row, asked)
 
     def _fetch(self, indexes: Iterable[int]) -> Any:
-        part = M.FetchRequest.FetchPartition
+        part = messages.FetchRequest.FetchPartition
         rows = tuple(
             part(
                 partition=index,
@@ -113,8 +115,8 @@ class Consumer(ModelClient):
             )
             for index in indexes
         )
-        topic = M.FetchRequest.FetchTopic(topic=TOPIC, partitions=rows)
-        return M.FetchRequest(
+        topic = messages.FetchRequest.FetchTopic(topic=TOPIC, partitions=rows)
+        return messages.FetchRequest(
             max_wait_ms=MAX_WAIT_MS,
             min_bytes=1,
             isolation_level=int(self.is_committed),
@@ -145,7 +147,7 @@ class Consumer(ModelClient):
 
     def fetch_offsets(self, indexes: Iterable[int], *, epoch: int = -1) -> Steps:
         """Fetch the committed offsets of newly assigned partitions; returns an error code."""
-        request = M.OffsetFetchRequest
+        request = messages.OffsetFetchRequest
         topic = request.OffsetFetchRequestTopics(name=TOPIC, partition_indexes=tuple(indexes))
         group = request.OffsetFetchRequestGroup(
             group_id=self.group,
@@ -177,7 +179,7 @@ class Consumer(ModelClient):
         }
         if not offsets:
             return ErrorCode.NONE
-        request = M.OffsetCommitRequest
+        request = messages.OffsetCommitRequest
         part = request.OffsetCommitRequestPartition
         rows = tuple(part(partition_index=index, committed_offset=offset) for index, offset in offsets.items())
         topic = request.OffsetCommitRequestTopic(name=TOPIC, partitions=rows)
@@ -233,15 +235,15 @@ class ClassicConsumer(Consumer):
                 self.forget_membership(code)
                 self.member_id = ""
         if self.member_id:
-            identity = M.LeaveGroupRequest.MemberIdentity(member_id=self.member_id)
+            identity = messages.LeaveGroupRequest.MemberIdentity(member_id=self.member_id)
             yield from self.ask_coordinator(
-                self.group, M.LeaveGroupRequest(group_id=self.group, members=(identity,)), 4
+                self.group, messages.LeaveGroupRequest(group_id=self.group, members=(identity,)), 4
             )
 
     def _join(self) -> Steps:
         """Join and sync once; returns whether the member has an assignment."""
-        protocol = M.JoinGroupRequest.JoinGroupRequestProtocol(name="in-turn", metadata=b"t")
-        request = M.JoinGroupRequest(
+        protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol(name="in-turn", metadata=b"t")
+        request = messages.JoinGroupRequest(
             group_id=self.group,
             session_timeout_ms=int(SESSION_TIMEOUT * 1000),
             rebalance_timeout_ms=int(REBALANCE_TIMEOUT * 1000),
@@ -250,9 +252,7 @@ class ClassicConsumer(Consumer):
             protocols=(protocol,),
         )
         asked = self.now
-        response = yield from self.ask_coordinator(
-            self.group, request, 9, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT
-        )
+        response = yield from self.ask_coordinator(self.group, request, 9, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT)
         if response is None:
             return False
         if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -268,9 +268,9 @@ class ClassicConsumer(Consumer):
 
     def _sync(self, joined: Any) -> Steps:
         members = [one.member_id for one in joined.members]
-        row = M.SyncGroupRequest.SyncGroupRequestAssignment
+        row = messages.SyncGroupRequest.SyncGroupRequestAssignment
         assignments = {name: list(range(2))[place :: len(members)] for place, name in enumerate(members)}
-        request = M.SyncGroupRequest(
+        request = messages.SyncGroupRequest(
             group_id=self.group,
             generation_id=self.generation,
             member_id=self.member_id,
@@ -279,9 +279,7 @@ class ClassicConsumer(Consumer):
             assignments=tuple(row(member_id=name, assignment=bytes(own)) for name, own in assignments.items()),
         )
         asked = self.now
-        response = yield from self.ask_coordinator(
-            self.group, request, 5, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT
-        )
+        response = yield from self.ask_coordinator(self.group, request, 5, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT)
         if response is None or response.error_code:
             if response is not None and response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
                 self.forget_membership(response.error_code)
@@ -315,13 +313,13 @@ class ClassicConsumer(Consumer):
 
     def _beat(self) -> Steps:
         asked = self.now
-        request = M.HeartbeatRequest(
+        request = messages.HeartbeatRequest(
             group_id=self.group, generation_id=self.generation, member_id=self.member_id
         )
         response = yield from self.ask_coordinator(self.group, request, 4)
         if response is None:
             return ErrorCode.REQUEST_TIMED_OUT
-        if response.error_code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
+        if not response.error_code:  # in a rebalance, only JoinGroup keeps a member
             self.kept, self.beat_due = asked, self.now + HEARTBEAT_INTERVAL
         return response.error_code
 
@@ -335,12 +333,13 @@ class GroupConsumer(Consumer):
         self.generation = 0
         self._target: frozenset[int] | None = None
         self._is_reporting = True
+        self._was_lost = False
 
     def run(self) -> Steps:
         """Send heartbeats, reconcile, and read."""
         yield self.rng.uniform(0.0, 0.8)
         while not self.is_leaving:
-            if self.now >= self.beat_due or self._is_reporting:
+            if self.now >= self.beat_due or self._is_reporting or self._was_lost:
                 yield from self._beat()
             if self._target is not None:
                 yield from self._reconcile(self._target)
@@ -355,25 +354,27 @@ class GroupConsumer(Consumer):
     def _beat(self, epoch: int | None = None) -> Steps:
         epoch = self.generation if epoch is None else epoch
         asked = self.now
-        request = M.ConsumerGroupHeartbeatRequest
+        request = messages.ConsumerGroupHeartbeatRequest
         owned: tuple[Any, ...] | None = None
+        is_complete = epoch == 0 or (self._was_lost and epoch > 0)
         if epoch == 0:
             owned = ()
-        elif self._is_reporting:
+        elif self._is_reporting or is_complete:
             rows = request.TopicPartitions(topic_id=self.topic_id, partitions=tuple(sorted(self.positions)))
             owned = (rows,) if self.positions else ()
         message = request(
             group_id=self.group,
             member_id=self.member_id,
             member_epoch=epoch,
-            rebalance_timeout_ms=int(REBALANCE_TIMEOUT * 1000) if epoch == 0 else -1,
-            subscribed_topic_names=(TOPIC,) if epoch == 0 else None,
+            rebalance_timeout_ms=int(REBALANCE_TIMEOUT * 1000) if is_complete else -1,
+            subscribed_topic_names=(TOPIC,) if is_complete else None,
             topic_partitions=owned,
         )
         response = yield from self.ask_coordinator(self.group, message, 1)
         if response is None:
-            self._is_reporting = True  # the next heartbeat is complete, as in Kafka
+            self._was_lost = True  # the next heartbeat has all fields, so that the broker repeats the assignment
             return
+        self._was_lost = False
         if response.error_code:
             if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
                 self.forget_membership(response.error_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...broker import MemoryDisk
@@ -14,7 +15,7 @@ class BatchPosition(NamedTuple):
     """The position of a batch: the base offset of its segment, and its number in the segment."""
 
     segment: int
-    index: int
+    number: int
 
 
 class SimulatedDisk(MemoryDisk):
@@ -110,7 +111,7 @@ class SimulatedStore:
         """Delete the segments that end before an offset."""
         self._disk.check()
         starts = sorted(self._segments)
-        for start, following in zip(starts, starts[1:], strict=False):
+        for start, following in pairwise(starts):
             if following <= offset:
                 del self._segments[start]
 
@@ -123,7 +124,7 @@ class SimulatedStore:
             return
         for start in [start for start in self._segments if start > last.segment]:
             del self._segments[start]
-        del self._segments[last.segment][last.index + 1 :]
+        del self._segments[last.segment][last.number + 1 :]
 
     def roll(self, base_offset: int) -> None:
         """Start a new segment."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from ...broker.partition_leader_and_isr import Partition
 from .cluster import SimulatedCluster
 from .network import Network
 from .schedule import PlannedFault
@@ -25,112 +26,133 @@ class ClientFaults(Protocol):
         """Let a client do nothing until `undo`."""
 
     def start_twin(self, number: int) -> Undo:
-        """Start another instance of a client; `undo` ends the older one."""
+        """Start another instance of a client; the older one ends once it is fenced."""
 
 
-def begin_fault(fault: PlannedFault, cluster: SimulatedCluster, network: Network, clients: ClientFaults) -> Undo:
-    """Begin a fault; returns the function that ends it."""
-    partition = cluster.served.controller.partition(fault.topic, fault.target) if fault.topic else None
-    if fault.topic and partition is None:
-        return _nothing  # an internal topic that is not created yet
-    match fault.kind:
-        case "stop":
-            cluster.stop(fault.target)
-            network.reset(fault.target)
-            return lambda: cluster.start(fault.target)
-        case "isolate":
-            cluster.stop(fault.target)
-            network.reset(fault.target, silently=True)
-            end = _unreachable(network, fault.target)
-            return lambda: (end(), cluster.start(fault.target))[0]
-        case "unreachable":
-            return _unreachable(network, fault.target)
-        case "fail-disk":
-            number = round(fault.at * 100) % 2
-            cluster.set_broken(fault.target, number, True)
-            if not cluster.is_alive(fault.target):
-                network.reset(fault.target)
-            return lambda: cluster.set_broken(fault.target, number, False)
-        case "restart":
-            network.reset()
-            cluster.restart()
-        case "disconnect":
-            network.reset(fault.target)
-        case "lose":
-            return _add_loss(network, fault.amount)
-        case "delay":
-            return _add_delay(network, fault.amount)
-        case "crash":
-            return clients.crash(fault.target)
-        case "pause":
-            return clients.pause(fault.target)
-        case "twin":
-            return clients.start_twin(fault.target)
-        case "leave":
-            return clients.leave(fault.target)
-        case "move-leader":
-            assert partition is not None
-            others = [one for one in partition.isr if one != partition.leader and partition.replicas[one].is_online]
-            if others:
-                cluster.served.move_leader(partition, others[int(fault.amount) % len(others)])
-        case "shrink-isr":
-            assert partition is not None
-            broker = int(fault.amount)
-            if [one for one in partition.isr if one != broker]:
-                cluster.served.shrink_isr(partition, [broker])
-            return cluster.expand_isrs
-        case "elect-unclean":
-            assert partition is not None
-            return _elect_unclean(fault, cluster)
-        case _:
-            raise ValueError(f"no fault is called {fault.kind!r}")
-    return _nothing
+def nothing() -> None:
+    """Do nothing: the end of a fault that lasts no time."""
 
 
-def _nothing() -> None:
-    pass
+class FaultInjector:
+    """Begins faults. Each method begins the faults of one kind, and returns the function that ends the fault."""
 
+    def __init__(self, cluster: SimulatedCluster, network: Network, clients: ClientFaults) -> None:
+        self._cluster, self._network = cluster, network
+        self._kinds: dict[str, Callable[[PlannedFault], Undo]] = {
+            "stop": self._stop,
+            "isolate": self._isolate,
+            "unreachable": self._cut_off,
+            "fail-disk": self._fail_disk,
+            "restart": self._restart,
+            "disconnect": self._disconnect,
+            "lose": self._lose,
+            "delay": self._delay,
+            "crash": lambda fault: clients.crash(fault.target),
+            "pause": lambda fault: clients.pause(fault.target),
+            "twin": lambda fault: clients.start_twin(fault.target),
+            "leave": lambda fault: clients.leave(fault.target),
+            "move-leader": self._move_leader,
+            "shrink-isr": self._shrink_isr,
+            "elect-unclean": self._elect_unclean,
+        }
 
-def _unreachable(network: Network, broker: int) -> Undo:
-    network.unreachable[broker] = network.unreachable.get(broker, 0) + 1
+    def begin(self, fault: PlannedFault) -> Undo:
+        """Begin a fault; returns the function that ends it. Raises ValueError for an unknown kind."""
+        if fault.kind not in self._kinds:
+            raise ValueError(f"no fault is called {fault.kind!r}; there are {', '.join(self._kinds)}")
+        if fault.topic and self._partition(fault) is None:
+            return nothing  # an internal topic that is not created yet
+        return self._kinds[fault.kind](fault)
 
-    def end() -> None:
-        network.unreachable[broker] -= 1
+    def _partition(self, fault: PlannedFault) -> Partition | None:
+        return self._cluster.served.controller.partition(fault.topic, fault.target)
 
-    return end
+    def _stop(self, fault: PlannedFault) -> Undo:
+        self._cluster.stop(fault.target)
+        self._network.reset(fault.target)
+        return lambda: self._cluster.start(fault.target)
 
+    def _isolate(self, fault: PlannedFault) -> Undo:
+        """Cut a broker off from the others and from clients, whose connections hang."""
+        self._cluster.stop(fault.target)
+        self._network.reset(fault.target, silently=True)
+        reconnect = self._cut_off(fault)
 
-def _add_loss(network: Network, probability: float) -> Undo:
-    network.loss += probability
+        def end() -> None:
+            reconnect()
+            self._cluster.start(fault.target)
 
-    def end() -> None:
-        network.loss = max(0.0, round(network.loss - probability, 6))
+        return end
 
-    return end
+    def _cut_off(self, fault: PlannedFault) -> Undo:
+        unreachable = self._network.unreachable
+        unreachable[fault.target] = unreachable.get(fault.target, 0) + 1
 
+        def end() -> None:
+            unreachable[fault.target] -= 1
 
-def _add_delay(network: Network, seconds: float) -> Undo:
-    network.delay += seconds
+        return end
 
-    def end() -> None:
-        network.delay = max(0.0, round(network.delay - seconds, 6))
+    def _fail_disk(self, fault: PlannedFault) -> Undo:
+        number = round(fault.at * 100) % 2
+        self._cluster.set_broken(fault.target, number, True)
+        if not self._cluster.is_alive(fault.target):
+            self._network.reset(fault.target)
+        return lambda: self._cluster.set_broken(fault.target, number, False)
 
-    return end
+    def _restart(self, fault: PlannedFault) -> Undo:
+        self._network.reset()
+        self._cluster.restart()
+        return nothing
 
+    def _disconnect(self, fault: PlannedFault) -> Undo:
+        self._network.reset(fault.target)
+        return nothing
 
-def _elect_unclean(fault: PlannedFault, cluster: SimulatedCluster) -> Undo:
-    """Remove two replicas from the ISR; at the end, elect one of them although it lacks records."""
-    partition = cluster.served.controller.partition(fault.topic, fault.target)
-    assert partition is not None
-    behind = [one for one in partition.isr if one != partition.leader]
-    if behind:
-        cluster.served.shrink_isr(partition, behind)
+    def _lose(self, fault: PlannedFault) -> Undo:
+        self._network.loss += fault.amount
 
-    def end() -> None:
-        current = cluster.served.controller.partition(fault.topic, fault.target)
-        if current is not None:
-            online = [one for one in behind if current.replicas[one].is_online]
-            if online:
-                cluster.served.elect_unclean_leader(current, online[0])
+        def end() -> None:
+            self._network.loss = max(0.0, round(self._network.loss - fault.amount, 6))
 
-    return end
+        return end
+
+    def _delay(self, fault: PlannedFault) -> Undo:
+        self._network.delay += fault.amount
+
+        def end() -> None:
+            self._network.delay = max(0.0, round(self._network.delay - fault.amount, 6))
+
+        return end
+
+    def _move_leader(self, fault: PlannedFault) -> Undo:
+        partition = self._partition(fault)
+        assert partition is not None
+        others = [one for one in partition.isr if one != partition.leader and partition.replicas[one].is_online]
+        if others:
+            self._cluster.served.move_leader(partition, others[int(fault.amount) % len(others)])
+        return nothing
+
+    def _shrink_isr(self, fault: PlannedFault) -> Undo:
+        partition = self._partition(fault)
+        assert partition is not None
+        broker = int(fault.amount)
+        if [one for one in partition.isr if one != broker]:
+            self._cluster.served.shrink_isr(partition, [broker])
+        return self._cluster.expand_isrs
+
+    def _elect_unclean(self, fault: PlannedFault) -> Undo:
+        """Leave only the leader in the ISR; at the end, elect another replica, which lacks records."""
+        partition = self._partition(fault)
+        assert partition is not None
+        behind = [one for one in partition.isr if one != partition.leader]
+        if behind:
+            self._cluster.served.shrink_isr(partition, behind)
+
+        def end() -> None:
+            current = self._partition(fault)
+            online = [one for one in behind if current is not None and current.replicas[one].is_online]
+            if current is not None and online:
+                self._cluster.served.elect_unclean_leader(current, online[0])
+
+        return end

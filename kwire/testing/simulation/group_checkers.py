@@ -110,16 +110,22 @@ def check_share_deliveries(facts: Facts) -> Iterator[Problem]:
                 yield Problem(f"{value.decode()} at {offset} was delivered {count} times", (event,))
     running = {event.group for event in facts.history.of(StillMember)}
     for group in facts.history.of(FinalGroup):
-        if group.kind != "share" or group.group not in running:
-            continue
-        lags = {index: lag for index, lag in group.offsets if lag}
-        if lags:
-            yield Problem(f"group {group.group} has records without a final state: {lags}", (group,))
-        for partition, values in _values_for(facts, group.group).items():
-            missing = values - delivered.get((group.group, partition), set())
-            if missing and not lags:
-                names = ", ".join(sorted(value.decode(errors="replace") for value in missing))
-                yield Problem(f"{names} in {partition} was never delivered to group {group.group}", (group,))
+        if group.kind == "share" and group.group in running:
+            yield from _check_drained(facts, group, delivered)
+
+
+def _check_drained(
+    facts: Facts, group: FinalGroup, delivered: dict[tuple[str, TopicPartition], set[bytes]]
+) -> Iterator[Problem]:
+    lags = {index: lag for index, lag in group.offsets if lag}
+    if lags:
+        yield Problem(f"group {group.group} has records without a final state: {lags}", (group,))
+        return
+    for partition, values in _values_for(facts, group.group).items():
+        missing = values - delivered.get((group.group, partition), set())
+        if missing:
+            names = ", ".join(sorted(value.decode(errors="replace") for value in missing))
+            yield Problem(f"{names} in {partition} was never delivered to group {group.group}", (group,))
 
 
 def _values_for(facts: Facts, group: str) -> dict[TopicPartition, set[bytes]]:

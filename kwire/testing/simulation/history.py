@@ -228,7 +228,7 @@ class ShareAcknowledged(Event):
 
 
 class Batch(NamedTuple):
-    """A batch in the final log of a partition; `marker` is 0 for an abort marker, 1 for a commit marker, -1 for data."""
+    """A batch in the final log of a partition; `marker` is 0 for an abort, 1 for a commit, and -1 for data."""
 
     offset: int
     producer_id: int

@@ -4,11 +4,11 @@ sleep, and goes on with the responses."""
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
-from ... import messages as M
+from ... import messages
 from ...codecs import Codec, codec_in
 from ...protocol import encode_request
 from ...protocol.headers import header_version_for
@@ -33,13 +33,13 @@ class Ask(NamedTuple):
 
 
 class _InFlight(NamedTuple):
-    index: int
+    place: int
     broker: int
     codec: Codec
     header_size: int
 
 
-@lru_cache(maxsize=None)
+@cache
 def _codec_for(name: str, version: int) -> tuple[Codec, int]:
     """Return the codec of a response, and the size of what precedes its body: size, correlation id, and in flexible
     versions an empty list of tagged fields."""
@@ -107,7 +107,7 @@ class ModelClient:
         waiting = self._in_flight.pop(correlation_id, None)
         if waiting is None:
             return ()
-        self._responses[waiting.index] = waiting.codec.decode(data[waiting.header_size :])
+        self._responses[waiting.place] = waiting.codec.decode(data[waiting.header_size :])
         return () if self._in_flight else self._resume()
 
     def closed(self, broker: int, now: float) -> Iterable[Action]:
@@ -142,9 +142,7 @@ class ModelClient:
             self._in_flight[self._correlation_id] = _InFlight(
                 index, ask.broker, *_codec_for(f"{api}Response", ask.version)
             )
-            data = encode_request(
-                ask.request, ask.version, correlation_id=self._correlation_id, client_id=self.name
-            )
+            data = encode_request(ask.request, ask.version, correlation_id=self._correlation_id, client_id=self.name)
             self._actions.append(Send(ask.broker, data))
 
     # What clients have in common
@@ -160,8 +158,8 @@ class ModelClient:
 
     def find_leaders(self) -> Steps:
         """Refresh the leaders of the topic from any broker."""
-        topic = M.MetadataRequest.MetadataRequestTopic(name=TOPIC)
-        response = yield from self.ask(self.rng.choice(BROKERS), M.MetadataRequest(topics=(topic,)), 12)
+        topic = messages.MetadataRequest.MetadataRequestTopic(name=TOPIC)
+        response = yield from self.ask(self.rng.choice(BROKERS), messages.MetadataRequest(topics=(topic,)), 12)
         if response is None or response.topics[0].error_code:
             yield RETRY_BACKOFF
             return
@@ -183,7 +181,7 @@ class ModelClient:
         """
         broker = self._coordinators.get((kind, key))
         if broker is None:
-            find = M.FindCoordinatorRequest(key_type=kind, coordinator_keys=(key,))
+            find = messages.FindCoordinatorRequest(key_type=kind, coordinator_keys=(key,))
             response = yield from self.ask(self.rng.choice(BROKERS), find, 4)
             if response is None or response.coordinators[0].error_code:
                 yield RETRY_BACKOFF
@@ -223,8 +221,7 @@ def _each_code(row: Any) -> Iterator[int]:
 def first_code(response: Any) -> int:
     """Return the first error code in a response of a coordinator; 0 if there is none.
 
-    >>> first_code(M.HeartbeatResponse(error_code=27))
+    >>> first_code(messages.HeartbeatResponse(error_code=27))
     27
     """
     return next((code for code in _each_code(response) if code), 0)
-

@@ -72,6 +72,7 @@ class Network:
         self.loss: float = 0.0  # the probability that a request or its response is lost or late
         self.delay: float = 0.0  # additional seconds at most
         self.unreachable: dict[int, int] = {}  # how many faults cut each broker off from the clients
+        self.last_arrival: float = 0.0  # of late requests
         self.without_late_requests: set[str] = set()  # clients whose requests end with their connection
 
     def _rng(self, client: str) -> Random:
@@ -104,6 +105,7 @@ class Network:
                 connection.is_losing = True
             else:
                 arrives = self._clock.now + rng.uniform(*LATE)
+                self.last_arrival = max(self.last_arrival, arrives)
         connection.reaches_broker = arrives = max(arrives, connection.reaches_broker)
         self._clock.call_at(arrives, lambda: self._arrive(connection, data))
 

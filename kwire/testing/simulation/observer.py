@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
-from ... import messages as M
+from ... import messages
 from ...internal import decode_control_record
 from ...records import parse_records
 from .consumers import read_records
@@ -39,13 +39,11 @@ class Observer(ModelClient):
         """Return the rows of all fetches from the beginning to the end."""
         rows, position = [], 0
         while True:
-            fetch = M.FetchRequest.FetchPartition(
+            fetch = messages.FetchRequest.FetchPartition(
                 partition=index, fetch_offset=position, partition_max_bytes=1 << 20
             )
-            topic = M.FetchRequest.FetchTopic(topic=TOPIC, partitions=(fetch,))
-            request = M.FetchRequest(
-                max_wait_ms=0, isolation_level=isolation, topics=(topic,), session_epoch=-1
-            )
+            topic = messages.FetchRequest.FetchTopic(topic=TOPIC, partitions=(fetch,))
+            request = messages.FetchRequest(max_wait_ms=0, isolation_level=isolation, topics=(topic,), session_epoch=-1)
             response = yield from self.ask(self.leaders[index][0], request, 12)
             if response is None or response.responses[0].partitions[0].error_code:
                 yield RETRY_BACKOFF
@@ -72,9 +70,9 @@ class Observer(ModelClient):
         state, members = "", {}
         if kind != "offsets":
             describe: tuple[Any, int] = {
-                "classic": (M.DescribeGroupsRequest(groups=(group,)), 5),
-                "consumer": (M.ConsumerGroupDescribeRequest(group_ids=(group,)), 1),
-                "share": (M.ShareGroupDescribeRequest(group_ids=(group,)), 1),
+                "classic": (messages.DescribeGroupsRequest(groups=(group,)), 5),
+                "consumer": (messages.ConsumerGroupDescribeRequest(group_ids=(group,)), 1),
+                "share": (messages.ShareGroupDescribeRequest(group_ids=(group,)), 1),
             }[kind]
             response = None
             while response is None:
@@ -86,20 +84,22 @@ class Observer(ModelClient):
         self.record(FinalGroup(group, kind, state, tuple(sorted(members.items())), offsets))
 
     def _offsets(self, group: str) -> Steps:
-        wanted = M.OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None)
+        wanted = messages.OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None)
         response = None
         while response is None or response.groups[0].error_code:
-            request = M.OffsetFetchRequest(groups=(wanted,), require_stable=False)
+            request = messages.OffsetFetchRequest(groups=(wanted,), require_stable=False)
             response = yield from self.ask_coordinator(group, request, 9)
         rows = (row for topic in response.groups[0].topics for row in topic.partitions)
         return tuple((row.partition_index, row.committed_offset) for row in rows)
 
     def _share_lags(self, group: str) -> Steps:
         """Return how many records of each partition do not have a final state."""
-        wanted = M.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(group_id=group, topics=None)
+        wanted = messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(
+            group_id=group, topics=None
+        )
         response = None
         while response is None:
-            request = M.DescribeShareGroupOffsetsRequest(groups=(wanted,))
+            request = messages.DescribeShareGroupOffsetsRequest(groups=(wanted,))
             response = yield from self.ask_coordinator(group, request, 1)
         rows = (row for topic in response.groups[0].topics for row in topic.partitions)
         return tuple((row.partition_index, row.lag) for row in rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from ... import messages as M
+from ... import messages
 from ...records import Record, build_batch
 from ...values import ErrorCode
 from .cluster import TRANSACTION_TIMEOUT
@@ -94,7 +94,7 @@ class IdempotentProducer(ModelClient):
 
     def begin_session(self) -> Steps:
         """Get a producer id."""
-        request = M.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
+        request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
         while True:
             response = yield from self.ask(self.rng.choice((1, 2, 3)), request, 4)
             if response is not None and not response.error_code:
@@ -148,9 +148,9 @@ class IdempotentProducer(ModelClient):
             self._take_result(index, batch, row, asked)
 
     def _produce(self, index: int, data: bytes) -> Any:
-        part = M.ProduceRequest.PartitionProduceData(index=index, records=data)
-        topic = M.ProduceRequest.TopicProduceData(name=TOPIC, partition_data=(part,))
-        return M.ProduceRequest(
+        part = messages.ProduceRequest.PartitionProduceData(index=index, records=data)
+        topic = messages.ProduceRequest.TopicProduceData(name=TOPIC, partition_data=(part,))
+        return messages.ProduceRequest(
             transactional_id=self.transactional_id, acks=-1, timeout_ms=1000, topic_data=(topic,)
         )
 
@@ -228,7 +228,7 @@ class TransactionalProducer(IdempotentProducer):
 
     def begin_session(self) -> Steps:
         """Get the producer id and the next epoch."""
-        request = M.InitProducerIdRequest(
+        request = messages.InitProducerIdRequest(
             transactional_id=self.transactional_id, transaction_timeout_ms=int(TRANSACTION_TIMEOUT * 1000)
         )
         response = yield from self._ask_until_final(request, 4)
@@ -254,8 +254,8 @@ class TransactionalProducer(IdempotentProducer):
         transaction = f"{self.name}#{self._transactions}"
         indexes = self.rng.sample(range(PARTITIONS), self.rng.randint(1, PARTITIONS))
         if self._protocol == 1:
-            topic = M.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=TOPIC, partitions=tuple(indexes))
-            request = M.AddPartitionsToTxnRequest(
+            topic = messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=TOPIC, partitions=tuple(indexes))
+            request = messages.AddPartitionsToTxnRequest(
                 v3_and_below_transactional_id=self.transactional_id,
                 v3_and_below_producer_id=producer.producer_id,
                 v3_and_below_producer_epoch=producer.epoch,
@@ -281,11 +281,13 @@ class TransactionalProducer(IdempotentProducer):
         assert producer is not None
         ids: dict[str, Any] = {"producer_id": producer.producer_id, "producer_epoch": producer.epoch}
         if self._protocol == 1:
-            add = M.AddOffsetsToTxnRequest(transactional_id=self.transactional_id, group_id=self.group, **ids)
+            add = messages.AddOffsetsToTxnRequest(transactional_id=self.transactional_id, group_id=self.group, **ids)
             yield from self._ask_until_final(add, 3)
-        part = M.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
-        topic = M.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name=TOPIC, partitions=(part,))
-        request = M.TxnOffsetCommitRequest(
+        part = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset
+        )
+        topic = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(name=TOPIC, partitions=(part,))
+        request = messages.TxnOffsetCommitRequest(
             transactional_id=self.transactional_id, group_id=self.group, topics=(topic,), **ids
         )
         while True:
@@ -303,7 +305,7 @@ class TransactionalProducer(IdempotentProducer):
         producer = self.producer
         assert producer is not None
         self.record(TransactionEnding(transaction, is_commit, self.group if offset >= 0 else None, offset))
-        request = M.EndTxnRequest(
+        request = messages.EndTxnRequest(
             transactional_id=self.transactional_id,
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
@@ -315,4 +317,3 @@ class TransactionalProducer(IdempotentProducer):
         if self._protocol == 2:  # the next transaction has the next epoch
             known = producer.known if response.producer_id == producer.producer_id else set()
             self.producer = Producer(response.producer_id, response.producer_epoch, known=known)
-

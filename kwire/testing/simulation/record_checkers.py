@@ -22,7 +22,6 @@ from .history import (
     TransactionEnding,
     Unfinished,
 )
-from .schedule import TOPIC
 from .violation import Facts, Invariant, Problem
 
 
@@ -45,7 +44,9 @@ def check_once(facts: Facts) -> Iterator[Problem]:
         for value, count in Counter(value for _, value in values).items():
             if count > 1:
                 offsets = [offset for offset, other in values if other == value]
-                yield Problem(f"{_names({value})} is in {partition} {count} times, at {offsets}", _events_of(facts, value))
+                yield Problem(
+                    f"{_names({value})} is in {partition} {count} times, at {offsets}", _events_of(facts, value)
+                )
             elif value not in facts.sent:
                 yield Problem(f"{_names({value})} is in {partition}, but nobody sent it")
 
@@ -144,13 +145,11 @@ def check_stable_reads(facts: Facts) -> Iterator[Problem]:
 
 
 def _values_at_offsets(facts: Facts) -> Iterator[tuple[Event, TopicPartition, int, bytes]]:
+    """Yield what is seen at each offset, in the order of time."""
     for event in facts.history.events:
-        if isinstance(event, Read):
-            for offset, value in event.records:
-                yield event, event.partition, offset, value
-        elif isinstance(event, ShareDelivered):
-            for offset, value, _ in event.records:
-                yield event, event.partition, offset, value
+        if isinstance(event, (Read, ShareDelivered)):
+            for row in event.records:
+                yield event, event.partition, row[0], row[1]
         elif isinstance(event, Acknowledged) and event.offset >= 0:
             for place, value in enumerate(event.values):
                 yield event, event.partition, event.offset + place, value
@@ -166,22 +165,26 @@ def check_watermarks(facts: Facts) -> Iterator[Problem]:
     for read in facts.history.of(Read):
         if read.last_stable_offset > read.high_watermark:
             yield Problem("the last stable offset is past the high watermark", (read,))
-        reads.setdefault(read.partition, []).append(read)
-        for before in reads[read.partition]:
-            if before.time > read.asked:
-                break
-            if before.high_watermark > read.high_watermark:
-                yield Problem("the high watermark went back", (before, read))
-            if before.last_stable_offset > read.last_stable_offset:
-                yield Problem("the last stable offset went back", (before, read))
+        yield from _check_advance(reads.setdefault(read.partition, []), read)
+        reads[read.partition].append(read)
     for event in facts.history.of(Acknowledged):
-        for read in reads.get(event.partition, ()):
-            if read.asked >= event.time and read.high_watermark < event.offset + len(event.values):
-                yield Problem("the high watermark is not past an acknowledged record", (event, read))
-                break
+        end = event.offset + len(event.values)
+        later = (read for read in reads.get(event.partition, ()) if read.asked >= event.time)
+        if too_low := next((read for read in later if read.high_watermark < end), None):
+            yield Problem("the high watermark is not past an acknowledged record", (event, too_low))
     for log in facts.logs.values():
         if log.last_stable_offset != log.high_watermark:
             yield Problem("a transaction never ends: the last stable offset is below the high watermark", (log,))
+
+
+def _check_advance(earlier: list[Read], read: Read) -> Iterator[Problem]:
+    for before in earlier:
+        if before.time > read.asked:
+            return
+        if before.high_watermark > read.high_watermark:
+            yield Problem("the high watermark went back", (before, read))
+        if before.last_stable_offset > read.last_stable_offset:
+            yield Problem("the last stable offset went back", (before, read))
 
 
 def check_fencing(facts: Facts) -> Iterator[Problem]:
@@ -275,4 +278,3 @@ RECORD_INVARIANTS = (
     Invariant("brokers answer", check_answers.__doc__ or "", check_answers, is_lossless=False),
     Invariant("clients finish", check_finished.__doc__ or "", check_finished),
 )
-__all__ = ["RECORD_INVARIANTS", "TOPIC"]

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from ... import messages as M
+from ... import messages
 from ...values import ErrorCode
 from .cluster import SESSION_TIMEOUT
 from .consumers import HEARTBEAT_INTERVAL, MAX_WAIT_MS, read_records
@@ -30,6 +30,7 @@ class ShareConsumer(ModelClient):
         self.assigned: frozenset[int] = frozenset()
         self.kept: float = 0.0
         self._beat_due: float = 0.0
+        self._was_lost = False
         self._sessions: dict[int, int] = {}  # the next epoch of the share session with each broker
 
     def run(self) -> Steps:
@@ -46,13 +47,14 @@ class ShareConsumer(ModelClient):
 
     def _beat(self, epoch: int) -> Steps:
         asked = self.now
-        request = M.ShareGroupHeartbeatRequest(
+        request = messages.ShareGroupHeartbeatRequest(
             group_id=self.group,
             member_id=self.member_id,
             member_epoch=epoch,
-            subscribed_topic_names=(TOPIC,) if epoch == 0 else None,
+            subscribed_topic_names=(TOPIC,) if epoch == 0 or (self._was_lost and epoch > 0) else None,
         )
         response = yield from self.ask_coordinator(self.group, request, 1)
+        self._was_lost = response is None  # then the next heartbeat is complete, and the assignment is repeated
         if response is None:
             return
         if response.error_code:
@@ -78,7 +80,7 @@ class ShareConsumer(ModelClient):
         broker = self.leaders[index][0]
         self._forget_sessions()
         epoch = self._sessions.get(broker, 0)
-        request = M.ShareFetchRequest
+        request = messages.ShareFetchRequest
         part = request.FetchPartition(partition_index=index)
         topic = request.FetchTopic(topic_id=self.topic_id, partitions=(part,))
         message = request(
@@ -140,16 +142,14 @@ class ShareConsumer(ModelClient):
         epoch = self._sessions.get(broker, 0)
         if not epoch:
             return  # with the session, the records are released
-        request = M.ShareAcknowledgeRequest
+        request = messages.ShareAcknowledgeRequest
         row = request.AcknowledgementBatch
         batches = tuple(
             row(first_offset=offset, last_offset=offset, acknowledge_types=(kind,)) for offset, kind in types.items()
         )
         part = request.AcknowledgePartition(partition_index=partition.partition, acknowledgement_batches=batches)
         topic = request.AcknowledgeTopic(topic_id=self.topic_id, partitions=(part,))
-        message = request(
-            group_id=self.group, member_id=self.member_id, share_session_epoch=epoch, topics=(topic,)
-        )
+        message = request(group_id=self.group, member_id=self.member_id, share_session_epoch=epoch, topics=(topic,))
         rows = tuple(types.items())
         self.record(ShareAcknowledging(self.group, partition, rows))
         response = yield from self.ask(broker, message, 1)

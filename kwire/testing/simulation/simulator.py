@@ -14,7 +14,7 @@ from .client import Action, Client, ClientFactory, Close, Send, Wake
 from .clock import Clock
 from .cluster import SimulatedCluster
 from .consumers import ClassicConsumer, Consumer, GroupConsumer
-from .faults import Undo, begin_fault
+from .faults import FaultInjector, Undo, nothing
 from .history import BrokerRaised, Event, Fault, History, StillMember, Unfinished
 from .model_client import ModelClient
 from .network import Network
@@ -45,6 +45,7 @@ class Simulation:
         self.network: Network = Network(
             self.clock, self.cluster, schedule.seed, self._receive, self._closed, self._raised
         )
+        self._faults = FaultInjector(self.cluster, self.network, self)
         self._factories = dict(factories or {})
         self.clients: dict[str, Client] = {}  # those that run, by name
         self._instances: dict[str, int] = {}
@@ -71,12 +72,12 @@ class Simulation:
         quiet_since = self.clock.now
         while self.clock.now < min(end, quiet_since + QUIET):
             self._run_until(self.clock.now + 0.5)
-            if not self._is_settled():
+            if self.clock.now < self.network.last_arrival or not self._is_settled():
                 quiet_since = self.clock.now
         for name, client in self.clients.items():
             if isinstance(client, (Consumer, ShareConsumer)) and not client.is_over:
                 self.history.add(StillMember(client.group), name, self.clock.now)
-            if isinstance(client, ModelClient) and (text := client.unfinished()):
+            if isinstance(client, ModelClient) and not client.is_over and (text := client.unfinished()):
                 self.history.add(Unfinished(text), name, self.clock.now)
 
     def _is_settled(self) -> bool:
@@ -85,7 +86,7 @@ class Simulation:
         for name, client in self.clients.items():
             if isinstance(client, (Consumer, ShareConsumer)) and not client.is_over:
                 members.setdefault(client.group, set()).add(name)
-            if isinstance(client, ModelClient) and client.unfinished():
+            if isinstance(client, ModelClient) and not client.is_over and client.unfinished():
                 return False
         for group in self.cluster.served.groups.all():
             own = group.members if group.consumer is None else group.consumer.members
@@ -158,7 +159,7 @@ class Simulation:
 
     def _begin(self, fault: PlannedFault) -> None:
         self._note(str(fault))
-        undo = begin_fault(fault, self.cluster, self.network, self)
+        undo = self._faults.begin(fault)
         ends = min(fault.at + fault.seconds, self.schedule.seconds)
         self.clock.call_at(ends, partial(self._end, fault, undo))
 
@@ -170,7 +171,7 @@ class Simulation:
         """End a client without a word; the returned function starts it again."""
         name = self._name(number)
         if name not in self.clients:
-            return _nothing
+            return nothing
         self._stop(name)
         return partial(self._start, number)
 
@@ -178,7 +179,7 @@ class Simulation:
         """Let a client leave properly; the returned function starts it again."""
         client = self.clients.get(self._name(number))
         if not isinstance(client, ModelClient) or client.is_leaving:
-            return _nothing
+            return nothing
         client.is_leaving = True
         return partial(self._start, number)
 
@@ -186,7 +187,7 @@ class Simulation:
         """Let a client do nothing until the returned function is called."""
         name = self._name(number)
         if name in self._paused:
-            return _nothing
+            return nothing
         self._paused[name] = []
         return partial(self._go_on, name)
 
@@ -198,7 +199,7 @@ class Simulation:
         if isinstance(older, TransactionalProducer):
             older.is_replaced = True
         self._start(number)
-        return _nothing
+        return nothing
 
     def _go_on(self, name: str) -> None:
         for call in self._paused.pop(name, ()):
@@ -278,10 +279,6 @@ class Simulation:
                 raise TypeError(f"client {name!r} returned {action!r}; Send, Close, Wake or an Event is needed")
 
 
-def _nothing() -> None:
-    pass
-
-
 def group_of(plan: ClientPlan) -> str:
     """Return the group of a consumer."""
     if plan.kind == "share":
@@ -298,4 +295,3 @@ def groups_of(schedule: Schedule) -> list[tuple[str, str]]:
         if plan.kind == "transactional":
             found[f"eos-{plan.name}", "offsets"] = None
     return list(found)
-

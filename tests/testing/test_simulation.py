@@ -1,0 +1,141 @@
+"""`kwire.testing.simulate`: what it promises, and that its checkers find faults that are put into the brokers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from kwire import testing
+from kwire.testing.simulation import Acknowledged, PlannedFault, Schedule, Violation
+from kwire.testing.simulation.history import FinalLog, TopicPartition
+from kwire.testing.simulation.invariants import check_history
+from kwire.testing.simulation.shrinking import minimize
+from tests import seeds
+from tests.testing.broken_brokers import BUGS, Bug
+
+EASY = BUGS[:3]  # those that the default run looks for
+
+
+def fresh(what: str, count: int) -> Iterator[int]:
+    rng = seeds.seeded(what)
+    for _ in range(count):
+        yield rng.randrange(10**9)
+
+
+def simulated(seed: int, **options: object) -> testing.SimulationResult:
+    with seeds.named(f"kwire.testing.simulate({seed})"):
+        result = testing.simulate(seed, **options)  # type: ignore[arg-type]
+        result.check()
+    return result
+
+
+def test_brokers_keep_their_promises() -> None:
+    for seed in fresh("simulation", 6 * seeds.TRIES):
+        simulated(seed)
+
+
+@pytest.mark.ci
+def test_brokers_keep_their_promises_in_many_histories() -> None:
+    for seed in fresh("many simulations", 150 * seeds.TRIES):
+        simulated(seed, steps=16)
+
+
+def test_the_same_seed_gives_the_same_history_in_each_process() -> None:
+    code = "from kwire import testing; print(testing.simulate(11, steps=8).history)"
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": number}, capture_output=True, check=True
+        ).stdout
+        for number in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert b"Acknowledged" in outputs.pop()
+
+
+def found(bug: Bug, seed: int) -> list[Violation]:
+    with bug.planted():
+        result = testing.simulate(seed)
+    return [one for one in result.violations if one.invariant in bug.invariants]
+
+
+@pytest.mark.parametrize("bug", EASY, ids=[bug.name for bug in EASY])
+def test_some_faults_in_brokers_are_found(bug: Bug) -> None:
+    assert any(found(bug, seed) for seed in range(1, 15))
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
+def test_each_fault_in_brokers_is_found(bug: Bug) -> None:
+    assert any(found(bug, seed) for seed in fresh(bug.name, 60))
+
+
+def test_losses_by_unclean_elections_are_seen() -> None:
+    results = (testing.simulate(seed, has_unclean_elections=True) for seed in range(1, 15))
+    assert any(one.invariant == "acknowledged records survive" for result in results for one in result.violations)
+
+
+def failing(bug: Bug) -> testing.SimulationResult:
+    return next(result for seed in range(1, 30) if (result := testing.simulate(seed)).violations)
+
+
+def test_a_failure_shrinks_and_can_be_replayed() -> None:
+    bug = BUGS[1]
+    with bug.planted():
+        result = failing(bug)
+        with pytest.raises(testing.SimulationFailure) as caught:
+            result.check()
+        smallest = caught.value.result
+        replayed = testing.simulate(schedule=smallest.schedule.to_json())
+    assert len(smallest.schedule.faults) < len(result.schedule.faults)
+    assert len(smallest.schedule.clients) <= 2
+    assert str(replayed.history) == str(smallest.history)
+    text = str(caught.value)
+    assert f"seed {result.schedule.seed} violates" in text
+    assert "one marker ends a transaction" in text
+    assert f"kwire.testing.simulate(schedule='{smallest.schedule.to_json()}')" in text
+    testing.simulate(schedule=smallest.schedule).check()  # without the fault in the brokers
+
+
+def test_a_history_without_faults_needs_no_shrinking() -> None:
+    result = testing.simulate(3, steps=0)
+    assert result.shrink() is result
+    assert not result.violations
+    assert not result.schedule.faults
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"clients": [1], "faults": []}', '{"seed": 1}'])
+def test_a_wrong_schedule_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a schedule"):
+        testing.simulate(schedule=text)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="steps must be 0 or more, not -1"):
+        testing.simulate(1, steps=-1)
+    own = Schedule(1, 4.0, (), ()).with_clients(["mine"])
+    with pytest.raises(ValueError, match="the schedule has the client 'mine', which `clients` must make"):
+        testing.simulate(schedule=own)
+    unknown = Schedule(1, 4.0, (), (PlannedFault(1.0, "flood", 1.0, 1),))
+    with pytest.raises(ValueError, match="no fault is called 'flood'"):
+        testing.simulate(schedule=unknown)
+
+
+def test_a_lost_record_is_reported_with_its_event() -> None:
+    """The checkers need only the events, whoever recorded them."""
+    result = testing.simulate(3, steps=0)
+    partition = TopicPartition("t", 0)
+    end = next(one for one in result.history.of(FinalLog) if one.partition == partition).high_watermark
+    lost = Acknowledged(partition, 1, 0, end, (b"lost",), 0.0)
+    result.history.add(lost, "mine", 1.0)
+    (violation,) = (one for one in check_history(result.history) if one.invariant == "acknowledged records survive")
+    assert violation.events == (lost,)
+    assert str(violation).startswith("acknowledged records survive: lost in t-0 was acknowledged and is lost\n")
+
+
+def test_minimize_leaves_what_is_needed() -> None:
+    assert minimize(range(50), lambda rows: {3, 30, 31} <= set(rows)) == (3, 30, 31)
+    assert minimize(range(9), lambda rows: True) == ()
