@@ -42,7 +42,7 @@ def check_once(facts: Facts) -> Iterator[Problem]:
     """No record of an idempotent producer is in the log twice, and none is there that nobody sent."""
     for partition, values in facts.final_values.items():
         for value, count in Counter(value for _, value in values).items():
-            if count > 1:
+            if count > 1 and (value not in facts.sent or facts.sent[value].producer_id >= 0):
                 offsets = [offset for offset, other in values if other == value]
                 yield Problem(
                     f"{_names({value})} is in {partition} {count} times, at {offsets}", _events_of(facts, value)
@@ -52,13 +52,13 @@ def check_once(facts: Facts) -> Iterator[Problem]:
 
 
 def check_order(facts: Facts) -> Iterator[Problem]:
-    """In each partition, the records of a producer are in the order in which it sent them."""
+    """In each partition, the records of an idempotent producer are in the order in which it sent them."""
     order = {value: place for place, value in enumerate(facts.sent)}
     for partition, values in facts.final_values.items():
         last: dict[str, tuple[int, bytes]] = {}
         for _, value in values:
-            if value not in facts.sent:
-                continue
+            if value not in facts.sent or facts.sent[value].producer_id < 0:
+                continue  # without a producer id, a retry may be stored again
             client = facts.sent[value].client
             before = last.get(client, (-1, b""))
             if order[value] < before[0]:
@@ -191,16 +191,14 @@ def check_fencing(facts: Facts) -> Iterator[Problem]:
     """Once another instance with its transactional id has begun, a producer is acknowledged nothing that it sends
     later, and in each partition the epochs of a producer id never go back."""
     begun = [event for event in facts.history.of(ProducerBegun) if event.transactional_id]
-    for kind in (Acknowledged, TransactionEnded):
-        for event in facts.history.of(kind):
-            own = facts.transactional_ids.get(event.client)
-            assert isinstance(event, (Acknowledged, TransactionEnded))
-            for successor in begun:
-                is_newer = (successor.producer_id, successor.epoch) > (event.producer_id, event.epoch)
-                is_other = successor.transactional_id == own and successor.client != event.client
-                if is_other and is_newer and successor.time <= event.asked:
-                    yield Problem(f"{event.client} was fenced by {successor.client}", (successor, event))
-                    break
+    answered: list[Acknowledged | TransactionEnded] = [*facts.history.of(Acknowledged)]
+    for event in [*answered, *facts.history.of(TransactionEnded)]:
+        own = [one for one in begun if one.client == event.client and one.time <= event.time]
+        later = (one for one in begun if own and own[-1].time < one.time <= event.asked)
+        for successor in later:
+            if successor.client != event.client and successor.transactional_id == own[-1].transactional_id:
+                yield Problem(f"{event.client} was fenced by {successor.client}", (successor, event))
+                break
     for partition, log in facts.logs.items():
         epochs: dict[int, int] = {}
         for batch in log.batches:

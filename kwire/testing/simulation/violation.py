@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from .history import Event, FinalLog, History, ProducerBegun, Sent, TopicPartition
+from .history import Event, FinalLog, History, Sent, TopicPartition
 
 
 class Violation(NamedTuple):
@@ -72,8 +72,3 @@ class Facts:
     def sent(self) -> dict[bytes, Sent]:
         """The batch in which each value was sent."""
         return {value: event for event in self.history.of(Sent) for value in event.values}
-
-    @cached_property
-    def transactional_ids(self) -> dict[str, str]:
-        """The transactional id of each client that has one."""
-        return {one.client: one.transactional_id for one in self.history.of(ProducerBegun) if one.transactional_id}
