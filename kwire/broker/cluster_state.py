@@ -198,6 +198,7 @@ class Cluster:
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random, table: Mapping[str, Api]) -> None:
         self.settings: Settings = settings
         self.rng: Random = rng
+        self._is_restored = False
         self.fetch_max_bytes: int = settings.fetch_max_bytes
         self.catalog: Catalog = catalog_for(settings.profile)
         self.table = table
@@ -247,6 +248,7 @@ class Cluster:
         self.transactions: Transactions = Transactions(
             self.controller, self.groups, self.waiting, log(TRANSACTIONS), self.append, self.new_producer_id, clock
         )
+        self._is_restored = True
 
     def _api_key(self, name: str, api: Api) -> int:
         key = self.catalog.spec(f"{name}Request", api.last).api_key
@@ -292,7 +294,12 @@ class Cluster:
         self._changed()
 
     def _changed(self) -> None:
-        """Complete the requests that wait for partitions whose leader or ISR may have changed."""
+        """Complete the requests that wait for partitions whose leader or ISR may have changed, and restore what is in
+        partitions of internal topics that had no leader since the start."""
+        if self._is_restored:
+            self.groups.restore()
+            self.shares.restore()
+            self.transactions.restore()
         for partition in self.controller.partitions():
             self.waiting.changed((partition.topic, partition.index))
 

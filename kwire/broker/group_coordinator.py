@@ -414,14 +414,21 @@ class Groups:
         self.on_empty: list[Callable[[Group], None]] = []
         self._groups: dict[str, Group] = {}
         self._next_expiry_ms = 0
-        self._restore()
+        self.restore()
 
-    def _restore(self) -> None:
-        """Restore the groups with members and commits, except commits for deleted topics."""
-        restorer = Restorer(lambda group_id: self._groups.setdefault(group_id, Group(group_id, self.held)), self._find)
-        for _, latest in self._log.latest():
+    def restore(self) -> None:
+        """Restore the groups with members and commits, except commits for deleted topics, from partitions of the log
+        that were not read yet (Kafka: GroupCoordinator.onElection)."""
+        restored: dict[str, Group] = {}
+
+        def make(group_id: str) -> Group:
+            restored[group_id] = self._groups.setdefault(group_id, Group(group_id, self.held))
+            return restored[group_id]
+
+        restorer = Restorer(make, self._find)
+        for latest in self._log.read_once():
             restorer.restore(latest.values, latest.pending)
-        for group in self._groups.values():
+        for group in restored.values():
             group.written = group_rows(group, self._find, self._time_ms())
             if group.consumer is not None:
                 group.consumer.recount(self.partition_counts())

@@ -6,7 +6,7 @@ coordinator. This module does not interpret the records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..cluster.java_compat import string_hash
@@ -85,6 +85,7 @@ class InternalTopic:
     def __init__(self, name: str, controller: Controller, append: Append, time_ms: Callable[[], int]) -> None:
         self.name = name
         self._controller, self._append, self._time_ms = controller, append, time_ms
+        self._unread: set[int] | None = None  # the partitions of an earlier process that had no leader yet
 
     def index_of(self, key: str) -> int:
         """Return the index of the partition for a group or transactional id; -1 if the topic cannot be created."""
@@ -128,18 +129,38 @@ class InternalTopic:
 
     def latest(self) -> Iterator[tuple[int, Latest]]:
         """Yield the index of each partition that has a leader, with the latest values of its keys."""
+        for partition in self._partitions:
+            if (found := _read(partition)) is not None:
+                yield partition.index, found
+
+    def read_once(self) -> Iterator[Latest]:
+        """Yield the latest values of each partition that an earlier process has written, once; those of a partition
+        without a leader in a later call, when it has one."""
+        if self._unread is None:
+            self._unread = {partition.index for partition in self._partitions}
+        for partition in [one for one in self._partitions if one.index in self._unread]:
+            if (found := _read(partition)) is not None:
+                self._unread.remove(partition.index)
+                yield found
+
+    @property
+    def _partitions(self) -> Sequence[Partition]:
         topic = self._controller.topics.get(self.name)
-        for partition in topic.partitions if topic is not None else ():
-            replica = partition.replicas.get(partition.leader)
-            if replica is None or replica.log is None:
-                continue
-            log, found = replica.log, Latest()
-            at = log.start
-            while at < log.end and (data := log.read(at, log.measure(at, _PORTION))):
-                for batch in parse_records(data):
-                    found.learn(batch)
-                    at = batch.last_offset + 1
-            yield partition.index, found
+        return topic.partitions if topic is not None else ()
+
+
+def _read(partition: Partition) -> Latest | None:
+    """Return the latest values of a partition; None if it has no leader."""
+    replica = partition.replicas.get(partition.leader)
+    if replica is None or replica.log is None:
+        return None
+    log, found = replica.log, Latest()
+    at = log.start
+    while at < log.end and (data := log.read(at, log.measure(at, _PORTION))):
+        for batch in parse_records(data):
+            found.learn(batch)
+            at = batch.last_offset + 1
+    return found
 
 
 def coordinator_of(key: str, controller: Controller, topic_name: str = GROUPS) -> int | None:

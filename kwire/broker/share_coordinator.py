@@ -80,11 +80,17 @@ class Shares:
         self._controller, self._groups, self._purgatory = controller, groups, purgatory
         self._log, self._time_ms = log, time_ms
         self._sessions: dict[tuple[int, str, str], ShareSession] = {}
+        self._unplaced: list[tuple[messages.ShareSnapshotKey, messages.ShareSnapshotValue | None]] = []
         groups.on_empty.append(self._emptied)
-        self._restore()
+        self.restore()
 
-    def _restore(self) -> None:
-        for _, latest in self._log.latest():
+    def restore(self) -> None:
+        """Restore the partitions in those partitions of the log that were not read yet; those of a group that is not
+        restored yet wait for it."""
+        waiting, self._unplaced = self._unplaced, []
+        for snapshot in waiting:
+            self._restore_one(*snapshot)
+        for latest in self._log.read_once():
             for key, value in latest.values.items():
                 try:
                     found = decode_share_record(key, value)
@@ -95,7 +101,10 @@ class Shares:
 
     def _restore_one(self, key: messages.ShareSnapshotKey, value: messages.ShareSnapshotValue | None) -> None:
         share = self.share(self._groups.find(key.group_id))
-        if share is None or value is None or key.topic_id not in self._controller.by_id:
+        if value is None or key.topic_id not in self._controller.by_id:
+            return
+        if share is None:
+            self._unplaced.append((key, value))
             return
         states = {int(state) for state in RecordState}
         batches = tuple(

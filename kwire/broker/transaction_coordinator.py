@@ -169,11 +169,13 @@ class Transactions:
         self._append, self._new_id, self._time_ms = append, new_id, time_ms
         self._known: dict[str, Transaction] = {}
         self._log = log
-        self._restore()
+        self.restore()
 
-    def _restore(self) -> None:
-        """Restore the transactions: prepared transactions are completed, and open ones continue until their timeout."""
-        for _, latest in self._log.latest():
+    def restore(self) -> None:
+        """Restore the transactions in partitions of the log that were not read yet: prepared transactions are
+        completed, and open ones continue until their timeout."""
+        restored = []
+        for latest in self._log.read_once():
             for key, value in latest.values.items():
                 try:
                     found = decode_transaction_record(key, value)
@@ -183,10 +185,12 @@ class Transactions:
                 if message is not None and found.value is not None and found.value.message is not None:
                     one = _transaction(message.transactional_id, found.value.message)
                     self._known[one.transactional_id] = one
-        for one in self._known.values():
+                    restored.append(one)
+        for one in restored:
             if one.state is TransactionState.ONGOING:
                 self._time(one, 0.0)  # reads the time, which is not set before the first tick
-        self.retry()
+        if restored:
+            self.retry()
 
     def _time(self, one: Transaction, deadline: float) -> None:
         """Abort an open transaction at its timeout; times are in seconds."""

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.broker.consumer_group import GroupState
-from kwire.broker.internal_topics import coordinator_of
+from kwire.broker.internal_topics import TRANSACTIONS, coordinator_of
 from kwire.cluster.java_compat import string_hash
 from kwire.internal import decode_group_record
+from kwire.testing.simulation.disk import SimulatedDisk
 from kwire.values import ErrorCode
 from tests.broker.driving import SESSION, Mate, World
 from tests.broker.served import M, batch, fetch, produce
@@ -31,6 +32,28 @@ def test_the_next_broker_goes_on_where_one_ended() -> None:
     assert world.ask("Heartbeat", 4, 2, **beat).error_code == 0
     (found,) = world.ask("OffsetFetch", 7, 2, group_id=group, topics=None).topics
     assert (found.name, found.partitions[0].committed_offset) == ("both", 5)
+
+
+def test_what_could_not_be_read_at_the_start_is_restored_when_its_directory_is_repaired() -> None:
+    """The only in-sync replica is in a directory that does not work when the brokers start."""
+    disks = [SimulatedDisk("/1"), SimulatedDisk("/2")]
+    world = World(disks=disks)
+    mate = Mate(world)
+    assert (mate.join().error_code, mate.sync({}).error_code) == (0, 0)
+    begin = {"transactional_id": "x", "transaction_timeout_ms": 60_000}
+    assert world.ask("InitProducerId", 4, coordinator_of("x", world.cluster.controller, TRANSACTIONS), **begin)
+    world.cluster.stop(1)
+    assert mate.commit(7) == 0
+    disks[1].is_broken = True
+    again = World(disks=disks)
+    assert coordinator_of("g", again.cluster.controller) is None
+    assert again.cluster.groups.find("g") is None
+    disks[1].is_broken = False
+    again.cluster.heal(again.cluster.controller.nodes[2].log_dirs[0])
+    mate.world = again
+    assert mate.beat() == 0
+    assert again.group().commits.get("t", 0, again.cluster.controller.topics["t"].topic_id) is not None
+    assert again.cluster.transactions.find("x") is not None
 
 
 def test_a_deleted_group_is_looked_after_no_more() -> None:

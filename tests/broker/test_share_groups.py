@@ -125,7 +125,7 @@ def test_a_lock_ends_with_its_time_and_the_last_delivery_with_the_record() -> No
 def test_a_member_that_lost_an_answer_sends_its_topics_and_gets_its_assignment_again() -> None:
     world = share_world()
     one = Sharer(world, "a", fetches=False)
-    fields = {"group_id": "g", "member_id": "a", "member_epoch": one.epoch}
+    fields: dict[str, Any] = {"group_id": "g", "member_id": "a", "member_epoch": one.epoch}
     assert world.ask("ShareGroupHeartbeat", 1, **fields).assignment is None
     assert world.ask("ShareGroupHeartbeat", 1, **fields, subscribed_topic_names=("t",)).assignment is not None
 

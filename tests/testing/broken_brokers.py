@@ -14,6 +14,7 @@ from kwire.broker.group_coordinator import Groups
 from kwire.broker.internal_topics import GROUPS
 from kwire.broker.partition_leader_and_isr import INTERNAL, Partition
 from kwire.broker.replica_log import Producers
+from kwire.broker.share_coordinator import Shares
 from kwire.broker.share_group import SharePartition
 from kwire.broker.transaction_coordinator import Transactions
 from kwire.values import ErrorCode
@@ -132,7 +133,7 @@ def _hide_aborted(aborted: Any) -> Any:
 
 
 def _keep_locks(expire: Any) -> Any:
-    return lambda self, now, limits: False
+    return lambda *args: None
 
 
 def _forget_on_restart(restore: Any) -> Any:
@@ -200,6 +201,6 @@ BUGS = (
         _hide_aborted,
         ("transactions are all or nothing",),
     ),
-    Bug("acquisition locks never expire", SharePartition, "expire", _keep_locks, ("share records are delivered",)),
-    Bug("commits are lost in a restart", Groups, "_restore", _forget_on_restart, ("committed offsets never go back",)),
+    Bug("acquisition locks never expire", Shares, "lock", _keep_locks, ("share records are delivered",)),
+    Bug("commits are lost in a restart", Groups, "restore", _forget_on_restart, ("committed offsets never go back",)),
 )
