@@ -9,12 +9,13 @@ from uuid import UUID
 from ... import messages
 from ...values import ErrorCode
 from .cluster import SESSION_TIMEOUT
-from .consumers import HEARTBEAT_INTERVAL, MAX_WAIT_MS, read_records
+from .consumers import HEARTBEAT_INTERVAL, read_records
 from .history import Joined, MemberUnknown, ShareAcknowledged, ShareAcknowledging, ShareDelivered, TopicPartition
 from .model_client import REQUEST_TIMEOUT, RETRY_BACKOFF, Ask, ModelClient, Steps
 from .schedule import TOPIC
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3
+SHARE_WAIT_MS = 300
 Types = dict[int, int]  # acknowledgement types by offset
 
 
@@ -31,6 +32,7 @@ class ShareConsumer(ModelClient):
         self.kept: float = 0.0
         self._beat_due: float = 0.0
         self._was_lost = False
+        self._turn = 0
         self._sessions: dict[int, int] = {}  # the next epoch of the share session with each broker
 
     def run(self) -> Steps:
@@ -72,8 +74,9 @@ class ShareConsumer(ModelClient):
             self.assigned = frozenset(index for row in rows for index in row.partitions)
 
     def _fetch(self) -> Steps:
-        """Fetch from the leader of one partition, and acknowledge what it delivers."""
-        index = self.rng.choice(sorted(self.assigned))
+        """Fetch from the leader of the next partition, and acknowledge what it delivers."""
+        self._turn += 1
+        index = sorted(self.assigned)[self._turn % len(self.assigned)]
         if index not in self.leaders:
             yield from self.find_leaders()
             return
@@ -87,15 +90,15 @@ class ShareConsumer(ModelClient):
             group_id=self.group,
             member_id=self.member_id,
             share_session_epoch=epoch,
-            max_wait_ms=MAX_WAIT_MS,
+            max_wait_ms=SHARE_WAIT_MS,
             min_bytes=1,
             max_bytes=4096,
-            max_records=6,
+            max_records=6 if self.now < self.until else 50,
             batch_size=6,
             topics=(topic,),
         )
         asked = self.now
-        (response,) = yield [Ask(broker, message, 1, REQUEST_TIMEOUT + MAX_WAIT_MS / 1000)]
+        (response,) = yield [Ask(broker, message, 1, REQUEST_TIMEOUT + SHARE_WAIT_MS / 1000)]
         if response is None or response.error_code:
             self._sessions.pop(broker, None)
             self.leaders.pop(index, None)
