@@ -70,7 +70,7 @@ def test_some_faults_in_brokers_are_found(bug: Bug) -> None:
 @pytest.mark.ci
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
 def test_each_fault_in_brokers_is_found(bug: Bug) -> None:
-    assert any(found(bug, seed) for seed in fresh(bug.name, 60))
+    assert any(found(bug, seed) for seed in fresh(bug.name, 120))
 
 
 def test_losses_by_unclean_elections_are_seen() -> None:

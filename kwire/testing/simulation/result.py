@@ -107,9 +107,8 @@ def simulate(
     Args:
         seed: the seed.
         steps: the number of faults.
-        clients: the user's own clients: functions that make them, by name. They run beside the model clients.
-        has_unclean_elections: whether replicas that lack acknowledged records are elected: the checkers then report
-            what is lost.
+        clients: functions that make the user's own clients, by name; these run beside the model clients.
+        has_unclean_elections: whether replicas are elected that lack records: the checkers then report losses.
         schedule: a schedule to replay, or its JSON, as a failure prints it; then `seed` and `steps` are not used.
 
     Returns:
@@ -129,15 +128,13 @@ def simulate(
     own = dict(clients or {})
     if schedule is None:
         schedule = draw_schedule(seed, steps, is_unclean=has_unclean_elections).with_clients(list(own))
-    elif isinstance(schedule, str):
-        schedule = Schedule.from_json(schedule)
-    missing = [plan.name for plan in schedule.clients if plan.kind == "own" and plan.name not in own]
-    if missing:
-        raise ValueError(f"the schedule has the client {missing[0]!r}, which `clients` must make")
-    return run_schedule(schedule, own)
+    return run_schedule(Schedule.from_json(schedule) if isinstance(schedule, str) else schedule, own)
 
 
 def run_schedule(schedule: Schedule, clients: Mapping[str, ClientFactory]) -> SimulationResult:
-    """Run a schedule, and check its history."""
+    """Run a schedule, and check its history; raises ValueError if it has a client that `clients` does not make."""
+    missing = [plan.name for plan in schedule.clients if plan.kind == "own" and plan.name not in clients]
+    if missing:
+        raise ValueError(f"the schedule has the client {missing[0]!r}, which `clients` must make")
     history = Simulation(schedule, clients).run()
     return SimulationResult(schedule, history, check_history(history), clients)
