@@ -51,7 +51,8 @@ class Network:
         cluster: the brokers.
         seed: the seed of all delays and losses; each client has its own sequence of them, so that a history without
             some client is like the one with it.
-        receive, closed: called with the client's name, the broker, and the data.
+        receive: called with a connection and the data that reaches its client.
+        closed: called with the client's name and the broker.
         raised: called with the client's name, the request, and the exception of a broker.
     """
 
@@ -60,7 +61,7 @@ class Network:
         clock: Clock,
         cluster: SimulatedCluster,
         seed: int,
-        receive: Callable[[str, int, bytes], None],
+        receive: Callable[[Connection, bytes], None],
         closed: Callable[[str, int], None],
         raised: Callable[[str, str, Exception], None],
     ) -> None:
@@ -206,4 +207,4 @@ class Network:
 
     def _deliver(self, connection: Connection, data: bytes) -> None:
         if connection.is_open:
-            self._receive(connection.client, connection.broker, data)
+            self._receive(connection, data)

@@ -34,6 +34,7 @@ class ShareConsumer(ModelClient):
         self._was_lost = False
         self._turn = 0
         self._sessions: dict[int, int] = {}  # the next epoch of the share session with each broker
+        self._fetched: dict[int, set[int]] = {}  # the partitions in each session
 
     def run(self) -> Steps:
         """Send heartbeats, fetch, and acknowledge."""
@@ -75,7 +76,6 @@ class ShareConsumer(ModelClient):
 
     def _fetch(self) -> Steps:
         """Fetch from the leader of the next partition, and acknowledge what it delivers."""
-        self._turn += 1
         index = sorted(self.assigned)[self._turn % len(self.assigned)]
         if index not in self.leaders:
             yield from self.find_leaders()
@@ -84,6 +84,10 @@ class ShareConsumer(ModelClient):
         self._forget_sessions()
         epoch = self._sessions.get(broker, 0)
         request = messages.ShareFetchRequest
+        fetched = self._fetched.get(broker, set()) if epoch else set()
+        moved = {one for one in fetched if one in self.leaders and self.leaders[one][0] != broker}
+        self._fetched[broker] = (fetched - moved) | {index}
+        forgotten = request.ForgottenTopic(topic_id=self.topic_id, partitions=tuple(sorted(moved)))
         part = request.FetchPartition(partition_index=index)
         topic = request.FetchTopic(topic_id=self.topic_id, partitions=(part,))
         message = request(
@@ -96,7 +100,9 @@ class ShareConsumer(ModelClient):
             max_records=6 if self.now < self.until else 50,
             batch_size=6,
             topics=(topic,),
+            forgotten_topics_data=(forgotten,) if moved else (),
         )
+        self._turn += 1
         asked = self.now
         (response,) = yield [Ask(broker, message, 1, REQUEST_TIMEOUT + SHARE_WAIT_MS / 1000)]
         if response is None or response.error_code:

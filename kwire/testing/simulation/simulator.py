@@ -17,7 +17,7 @@ from .consumers import ClassicConsumer, Consumer, GroupConsumer
 from .faults import FaultInjector, Undo, nothing
 from .history import BrokerRaised, Event, Fault, History, StillMember, Unfinished
 from .model_client import ModelClient
-from .network import Network
+from .network import Connection, Network
 from .observer import Observer
 from .producers import IdempotentProducer, TransactionalProducer
 from .schedule import ClientPlan, PlannedFault, Schedule
@@ -251,8 +251,14 @@ class Simulation:
         else:
             call()
 
-    def _receive(self, name: str, broker: int, data: bytes) -> None:
-        self._when_awake(name, lambda: self._call(name, lambda one, now: one.receive(broker, data, now)))
+    def _receive(self, connection: Connection, data: bytes) -> None:
+        name, broker = connection.client, connection.broker
+
+        def receive() -> None:
+            if connection.is_open:  # a client that was paused may have closed it
+                self._call(name, lambda one, now: one.receive(broker, data, now))
+
+        self._when_awake(name, receive)
 
     def _closed(self, name: str, broker: int) -> None:
         self._when_awake(name, lambda: self._call(name, lambda one, now: one.closed(broker, now)))
