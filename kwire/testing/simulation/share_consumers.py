@@ -83,25 +83,7 @@ class ShareConsumer(ModelClient):
         broker = self.leaders[index][0]
         self._forget_sessions()
         epoch = self._sessions.get(broker, 0)
-        request = messages.ShareFetchRequest
-        fetched = self._fetched.get(broker, set()) if epoch else set()
-        moved = {one for one in fetched if one in self.leaders and self.leaders[one][0] != broker}
-        self._fetched[broker] = (fetched - moved) | {index}
-        forgotten = request.ForgottenTopic(topic_id=self.topic_id, partitions=tuple(sorted(moved)))
-        part = request.FetchPartition(partition_index=index)
-        topic = request.FetchTopic(topic_id=self.topic_id, partitions=(part,))
-        message = request(
-            group_id=self.group,
-            member_id=self.member_id,
-            share_session_epoch=epoch,
-            max_wait_ms=SHARE_WAIT_MS,
-            min_bytes=1,
-            max_bytes=4096,
-            max_records=6 if self.now < self.until else 50,
-            batch_size=6,
-            topics=(topic,),
-            forgotten_topics_data=(forgotten,) if moved else (),
-        )
+        message = self._fetch_request(broker, index, epoch)
         self._turn += 1
         asked = self.now
         (response,) = yield [Ask(broker, message, 1, REQUEST_TIMEOUT + SHARE_WAIT_MS / 1000)]
@@ -117,6 +99,28 @@ class ShareConsumer(ModelClient):
                 yield RETRY_BACKOFF
             elif row.acquired_records:
                 yield from self._process(broker, row, asked)
+
+    def _fetch_request(self, broker: int, index: int, epoch: int) -> Any:
+        """Return the request that adds a partition to a session, and forgets those whose leader has moved."""
+        request = messages.ShareFetchRequest
+        fetched = self._fetched.get(broker, set()) if epoch else set()
+        moved = {one for one in fetched if one in self.leaders and self.leaders[one][0] != broker}
+        self._fetched[broker] = (fetched - moved) | {index}
+        forgotten = request.ForgottenTopic(topic_id=self.topic_id, partitions=tuple(sorted(moved)))
+        part = request.FetchPartition(partition_index=index)
+        topic = request.FetchTopic(topic_id=self.topic_id, partitions=(part,))
+        return request(
+            group_id=self.group,
+            member_id=self.member_id,
+            share_session_epoch=epoch,
+            max_wait_ms=SHARE_WAIT_MS,
+            min_bytes=1,
+            max_bytes=4096,
+            max_records=6 if self.now < self.until else 50,
+            batch_size=6,
+            topics=(topic,),
+            forgotten_topics_data=(forgotten,) if moved else (),
+        )
 
     def _forget_sessions(self) -> None:
         """A session ends with the connection on which it began (KIP-932)."""
