@@ -18,7 +18,7 @@ from ..internal import coordinator_record, decode_share_record, encode_record
 from ..values import ErrorCode
 from .classic_group import Group
 from .group_coordinator import Groups
-from .internal_topics import InternalTopic
+from .internal_topics import SHARES, InternalTopic, coordinator_of
 from .kraft_controller import Controller
 from .metadata_journal import Row
 from .partition_leader_and_isr import Topic
@@ -159,6 +159,10 @@ class Shares:
         """Return a partition of a share group; None if no member has subscribed to its topic yet."""
         share = self.share(self._groups.find(group_id))
         return None if share is None else share.partitions.get(place)
+
+    def can_store(self, group_id: str, place: Place) -> bool:
+        """Return whether the state of a partition can be stored: its partition of the log has a leader."""
+        return coordinator_of(state_key(group_id, place), self._controller, SHARES) is not None
 
     def changed(self, group_id: str, place: Place, part: SharePartition, size: int) -> None:
         """Store a partition whose records have changed, and try to complete the fetches that wait for them.

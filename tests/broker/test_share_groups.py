@@ -12,8 +12,10 @@ import pytest
 import kwire
 from kwire.broker import Settings
 from kwire.broker.authentication_and_acls import ALLOW, ANONYMOUS, LITERAL, Acl
+from kwire.broker.internal_topics import SHARES, coordinator_of
 from kwire.broker.share_coordinator import state_key
 from kwire.broker.share_group import AcknowledgeType, Limits, ShareGroup, SharePartition, Wanted, assign_shares
+from kwire.cluster.state import NO_LEADER
 from kwire.internal import decode_share_record
 from kwire.testing import Kafka
 from kwire.values import AclOperation, ErrorCode, ResourceType
@@ -128,6 +130,22 @@ def test_a_member_that_lost_an_answer_sends_its_topics_and_gets_its_assignment_a
     fields: dict[str, Any] = {"group_id": "g", "member_id": "a", "member_epoch": one.epoch}
     assert world.ask("ShareGroupHeartbeat", 1, **fields).assignment is None
     assert world.ask("ShareGroupHeartbeat", 1, **fields, subscribed_topic_names=("t",)).assignment is not None
+
+
+def test_an_acknowledgement_that_cannot_be_stored_is_refused() -> None:
+    world = share_world()
+    one = Sharer(world, "a")
+    send(world, 3)
+    assert one.fetch() == [(0, 2, 1)]
+    coordinator_of("g:t:0", world.cluster.controller, SHARES)  # creates the topic
+    for part in world.cluster.controller.topics[SHARES].partitions:
+        part.leader = NO_LEADER
+    (topic,) = one.ask((0, 0, ACCEPT)).responses
+    assert topic.partitions[0].acknowledge_error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    for part in world.cluster.controller.topics[SHARES].partitions:
+        part.elect_leader()
+    (topic,) = one.ask((0, 0, ACCEPT)).responses
+    assert topic.partitions[0].acknowledge_error_code == 0
 
 
 def test_a_fetch_above_the_quota_is_throttled_and_empty() -> None:

@@ -434,6 +434,8 @@ def _acknowledge(request: RequestContext, place: Place, rows: Sequence[Any]) -> 
     part = shares.find(asked.group_id, place)
     if part is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not shares.can_store(asked.group_id, place):  # Kafka: SharePartition.fetchPersisterError
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
     limits, size = shares.limits(asked.group_id), part.size
     code = part.acknowledge(asked.member_id, batches, limits, request.now + limits.lock)
     if not code:
