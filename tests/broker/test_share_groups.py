@@ -480,3 +480,18 @@ def test_partitions_are_shared_evenly() -> None:
         kept = assign_shares(places, members, found)
         assert kept == found
     assert kwire.release("4.1").versions("ShareFetch")
+
+
+def test_the_lag_behind_an_offset_below_the_log_is_that_of_the_log() -> None:
+    """As an int64, the difference to the lowest offset that AlterShareGroupOffsets can set would not be encodable."""
+    world = World()
+    send(world, 2)
+    alter, describe = M.AlterShareGroupOffsetsRequest, M.DescribeShareGroupOffsetsRequest
+    part = alter.AlterShareGroupOffsetsRequestPartition(partition_index=0, start_offset=-(2**63))
+    topics = (alter.AlterShareGroupOffsetsRequestTopic(topic_name="t", partitions=(part,)),)
+    altered = world.ask("AlterShareGroupOffsets", 0, group_id="g", topics=topics)
+    assert altered.responses[0].partitions[0].error_code == ErrorCode.NONE
+    topics = (describe.DescribeShareGroupOffsetsRequestTopic(topic_name="t", partitions=(0,)),)
+    groups = (describe.DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=topics),)
+    described = world.ask("DescribeShareGroupOffsets", 1, groups=groups).groups[0].topics[0].partitions[0]
+    assert (described.start_offset, described.lag) == (-(2**63), 2)

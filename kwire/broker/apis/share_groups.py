@@ -234,7 +234,10 @@ def _offset(request: RequestContext, share: ShareGroup | None, topic: Topic | No
         return row(partition_index=index, start_offset=NO_OFFSET)
     found, partition = part.stored, topic.partitions[index]
     log = partition.log_at(partition.leader)
-    lag = NO_OFFSET if isinstance(log, int) else max(0, log.end - found.start - found.ended)
+    lag = NO_OFFSET
+    if not isinstance(log, int):
+        first = max(found.start, log.start)  # AlterShareGroupOffsets may have set an offset below the log
+        lag = max(0, log.end - first - found.ended)
     return row(partition_index=index, start_offset=found.start, leader_epoch=partition.leader_epoch, lag=lag)
 
 
