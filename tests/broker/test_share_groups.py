@@ -491,7 +491,7 @@ def test_the_lag_behind_an_offset_below_the_log_is_that_of_the_log() -> None:
     topics = (alter.AlterShareGroupOffsetsRequestTopic(topic_name="t", partitions=(part,)),)
     altered = world.ask("AlterShareGroupOffsets", 0, group_id="g", topics=topics)
     assert altered.responses[0].partitions[0].error_code == ErrorCode.NONE
-    topics = (describe.DescribeShareGroupOffsetsRequestTopic(topic_name="t", partitions=(0,)),)
-    groups = (describe.DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=topics),)
+    described_topics = (describe.DescribeShareGroupOffsetsRequestTopic(topic_name="t", partitions=(0,)),)
+    groups = (describe.DescribeShareGroupOffsetsRequestGroup(group_id="g", topics=described_topics),)
     described = world.ask("DescribeShareGroupOffsets", 1, groups=groups).groups[0].topics[0].partitions[0]
     assert (described.start_offset, described.lag) == (-(2**63), 2)
