@@ -80,7 +80,7 @@ def test_rules_and_brokers() -> None:
         ("/stop_broker", {"broker": 7}, "there is no broker 7; brokers are 1, 2"),
         ("/stop_broker", "{", "Expecting"),
         ("/stop_broker", "[]", "arguments are a JSON object"),
-        ("/records", {"topic": "u"}, "there is no topic"),
+        ("/records", {"topic": "u"}, "does not exist"),
         ("/add_rule", {"action": "explode"}, "'explode' is not an action"),
         ("/add_rule", {"action": "error", "api": "Fetch", "error": "NOPE"}, "NOPE"),
         ("/produce", {"topic": "u", "records": ["x"]}, "a record is an object"),
