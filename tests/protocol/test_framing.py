@@ -176,3 +176,10 @@ class Batch(list[Any]):
 
     def others(self) -> list[Any]:
         return self
+
+
+def test_a_reader_takes_what_converts_to_bytes_and_names_what_is_needed_instead() -> None:
+    reader = kwire.FrameReader()
+    with pytest.raises(TypeError, match="needed, not str"):
+        reader.feed("00000004")  # type: ignore[arg-type]
+    assert [frame.data for frame in reader.feed(memoryview(b"\0\0\0\4abcd"))] == [b"\0\0\0\4abcd"]  # type: ignore[arg-type]
