@@ -25,7 +25,7 @@ from kwire.cluster.assignors import (
     member_of,
 )
 from kwire.cluster.assignors.members import Assignment
-from kwire.cluster.java_compat import utf16
+from kwire.cluster.java.hash_order import utf16
 from kwire.internal import (
     StickyUserData,
     assignment_of,

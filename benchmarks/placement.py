@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import partial
 
 from kwire.cluster import Broker
-from kwire.cluster.java_compat import Random
-from kwire.cluster.multi_level_placement import (
+from kwire.cluster.java.hash_order import Random
+from kwire.cluster.placement.multi_level import (
     RackTree,
     Rings,
     assign_multi_level,
@@ -24,8 +24,8 @@ from kwire.cluster.multi_level_placement import (
     place_striped,
     spread_of,
 )
-from kwire.cluster.rack_aware_placement import assign_replicas
-from kwire.cluster.reassignment_plan import Goals, plan_replicas
+from kwire.cluster.placement.rack_aware import assign_replicas
+from kwire.cluster.plan.replica_plan import Goals, plan_replicas
 
 
 def timed(name: str, rounds: int, call: Callable[[], object]) -> None:

@@ -103,7 +103,7 @@ def history(paths: Paths, **options: Unpack[ReadOptions]) -> dict[str, Any]:
 
 
 def consumer_groups(paths: Paths, **options: Unpack[ReadOptions]) -> dict[str, Any]:
-    """Return the consumer groups of a cluster from captures, as computed by `kwire.cluster.captured_groups`.
+    """Return the consumer groups of a cluster from captures, as computed by `kwire.cluster.consumer_groups.tracker`.
 
     Args:
         paths: files, folders and globs, all from one cluster.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..cluster.java_compat import string_hash
+from ..cluster.java.hash_order import string_hash
 from ..cluster.state import NO_LEADER
 from ..errors.refused import Refused
 from ..internal import decode_control_record

@@ -14,8 +14,8 @@ from random import Random
 
 from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster import Partition as Recorded
-from ..cluster.java_compat import Rng
-from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
+from ..cluster.java.hash_order import Rng
+from ..cluster.placement.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
 from ..cluster.state import NO_LEADER
 from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
 from ..records import parse_records

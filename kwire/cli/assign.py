@@ -30,7 +30,7 @@ from ..cluster.assignors import (
     share_in_rack,
 )
 from ..cluster.assignors.members import NEWEST, Assignment, TopicPartition
-from ..cluster.captured_groups import ConsumerGroups, Rebalance
+from ..cluster.consumer_groups.tracker import ConsumerGroups, Rebalance
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table
 from ..render.value_text import count_text

@@ -14,10 +14,10 @@ from itertools import takewhile
 from typing import Any
 
 from ..cluster import Broker, ClusterModel, ClusterState, LogDir, Partition, Tables
-from ..cluster.captured_groups import ConsumerGroups, GroupState
-from ..cluster.cluster_model import SEPARATOR
-from ..cluster.history_tables import MemberRow, PartitionRow
-from ..cluster.multi_level_placement import KIP_36, KIP_879, RackRule
+from ..cluster.consumer_groups.tracker import ConsumerGroups, GroupState
+from ..cluster.history.tables import MemberRow, PartitionRow
+from ..cluster.model import SEPARATOR
+from ..cluster.placement.multi_level import KIP_36, KIP_879, RackRule
 from ..cluster.state import Settings
 from ..codecs.json import uuid_text
 from ..errors import DumpError, UnknownMessage

@@ -1,6 +1,6 @@
 """Reads the inputs of `kwire cluster` and `kwire place`: dumps, a live broker, and brokers or plans as JSON.
 
-The format of a plan is in `kwire.cluster.reassignment_plan`. Also parses the arguments of `kwire place` that name
+The format of a plan is in `kwire.cluster.plan.replica_plan`. Also parses the arguments of `kwire place` that name
 brokers, racks and assignors.
 """
 
@@ -30,12 +30,12 @@ from ..cluster import (
     generate_assignment,
     observed,
 )
-from ..cluster.cluster_model import Seen, judged
-from ..cluster.java_compat import Random
-from ..cluster.metadata_log import message_in
-from ..cluster.multi_level_placement import RackTree, Rings, increase_replication_factor
-from ..cluster.reassignment_plan import REASSIGNMENT_FORM, Goals, Plan, is_id, plan_replicas, read_reassignment
-from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
+from ..cluster.events.metadata_log import message_in
+from ..cluster.java.hash_order import Random
+from ..cluster.model import Seen, judged
+from ..cluster.placement.multi_level import RackTree, Rings, increase_replication_factor
+from ..cluster.placement.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
+from ..cluster.plan.replica_plan import REASSIGNMENT_FORM, Goals, Plan, is_id, plan_replicas, read_reassignment
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicationFactor
 from ..input import read_znodes

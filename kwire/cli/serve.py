@@ -20,7 +20,7 @@ from ..broker.authentication_and_acls import MECHANISMS, principal
 from ..broker.classic_group import POLICIES
 from ..broker.settings_and_quotas import LogDir
 from ..broker.storage import Disk, MemoryDisk
-from ..cluster.replica_assignors import assignor_for
+from ..cluster.placement.replica_assignors import assignor_for
 from ..errors import CallError, DumpError, excerpt
 from ..net.client import LOOPBACK, Address, address
 from ..net.control import Control, ControlServer, MetricsServer

@@ -1,6 +1,6 @@
 """Models and algorithms for whole clusters: state and history, placement, assignors, the ZooKeeper-era controller.
 
-`events`, `metadata_log` and `znode_events` convert messages, records and znodes to events; `cluster_model` derives the
+`events` converts messages, records of the metadata log and znodes to events; `model` derives the
 current state and the tables of the history. Other packages read bytes, frames and files.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .cluster_model import ClusterModel, history_of, model_of
-    from .events import MESSAGES, Authority, Observation, learn, observed
-    from .history_tables import ROWS, Tables
-    from .metadata_log import LoggedRecord
-    from .multi_level_placement import (
+    from .events.event import MESSAGES, Authority, Observation, learn, observed
+    from .events.metadata_log import LoggedRecord
+    from .history.tables import ROWS, Tables
+    from .model import ClusterModel, history_of, model_of
+    from .placement.multi_level import (
         RackTree,
         Rings,
         assign_multi_level,
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
         rack_path,
         spread_of,
     )
-    from .rack_aware_placement import (
+    from .placement.rack_aware import (
         RackAwareMode,
         add_partitions,
         assign_replicas,
         broker_metadatas,
         rack_alternated_broker_list,
     )
-    from .reassignment_plan import Goals, ReplicaPlan, generate_assignment, plan_replicas, reassignment_json
-    from .replica_assignors import assignor_for
+    from .placement.replica_assignors import assignor_for
+    from .plan.replica_plan import Goals, ReplicaPlan, generate_assignment, plan_replicas, reassignment_json
     from .state import Broker, ClusterState, LogDir, Partition, Settings
 
 __all__ = [
@@ -74,42 +74,42 @@ __all__ = [
     "spread_of",
 ]
 _MODULES = {
-    "Authority": "events",
+    "Authority": "events.event",
     "Broker": "state",
-    "ClusterModel": "cluster_model",
+    "ClusterModel": "model",
     "ClusterState": "state",
-    "Goals": "reassignment_plan",
+    "Goals": "plan.replica_plan",
     "LogDir": "state",
-    "LoggedRecord": "metadata_log",
-    "MESSAGES": "events",
-    "Observation": "events",
+    "LoggedRecord": "events.metadata_log",
+    "MESSAGES": "events.event",
+    "Observation": "events.event",
     "Partition": "state",
-    "ROWS": "history_tables",
-    "RackAwareMode": "rack_aware_placement",
-    "RackTree": "multi_level_placement",
-    "ReplicaPlan": "reassignment_plan",
-    "Rings": "multi_level_placement",
+    "ROWS": "history.tables",
+    "RackAwareMode": "placement.rack_aware",
+    "RackTree": "placement.multi_level",
+    "ReplicaPlan": "plan.replica_plan",
+    "Rings": "placement.multi_level",
     "Settings": "state",
-    "Tables": "history_tables",
-    "add_partitions": "rack_aware_placement",
-    "assign_multi_level": "multi_level_placement",
-    "assign_replicas": "rack_aware_placement",
-    "assignor_for": "replica_assignors",
-    "broker_metadatas": "rack_aware_placement",
-    "generate_assignment": "reassignment_plan",
-    "history_of": "cluster_model",
-    "increase_replication_factor": "multi_level_placement",
-    "is_even": "multi_level_placement",
-    "learn": "events",
-    "losses_of": "multi_level_placement",
-    "model_of": "cluster_model",
-    "observed": "events",
-    "place_striped": "multi_level_placement",
-    "plan_replicas": "reassignment_plan",
-    "rack_alternated_broker_list": "rack_aware_placement",
-    "rack_path": "multi_level_placement",
-    "reassignment_json": "reassignment_plan",
-    "spread_of": "multi_level_placement",
+    "Tables": "history.tables",
+    "add_partitions": "placement.rack_aware",
+    "assign_multi_level": "placement.multi_level",
+    "assign_replicas": "placement.rack_aware",
+    "assignor_for": "placement.replica_assignors",
+    "broker_metadatas": "placement.rack_aware",
+    "generate_assignment": "plan.replica_plan",
+    "history_of": "model",
+    "increase_replication_factor": "placement.multi_level",
+    "is_even": "placement.multi_level",
+    "learn": "events.event",
+    "losses_of": "placement.multi_level",
+    "model_of": "model",
+    "observed": "events.event",
+    "place_striped": "placement.multi_level",
+    "plan_replicas": "plan.replica_plan",
+    "rack_alternated_broker_list": "placement.rack_aware",
+    "rack_path": "placement.multi_level",
+    "reassignment_json": "plan.replica_plan",
+    "spread_of": "placement.multi_level",
 }
 
 if not TYPE_CHECKING:  # a type checker that reads this function would accept any name

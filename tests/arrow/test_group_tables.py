@@ -11,7 +11,7 @@ import pytest
 import kwire
 from kwire import arrow
 from kwire.arrow.cluster_tables import GROUP_OPTIONS, GROUP_ROWS, GROUP_UNION, group_batches, group_schema
-from kwire.cluster.captured_groups import ConsumerGroups
+from kwire.cluster.consumer_groups.tracker import ConsumerGroups
 from tests.arrow.captures import PCAP
 from tests.conftest import SHARED, needs_shared
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.broker.consumer_group import GroupState
 from kwire.broker.internal_topics import TRANSACTIONS, coordinator_of
-from kwire.cluster.java_compat import string_hash
+from kwire.cluster.java.hash_order import string_hash
 from kwire.internal import decode_group_record
 from kwire.testing.simulation.disk import SimulatedDisk
 from kwire.values import ErrorCode

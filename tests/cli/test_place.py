@@ -13,9 +13,9 @@ import pytest
 
 from kwire.cli.main import main
 from kwire.cluster import Broker, add_partitions, assign_multi_level, broker_metadatas, generate_assignment, is_even
-from kwire.cluster.java_compat import Random
-from kwire.cluster.multi_level_placement import RackTree, Rings, increase_replication_factor
-from kwire.cluster.replica_assignors import ASSIGNORS
+from kwire.cluster.java.hash_order import Random
+from kwire.cluster.placement.multi_level import RackTree, Rings, increase_replication_factor
+from kwire.cluster.placement.replica_assignors import ASSIGNORS
 from kwire.testing import Kafka
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
@@ -171,7 +171,7 @@ def test_brokers_from_standard_input() -> None:
 
 
 def test_an_assignor_of_ones_own(brokers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "tests.cluster.test_replica_assignors:all_on_the_first"
+    name = "tests.cluster.placement.test_replica_assignors:all_on_the_first"
     arguments = new("--topic", "orders", "--json", "--assignor", name)
     found: Any = plan(out(capsys, "place", "--brokers", brokers, *arguments))
     assert found == {partition: [0, 1, 2] for partition in range(6)}
@@ -221,7 +221,7 @@ def test_racks_on_some_brokers_only(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_an_assignor_of_ones_own_that_fails(
     function: str, problem: str, brokers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = f"tests.cluster.test_replica_assignors:{function}"
+    name = f"tests.cluster.placement.test_replica_assignors:{function}"
     assert main(["place", "--brokers", brokers, *new("--assignor", name)]) == 2
     seen = capsys.readouterr()
     assert seen.out == ""

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from kwire.broker import Settings
-from kwire.cluster.replica_assignors import rack_aware
+from kwire.cluster.placement.replica_assignors import rack_aware
 from kwire.errors import CallError
 from kwire.errors.refused import ReplicaAssignmentRefused
 from kwire.net.admin import Admin

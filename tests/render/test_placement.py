@@ -12,8 +12,8 @@ from kwire.cli.place import (
     report_lines,
 )
 from kwire.cluster import Broker
-from kwire.cluster.multi_level_placement import RackTree
-from kwire.cluster.reassignment_plan import ReplicaPlan
+from kwire.cluster.placement.multi_level import RackTree
+from kwire.cluster.plan.replica_plan import ReplicaPlan
 from kwire.render.style import Style
 
 TREE = RackTree([Broker(id, rack=f"/{'ab'[id // 3]}/{id % 2}") for id in range(4)])

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import kwire.spark
-from tests.cluster.zk_controller.runs import Run, read_run
+from tests.cluster.kip112.runs import Run, read_run
 from tests.conftest import SHARED, each_of, needs_shared
 from tests.spark.test_source import load
 

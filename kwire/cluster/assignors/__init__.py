@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ...errors import UnknownMessage
 from ...errors.refused import CannotAssign
-from ..java_compat import INTEGERS, hash_order_of, int32, utf16
+from ..java.hash_order import INTEGERS, hash_order_of, int32, utf16
 from ..state import ClusterState
 from .members import (
     NEWEST,
@@ -44,7 +44,7 @@ from .members import (
     rules_of,
     topics_of,
 )
-from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
+from .sticky.constrained import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
 
 Consumers = Mapping[str, str | None]  # member id -> rack, in processing order
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...errors import UnknownMessage
-from ..java_compat import STRINGS, HashOrder, hash_order_of
+from ..java.hash_order import STRINGS, HashOrder, hash_order_of
 from ..state import ClusterState
 
 NO_GENERATION = -1

@@ -9,7 +9,7 @@ import pytest
 from kwire.broker import Parked, ServedCluster, Settings
 from kwire.broker.apis import ServedRequest, read_request
 from kwire.broker.apis.topics import FIRST_WITH_DETAILS
-from kwire.cluster.replica_assignors import create_replica_assignment
+from kwire.cluster.placement.replica_assignors import create_replica_assignment
 from kwire.protocol import Frame, encode_request
 from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of, fetching
@@ -51,7 +51,7 @@ def test_a_topic_is_made_in_every_version(version: int) -> None:
 
 
 def test_an_operators_assignor_that_fails_is_named() -> None:
-    name = "tests.cluster.test_replica_assignors:raises"
+    name = "tests.cluster.placement.test_replica_assignors:raises"
     cluster = cluster_of(3, Settings(replica_assignor=name, profile="KIP-879"))
     (refused,) = create(cluster, row(partitions=1, replicas=1))
     assert refused.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

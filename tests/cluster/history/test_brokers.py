@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.cluster.events import Listed
-from kwire.cluster.timeline import Absence, Brokers, Moment
+from kwire.cluster.events.event import Listed
+from kwire.cluster.history.timeline import Absence, Brokers, Moment
 
 
 def listed(*lists: tuple[str, list[int | Listed]], is_view: bool = False) -> Brokers:

@@ -6,12 +6,12 @@ from typing import Any
 
 from kwire import messages
 from kwire.cluster import Observation, history_of
-from kwire.cluster.history_tables import OfflineReplica
-from kwire.cluster.offline_replicas import Directories
+from kwire.cluster.history.offline_replicas import Directories
+from kwire.cluster.history.tables import OfflineReplica
+from kwire.cluster.history.timeline import Moment
 from kwire.cluster.state import LOST, MIGRATING, UNASSIGNED
-from kwire.cluster.timeline import Moment
 
-from .saying import view
+from ..observations import view
 
 A, B, TOPIC = b"a" * 16, b"b" * 16, b"t" * 16
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kwire import messages
 from kwire.cluster import Observation, history_of
-from kwire.cluster.history_tables import OfflineReplica
-from kwire.cluster.timeline import LAG
+from kwire.cluster.history.tables import OfflineReplica
+from kwire.cluster.history.timeline import LAG
 
-from .saying import Update, brokers, leader_and_isr, refusal, update, view
+from ..observations import Update, brokers, leader_and_isr, refusal, update, view
 
 LIVE = {1: "r", 2: "s"}
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kwire.cluster import Observation, history_of
-from kwire.cluster.history_tables import BrokerLife, IsrShrink, PartitionState, RackViolation, Tables
+from kwire.cluster.history.tables import BrokerLife, IsrShrink, PartitionState, RackViolation, Tables
 
-from .saying import brokers, update, view
+from ..observations import brokers, update, view
 
 LIVE = {1: "r", 2: "s"}
 

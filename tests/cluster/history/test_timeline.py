@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.events import DELETED, Authority, State
-from kwire.cluster.timeline import LAG, Moment, Timeline
+from kwire.cluster.events.event import DELETED, Authority, State
+from kwire.cluster.history.timeline import LAG, Moment, Timeline
 
 A, B, C = "to 1", "to 2", "to 3"
 

@@ -1,0 +1,1 @@
+"""Consumer groups of captures: members, subscriptions, assignments, offsets and lag."""

@@ -1,0 +1,1 @@
+"""Events about partitions and brokers, from messages, records of the metadata log and znodes."""

@@ -1,0 +1,405 @@
+"""Applies KRaft's metadata log to the state of a cluster: records in log files, snapshots, Fetch and FetchSnapshot.
+
+Every record changes the state; a snapshot has the records that are still needed. Records that the leader has not
+committed, or that belong to an aborted transaction, have no effect. Sources: KIP-500, KIP-630 (snapshots), KIP-631,
+KIP-858 (directories), KIP-868 (transactions), KIP-966 (ELR).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from ...errors import KwireError
+from ...internal import ControlRecord, FramedRecord, decode_control_record, decode_metadata_frame
+from ...records import Record, RecordBatch, parse_records
+from ...redaction.masking import is_of_metadata_log
+from ...sensitive_fields import is_sensitive
+from ...values import AclOperation, AclPermissionType, ConfigResourceType, PatternType, ResourceType, ScramMechanism
+from ..state import Broker, ClusterState, Partition
+
+SAME_LEADER = -2
+_UNFENCED, _FENCED = -1, 1  # values of `fenced` in BrokerRegistrationChangeRecord; 0 means no change
+HIDDEN = "[hidden]"
+
+
+def _register_broker(state: ClusterState, record: Any) -> None:
+    first = record.end_points[0] if record.end_points else None
+    host, port = (first.host, first.port) if first else ("", -1)
+    broker = Broker(record.broker_id, host, port, record.rack, record.fenced, tuple(record.log_dirs))
+    state.brokers = {**(state.brokers or {}), record.broker_id: broker}
+
+
+def _unregister_broker(state: ClusterState, record: Any) -> None:
+    state.brokers = {node: broker for node, broker in (state.brokers or {}).items() if node != record.broker_id}
+
+
+def _change_broker(state: ClusterState, record: Any) -> None:
+    broker = (state.brokers or {}).get(record.broker_id)
+    if broker is None or state.brokers is None:
+        return
+    if record.fenced in (_FENCED, _UNFENCED):
+        broker = replace(broker, fenced=record.fenced == _FENCED)
+    if record.log_dirs:
+        broker = replace(broker, log_dirs=tuple(record.log_dirs))
+    state.brokers = {**state.brokers, record.broker_id: broker}
+
+
+def _fence(state: ClusterState, record: Any) -> None:
+    _set_fenced(state, record.id, True)
+
+
+def _unfence(state: ClusterState, record: Any) -> None:
+    _set_fenced(state, record.id, False)
+
+
+def _set_fenced(state: ClusterState, node: int, fenced: bool) -> None:
+    if state.brokers and node in state.brokers:
+        state.brokers = {**state.brokers, node: replace(state.brokers[node], fenced=fenced)}
+
+
+def _topic(state: ClusterState, record: Any) -> None:
+    state.topic_names[record.topic_id] = record.name
+
+
+def _remove_topic(state: ClusterState, record: Any) -> None:
+    name = topic_name(state, record.topic_id)
+    state.drop(name)
+    state.topic_names.pop(record.topic_id, None)
+    state.settings.configs.pop(("topic", name), None)
+
+
+def _partition(state: ClusterState, record: Any) -> None:
+    state.put(
+        Partition(
+            topic_name(state, record.topic_id),
+            record.partition_id,
+            record.leader,
+            tuple(record.replicas),
+            tuple(record.isr),
+            leader_epoch=record.leader_epoch,
+            directories=tuple(record.directories),
+            partition_epoch=record.partition_epoch,
+            elr=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
+            adding=tuple(record.adding_replicas),
+            removing=tuple(record.removing_replicas),
+            topic_id=bytes(record.topic_id),
+        )
+    )
+
+
+# attribute of a partition -> attribute of PartitionChangeRecord, null if it does not change
+_CHANGES = {
+    "replicas": "replicas",
+    "isr": "isr",
+    "directories": "directories",
+    "adding": "adding_replicas",
+    "removing": "removing_replicas",
+    "elr": "eligible_leader_replicas",
+    "last_known_elr": "last_known_elr",
+}
+
+
+def _change_partition(state: ClusterState, record: Any) -> None:
+    name = topic_name(state, record.topic_id)
+    known = state.topics.get(name, {}).get(record.partition_id)
+    before = known or Partition(name, record.partition_id, topic_id=bytes(record.topic_id))
+    given = {field: getattr(record, attribute) for field, attribute in _CHANGES.items()}
+    changes: dict[str, Any] = {field: tuple(value) for field, value in given.items() if value is not None}
+    if record.leader != SAME_LEADER:
+        changes |= {"leader": record.leader, "leader_epoch": before.leader_epoch + 1}
+    if known is not None:
+        changes["partition_epoch"] = before.partition_epoch + 1
+    state.put(replace(before, **changes))
+
+
+def _clear_elr(state: ClusterState, record: Any) -> None:
+    for one in state.partitions(record.topic_name or None):
+        state.put(replace(one, elr=(), last_known_elr=()))
+
+
+def _leader(state: ClusterState, record: Any) -> None:
+    state.controller_id = record.leader_id
+
+
+def _word(value: IntEnum) -> str:
+    """Return the name of an enum value; its number if it has no name."""
+    return value.name or str(int(value))
+
+
+def _config(state: ClusterState, record: Any) -> None:
+    key = _word(ConfigResourceType(record.resource_type)).lower(), record.resource_name
+    configs = state.settings.configs.setdefault(key, {})
+    if record.value is None:
+        configs.pop(record.name, None)
+    else:
+        configs[record.name] = HIDDEN if is_sensitive(record.name) else record.value
+    if not configs:
+        del state.settings.configs[key]
+
+
+def _feature(state: ClusterState, record: Any) -> None:
+    state.settings.features[record.name] = record.feature_level
+    if not record.feature_level:
+        del state.settings.features[record.name]
+
+
+def _acl(state: ClusterState, record: Any) -> None:
+    state.settings.acls[bytes(record.id)] = (
+        _word(ResourceType(record.resource_type)),
+        record.resource_name,
+        _word(PatternType(record.pattern_type)),
+        record.principal,
+        record.host,
+        _word(AclOperation(record.operation)),
+        _word(AclPermissionType(record.permission_type)),
+    )
+
+
+def _remove_acl(state: ClusterState, record: Any) -> None:
+    state.settings.acls.pop(bytes(record.id), None)
+
+
+def _quota(state: ClusterState, record: Any) -> None:
+    entity = tuple((one.entity_type, one.entity_name or "") for one in record.entity)
+    quotas = state.settings.quotas.setdefault(entity, {})
+    quotas[record.key] = record.value
+    if record.remove:
+        del quotas[record.key]
+    if not quotas:
+        del state.settings.quotas[entity]
+
+
+def _scram(state: ClusterState, record: Any) -> None:
+    known = set(state.settings.scram.get(record.name, ()))
+    state.settings.scram[record.name] = tuple(sorted(known | {_mechanism(record)}))
+
+
+def _remove_scram(state: ClusterState, record: Any) -> None:
+    left = tuple(one for one in state.settings.scram.pop(record.name, ()) if one != _mechanism(record))
+    if left:
+        state.settings.scram[record.name] = left
+
+
+def _mechanism(record: Any) -> str:
+    return _word(ScramMechanism(record.mechanism)).replace("_", "-")
+
+
+def _token(state: ClusterState, record: Any) -> None:
+    state.settings.tokens[record.token_id] = record.owner
+
+
+def _remove_token(state: ClusterState, record: Any) -> None:
+    state.settings.tokens.pop(record.token_id, None)
+
+
+def _voters(state: ClusterState, record: Any) -> None:
+    ends = {one.voter_id: one.endpoints[0] if one.endpoints else None for one in record.voters}
+    state.settings.voters = {node: f"{end.host}:{end.port}" if end else "" for node, end in ends.items()}
+
+
+def topic_name(state: ClusterState, topic_id: bytes) -> str:
+    """Return the name of a topic; its id in hex if no record has the name."""
+    return state.topic_names.get(bytes(topic_id)) or bytes(topic_id).hex()
+
+
+RECORDS: dict[str, Callable[[ClusterState, Any], None]] = {
+    "RegisterBrokerRecord": _register_broker,
+    "UnregisterBrokerRecord": _unregister_broker,
+    "BrokerRegistrationChangeRecord": _change_broker,
+    "FenceBrokerRecord": _fence,
+    "UnfenceBrokerRecord": _unfence,
+    "TopicRecord": _topic,
+    "RemoveTopicRecord": _remove_topic,
+    "PartitionRecord": _partition,
+    "PartitionChangeRecord": _change_partition,
+    "ClearElrRecord": _clear_elr,
+    "LeaderChangeMessage": _leader,
+    "ConfigRecord": _config,
+    "FeatureLevelRecord": _feature,
+    "AccessControlEntryRecord": _acl,
+    "RemoveAccessControlEntryRecord": _remove_acl,
+    "ClientQuotaRecord": _quota,
+    "UserScramCredentialRecord": _scram,
+    "RemoveUserScramCredentialRecord": _remove_scram,
+    "DelegationTokenRecord": _token,
+    "RemoveDelegationTokenRecord": _remove_token,
+    "VotersRecord": _voters,
+}
+
+
+class LoggedRecord(NamedTuple):
+    """A record of the metadata log.
+
+    Attributes:
+        offset, epoch: its offset in the log, and the epoch of the leader that wrote it.
+        time: when it was written, in seconds since 1970; None if the log does not contain it.
+        message: its content, of `kwire.messages`.
+        file: the file that contains it.
+    """
+
+    offset: int
+    epoch: int
+    time: float | None
+    message: Any
+    file: str = ""
+
+
+def logged_records(batches: Iterable[Any]) -> Iterator[LoggedRecord]:
+    """Yield the records in batches of the metadata log; records that do not decode are skipped.
+
+    Args:
+        batches: the output of `parse_records` in salvage mode.
+    """
+    for batch in batches:
+        if not isinstance(batch, RecordBatch):
+            continue
+        for record in batch.records(salvage=True):
+            try:
+                decoded: Any = _decoded(batch, record)
+            except (KwireError, AttributeError):
+                continue
+            if decoded is not None and isinstance(record, Record):
+                time = record.timestamp / 1000 if record.timestamp >= 0 else None
+                yield LoggedRecord(record.offset, batch.partition_leader_epoch or 0, time, decoded)
+
+
+def _decoded(batch: RecordBatch, record: Any) -> Any:
+    if batch.is_control:
+        return message_in(decode_control_record(record.key, record.value))
+    return message_in(decode_metadata_frame(record.value or b""))
+
+
+def message_in(record: Any) -> Any:
+    """Return the message in a record of the metadata log; None if there is none or its type is unknown."""
+    if not isinstance(record, FramedRecord | ControlRecord) or record.value is None:
+        return None
+    return record.value.message
+
+
+class MetadataLog:
+    """The metadata log of a cluster, from any source; repeated records are ignored.
+
+    Attributes:
+        state: the state after the newest record.
+        end: the offset after the newest record; None before the first.
+        is_whole: whether all records, or a snapshot and all records after it, were read; otherwise the state lacks
+            earlier records.
+
+    >>> from kwire import messages
+    >>> log = MetadataLog()
+    >>> record = LoggedRecord(0, 1, 5.0, messages.FenceBrokerRecord(id=3))
+    >>> [one.time for one in log.append([record])], log.end
+    ([5.0], 1)
+    """
+
+    def __init__(self) -> None:
+        self.state: ClusterState = ClusterState()
+        self.end: int | None = None
+        self.is_whole: bool = False
+        self._waiting: dict[int, LoggedRecord] = {}  # not committed yet
+        self._transaction: list[LoggedRecord] | None = None
+        self._snapshots: dict[tuple[int, int], bytearray] = {}
+        self._snapshot_file: list[LoggedRecord] | None = None
+
+    def append(self, records: Iterable[LoggedRecord]) -> Iterator[LoggedRecord]:
+        """Apply committed records in the order of their offsets; yield each record after it was applied to `state`.
+
+        Known records and those of aborted transactions are not yielded.
+        """
+        for record in records:
+            if record.offset < (self.end or 0):
+                if type(record.message).__name__ == "TopicRecord":
+                    self.state.topic_names.setdefault(bytes(record.message.topic_id), record.message.name)
+                continue
+            self.is_whole = self.is_whole or record.offset == 0
+            self.end = record.offset + 1
+            yield from self._apply(record)
+
+    def _apply(self, record: LoggedRecord) -> Iterator[LoggedRecord]:
+        name = type(record.message).__name__
+        if name == "BeginTransactionRecord":
+            self._transaction = []
+        elif name in ("EndTransactionRecord", "AbortTransactionRecord"):
+            held, self._transaction = self._transaction or [], None
+            if name == "EndTransactionRecord":
+                for one in held:
+                    yield from self._apply(one)
+        elif self._transaction is not None and name != "LeaderChangeMessage":
+            self._transaction.append(record)
+        elif name in RECORDS:
+            RECORDS[name](self.state, record.message)
+            yield record
+
+    def fetched(self, response: Any) -> Iterator[LoggedRecord]:
+        """Add the records in a Fetch response; yield those that are now committed, as `append` does.
+
+        Args:
+            response: a Fetch response of any version; partitions of other topics are ignored.
+        """
+        if not is_of_metadata_log(response):
+            return
+        for partition in (one for topic in response.responses for one in topic.partitions):
+            for record in logged_records(parse_records(bytes(partition.records or b""), salvage=True, may_be_cut=True)):
+                self._wait(record)
+            high = partition.high_watermark
+            ready = sorted(offset for offset in self._waiting if offset < high)
+            yield from self.append([self._waiting.pop(offset) for offset in ready])
+
+    def _wait(self, record: LoggedRecord) -> None:
+        known = self._waiting.get(record.offset)
+        if known is not None and known.epoch < record.epoch:  # a new leader has truncated later records
+            self._waiting = {offset: one for offset, one in self._waiting.items() if offset < record.offset}
+        self._waiting[record.offset] = record
+
+    def fetched_snapshot(self, response: Any) -> bool:
+        """Add a part of a snapshot in a FetchSnapshot response; return whether the snapshot became the state."""
+        found = False
+        for one in (one for topic in response.topics for one in topic.partitions if is_of_metadata_log(response)):
+            key = one.snapshot_id.end_offset, one.snapshot_id.epoch
+            part = self._snapshots.setdefault(key, bytearray())
+            if one.position == len(part):
+                part += bytes(one.unaligned_records or b"")
+            if 0 < one.size <= len(part):
+                del self._snapshots[key]
+                records = logged_records(parse_records(bytes(part), salvage=True))
+                found = self.restore(records, key[0]) or found
+        return found
+
+    def restore(self, records: Iterable[LoggedRecord], end: int) -> bool:
+        """Replace the state by that of a snapshot; return whether it was replaced.
+
+        Args:
+            records: the records of the snapshot.
+            end: the offset after the last record that it covers; an older snapshot has no effect.
+        """
+        if end <= (self.end or 0) and self.end is not None:
+            return False
+        state = ClusterState(controller_id=self.state.controller_id)
+        for record in records:
+            if type(record.message).__name__ in RECORDS:
+                RECORDS[type(record.message).__name__](state, record.message)
+        self.state, self.end, self.is_whole, self._transaction = state, end, True, None
+        return True
+
+    def read(self, record: LoggedRecord, snapshot_end: int) -> Iterator[LoggedRecord]:
+        """Add the next record of a log segment or snapshot file; yield as `append`, for a snapshot its last record.
+
+        Args:
+            record: the next record.
+            snapshot_end: for a snapshot, the offset in the name of the file.
+        """
+        name = type(record.message).__name__
+        if name == "SnapshotHeaderRecord":
+            self._snapshot_file = []
+        if self._snapshot_file is None:
+            yield from self.append([record])
+            return
+        self._snapshot_file.append(record)
+        if name == "SnapshotFooterRecord":
+            held, self._snapshot_file = self._snapshot_file, None
+            if self.restore(held, snapshot_end):
+                yield record

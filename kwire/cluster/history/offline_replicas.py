@@ -1,0 +1,476 @@
+"""Derives offline replicas as intervals with causes, and KIP-112's metrics OfflineReplicaCount and
+OfflineLogDirectoryCount.
+
+Sources are error codes, log directories, and lists of live brokers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..events.event import DELETION_BEGUN, State
+from ..events.metadata_log import RECORDS
+from ..state import LOST, MIGRATING, UNASSIGNED
+from .tables import Metric, OfflineReplica
+from .timeline import Absence, Brokers, Entry, Moment, Timeline
+
+Replica = tuple[bytes, int]  # topic id and partition
+
+
+@dataclass(slots=True)
+class Loss:
+    """The loss of a replica in an offline directory; `until` is None while it lasts."""
+
+    topic_id: bytes
+    partition: int
+    broker: int
+    since: Moment
+    source: str
+    until: Moment | None = None
+
+
+@dataclass(slots=True)
+class _Disks:
+    """The directories of a broker: those that failed since it started, and those that were online when it started."""
+
+    failed: frozenset[bytes] = frozenset()
+    started: frozenset[bytes] | None = None
+
+    def has_lost(self, directory: bytes) -> bool:
+        if directory in (UNASSIGNED, MIGRATING):
+            return False
+        is_missing = self.started is not None and directory not in self.started
+        return directory == LOST or directory in self.failed or is_missing
+
+
+class Directories:
+    """The log directories of a cluster's brokers.
+
+    Attributes:
+        losses: all of them, ordered by start.
+
+    >>> directories = Directories()
+    >>> directories.assign(3, b"a" * 16, [(b"t" * 16, 0)], Moment(1), "AssignReplicasToDirsRequest")
+    >>> directories.fail(3, [b"a" * 16], Moment(2), "BrokerHeartbeatRequest")
+    >>> [(loss.partition, loss.broker, loss.since.order) for loss in directories.losses]
+    [(0, 3, 2)]
+    """
+
+    def __init__(self) -> None:
+        self.losses: list[Loss] = []
+        self._open: dict[tuple[int, Replica], Loss] = {}
+        self._disks: dict[int, _Disks] = {}
+        self._places: dict[int, dict[Replica, bytes]] = {}
+        self._failed: dict[int, set[bytes]] = {}  # all directories that ever failed
+        self._named: dict[int, set[bytes]] = {}  # all directories that were reported for a replica
+
+    def start(self, broker: int, online: list[bytes], now: Moment, source: str) -> None:
+        """Set the online directories of a broker that starts; an empty list means unknown."""
+        self._disks[broker] = _Disks(started=frozenset(online) or None)
+        self._look(broker, now, source)
+
+    def fail(self, broker: int, failed: list[bytes], now: Moment, source: str) -> None:
+        """Set the directories that a broker has reported as failed since it started; always the complete list."""
+        disks = self._disks.setdefault(broker, _Disks())
+        if disks.failed != frozenset(failed):
+            disks.failed = frozenset(failed)
+            self._failed.setdefault(broker, set()).update(failed)
+            self._look(broker, now, source)
+
+    def assign(self, broker: int, directory: bytes, replicas: list[Replica], now: Moment, source: str) -> None:
+        """Record that replicas of a broker are in a directory."""
+        self._named.setdefault(broker, set()).add(directory)
+        places = dict.fromkeys(replicas, directory)
+        self._places.setdefault(broker, {}).update(places)
+        self._look(broker, now, source, places)
+
+    def without_replicas(self) -> Iterator[tuple[int, int]]:
+        """Yield brokers that have failed directories without known replicas, and the number of these directories."""
+        for broker, failed in sorted(self._failed.items()):
+            unknown = failed - self._named.get(broker, set())
+            if unknown:
+                yield broker, len(unknown)
+
+    def _look(self, broker: int, now: Moment, source: str, places: Mapping[Replica, bytes] | None = None) -> None:
+        disks = self._disks.get(broker, _Disks())
+        found = self._places.get(broker, {}) if places is None else places
+        for replica, directory in found.items():
+            loss = self._open.get((broker, replica))
+            if disks.has_lost(directory) == (loss is not None):
+                continue
+            if loss is None:
+                loss = self._open[broker, replica] = Loss(*replica, broker, now, source)
+                self.losses.append(loss)
+            else:
+                loss.until = now
+                del self._open[broker, replica]
+
+
+LOG_DIRECTORY, BROKER = "log directory", "broker"
+CLOSE = 0.5  # seconds between an election and the related list of brokers
+BY_BROKERS = "brokers"  # the source if no message lists offline replicas
+_CERTAIN = frozenset((BY_BROKERS, *RECORDS))  # sources that report when a replica is online again
+ONLINE, REMOVED, DELETION, DELETED = "online", "removed", "deletion begun", "deleted"
+Key = tuple[str, int]
+
+
+class Answer(NamedTuple):
+    """A broker's response about its replica of a partition; None if the broker is unknown."""
+
+    at: Moment
+    broker: int | None
+    has_failed: bool  # KAFKA_STORAGE_ERROR: its log directory is offline
+
+
+class _Scene(NamedTuple):
+    """The offline replicas of a partition in an interval, and the source."""
+
+    entry: Entry
+    since: Moment
+    offline: tuple[int, ...]
+    source: str
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A replica that went offline: the time, the leaders before and after, and the source.
+
+    Attributes:
+        seen: the last interval in which it is offline.
+        back: the start of the first interval that no longer lists it, which alone does not prove that it is back.
+    """
+
+    since: Moment
+    leaders: tuple[int | None, int | None]
+    source: str
+    seen: _Scene | None = None
+    back: Moment | None = None
+
+
+class _Outage(NamedTuple):
+    """An outage of a replica; its end and what ended it are None while it lasts. `cause` is set if it was reported."""
+
+    node_id: int
+    begun: _Begun
+    end: Moment | None = None
+    ended_by: str | None = None
+    cause: str | None = None
+
+
+class Offline:
+    """Finds offline replicas.
+
+    Args:
+        brokers: the brokers of the cluster.
+        answers: responses of brokers about their replicas, in order.
+        losses: replicas in log directories that brokers reported as offline (KRaft).
+        names: topic names by id.
+    """
+
+    def __init__(
+        self,
+        brokers: Brokers,
+        answers: Mapping[Key, Sequence[Answer]],
+        losses: Sequence[Loss] = (),
+        names: Mapping[bytes, str] | None = None,
+    ) -> None:
+        self._first = brokers.first
+        self._absences = brokers.absences()
+        self._known = {life.broker.node_id for life in brokers.lives}
+        self._answers = answers
+        self._answering = {answer.broker for found in answers.values() for answer in found}
+        self._losses: dict[Key, list[Loss]] = {}
+        for loss in losses:
+            name = (names or {}).get(loss.topic_id, loss.topic_id.hex())
+            self._losses.setdefault((name, loss.partition), []).append(loss)
+
+    def rows(self, timelines: Mapping[Key, Timeline]) -> Iterator[OfflineReplica]:
+        """Yield the outages of replicas, by topic, partition and time."""
+        for key in sorted({*timelines, *self._losses}):
+            timeline = timelines.get(key) or Timeline()
+            outages = [*self._outages(key, timeline), *self._lost(key, timeline)]
+            for outage in _joined(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
+                yield self._row(*key, outage)
+
+    def _outages(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
+        """Yield the outages of a partition's replicas, according to lists of offline replicas or of live brokers."""
+        begun: dict[int, _Begun] = {}
+        leader: int | None = None
+        for scene in self._scenes(timeline):
+            state = scene.entry.state
+            for node_id, one in list(begun.items()):
+                outage = self._ended(key, node_id, one, timeline, scene)
+                if outage is not None:
+                    del begun[node_id]
+                    yield outage
+            leaders = _around(timeline, scene.since) if scene.source in _CERTAIN else (leader, state.leader)
+            for node_id in scene.offline:
+                one = begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
+                one.seen, one.back = scene, None
+            leader = None if state.is_deleted else state.leader
+        for node_id, one in begun.items():
+            end = self._return(key, node_id, one, timeline, None)
+            yield _Outage(node_id, one, end, ONLINE if end else None)
+
+    def _ended(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, scene: _Scene) -> _Outage | None:
+        """Return an outage if it certainly ended at the start of an interval; otherwise None."""
+        ended_by = _ending(node_id, scene.entry.state)
+        if node_id not in scene.offline and ended_by == ONLINE:
+            one.back = one.back or scene.since
+            return _Outage(node_id, one, scene.since, ONLINE) if one.source in _CERTAIN else None
+        end = self._return(key, node_id, one, timeline, scene.since)
+        if end is not None:
+            return _Outage(node_id, one, end, ONLINE)
+        return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
+
+    def _return(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, limit: Moment | None) -> Moment | None:
+        """Return when a replica that is no longer listed came back, before a time limit; None if it did not."""
+        if one.back is None or one.seen is None:
+            return None
+        found = [
+            answer.at
+            for answer in self._answers.get(key, ())
+            if answer.broker == node_id and not answer.has_failed and one.seen.since < answer.at
+        ]
+        if node_id not in (one.seen.entry.state.isr or ()):
+            entries = (entry for entry in timeline.entries if one.back <= entry.since)
+            found += [entry.since for entry in entries if node_id in (entry.state.isr or ())]
+        sure = [at for at in found if limit is None or at < limit]
+        if sure:
+            return max(one.back, min(sure))
+        return one.back if limit is None and node_id not in self._answering else None
+
+    def _lost(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
+        """Yield the outages that result from log directories reported as offline."""
+        for loss in self._losses.get(key, ()):
+            end, ended_by = loss.until, ONLINE if loss.until else None
+            before: int | None = None
+            after: int | None = None
+            for entry in timeline.entries:
+                state = entry.state
+                if end is not None and end <= entry.since:
+                    break
+                if entry.since <= loss.since:
+                    before = None if state.is_deleted else state.leader
+                elif state.is_deleted or (state.replicas and loss.broker not in state.replicas):
+                    end, ended_by = entry.since, _ending(loss.broker, state)
+                elif after is None:
+                    after = state.leader
+            begun = _Begun(loss.since, (before, after), loss.source)
+            yield _Outage(loss.broker, begun, end, ended_by, LOG_DIRECTORY)
+
+    def _scenes(self, timeline: Timeline) -> Iterator[_Scene]:
+        for place, entry in enumerate(timeline.entries):
+            if entry.state.offline is not None or entry.state.is_deleted or self._first is None:
+                yield _Scene(entry, entry.since, entry.state.offline or (), entry.source)
+                continue
+            end = timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None
+            for moment in self._turns(entry, end):
+                yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
+
+    def _turns(self, entry: Entry, end: Moment | None) -> list[Moment]:
+        """Return the start of a state, and the times in it at which brokers of replicas started or stopped."""
+        turns = {entry.since}
+        for node_id in entry.state.replicas or ():
+            for absence in self._absences_of(node_id):
+                turns |= {moment for moment in absence if moment is not None}
+        return [moment for moment in sorted(turns) if entry.since <= moment and (end is None or moment < end)]
+
+    def _absent(self, entry: Entry, now: Moment) -> tuple[int, ...]:
+        replicas = entry.state.replicas or ()
+        return tuple(sorted(one for one in replicas if any(_lasts(away, now) for away in self._absences_of(one))))
+
+    def _absences_of(self, node_id: int) -> Sequence[Absence]:
+        if self._first is not None and node_id not in self._known:
+            return [Absence(self._first, None)]
+        return self._absences.get(node_id, [])
+
+    def _row(self, topic: str, partition: int, outage: _Outage) -> OfflineReplica:
+        node_id, begun, end, ended_by, cause = outage
+        return OfflineReplica(
+            topic,
+            partition,
+            node_id,
+            cause or self._cause(topic, partition, node_id, begun, end),
+            *begun.leaders,
+            begun.since.time,
+            end.time if end else None,
+            ended_by,
+            begun.source,
+        )
+
+    def _cause(self, topic: str, partition: int, node_id: int, begun: _Begun, end: Moment | None) -> str | None:
+        if begun.source == BY_BROKERS:
+            return BROKER
+        for answer in self._answers.get((topic, partition), ()):
+            is_before = end is None or answer.at < end
+            is_its = answer.has_failed and answer.broker in (None, node_id)
+            if is_its and is_before and not answer.at.is_long_before(begun.since):
+                return LOG_DIRECTORY
+        if self._first is None:
+            return None
+        away = any(_overlaps(one, begun.since, end) for one in self._absences_of(node_id))
+        return BROKER if away else LOG_DIRECTORY
+
+
+def _around(timeline: Timeline, now: Moment) -> tuple[int | None, int | None]:
+    """Return the leaders before and after the absence of a broker.
+
+    Controllers elect leaders shortly before or after they report the absence.
+    """
+    before = [entry for entry in timeline.entries if entry.since < now and not _is_close(entry.since, now)]
+    after = [entry for entry in timeline.entries if entry.since <= now or _is_close(entry.since, now)]
+    led = [entry.state.leader for entry in after if not entry.state.is_deleted]
+    return None if not before or before[-1].state.is_deleted else before[-1].state.leader, led[-1]
+
+
+def _is_close(one: Moment, other: Moment) -> bool:
+    return one.time is not None and other.time is not None and abs(one.time - other.time) < CLOSE
+
+
+def _lasts(absence: Absence, now: Moment) -> bool:
+    return absence.since <= now and (absence.until is None or now < absence.until)
+
+
+def _overlaps(absence: Absence, since: Moment, until: Moment | None) -> bool:
+    return (until is None or absence.since < until) and (absence.until is None or since < absence.until)
+
+
+def _ending(node_id: int, state: State) -> str:
+    if state == DELETION_BEGUN:
+        return DELETION
+    if state.is_deleted:
+        return DELETED
+    return ONLINE if node_id in (state.replicas or ()) else REMOVED
+
+
+def _joined(outages: list[_Outage]) -> list[_Outage]:
+    """Join overlapping outages of a broker, which are ordered by time: lists and reports describe the same outages."""
+    found: list[_Outage] = []
+    places: dict[int, int] = {}
+    for outage in outages:
+        place = places.get(outage.node_id)
+        known = None if place is None else found[place]
+        if place is None or known is None or (known.end is not None and known.end < outage.begun.since):
+            places[outage.node_id] = len(found)
+            found.append(outage)
+            continue
+        is_longer = known.end is not None and (outage.end is None or known.end < outage.end)
+        end, ended_by = (outage.end, outage.ended_by) if is_longer else (known.end, known.ended_by)
+        found[place] = _Outage(known.node_id, known.begun, end, ended_by, known.cause or outage.cause)
+    return found
+
+
+REPLICAS, DIRECTORIES = "OfflineReplicaCount", "OfflineLogDirectoryCount"
+_NEVER = float("inf")
+
+
+class DirectoryCounts:
+    """The number of offline log directories of each broker, from messages and znodes.
+
+    >>> counts = DirectoryCounts()
+    >>> counts.start(3, frozenset([b"a", b"b"]), Moment(1, 1.0))
+    >>> counts.fail(3, frozenset([b"b"]), Moment(2, 2.0))
+    >>> counts.start(3, frozenset([b"a"]), Moment(3, 3.0))  # restarts without the failed one
+    >>> counts.now(), [count for _, count in counts.steps(3)]
+    ({3: 1}, [0, 1])
+    """
+
+    def __init__(self) -> None:
+        self._steps: dict[int, list[tuple[Moment, int]]] = {}
+        self._known: dict[int, frozenset[bytes]] = {}
+        self._missing: dict[int, frozenset[bytes]] = {}
+
+    def set(self, broker: int, count: int, now: Moment) -> None:
+        """Set the number of offline directories."""
+        steps = self._steps.setdefault(broker, [])
+        if not steps or steps[-1][1] != count:
+            steps.append((now, count))
+
+    def start(self, broker: int, online: frozenset[bytes], now: Moment) -> None:
+        """Set the online directories of a broker that starts; an empty set means unknown."""
+        if online:
+            self._known[broker] = self._known.get(broker, frozenset()) | online
+            self._missing[broker] = self._known[broker] - online
+            self.set(broker, len(self._missing[broker]), now)
+
+    def fail(self, broker: int, failed: frozenset[bytes], now: Moment) -> None:
+        """Add directories that have failed since the broker started."""
+        self._known[broker] = self._known.get(broker, frozenset()) | failed
+        self.set(broker, len(failed | self._missing.get(broker, frozenset())), now)
+
+    def now(self) -> dict[int, int]:
+        """Return the newest counts by broker."""
+        return {broker: steps[-1][1] for broker, steps in sorted(self._steps.items())}
+
+    def steps(self, broker: int) -> Sequence[tuple[Moment, int]]:
+        """Return the counts of a broker, each with its start."""
+        return self._steps.get(broker, ())
+
+
+def metrics(
+    brokers: Brokers, outages: Iterable[OfflineReplica], counts: DirectoryCounts, *, knows_replicas: bool = True
+) -> Iterator[Metric]:
+    """Yield the metrics of each broker as intervals of time, while it is alive.
+
+    A broker that has offline replicas in a failed directory counts at least one offline directory, even if no message
+    lists it.
+
+    Args:
+        brokers: the brokers of the cluster.
+        outages: offline replicas; those in failed log directories count.
+        counts: the numbers of offline log directories.
+        knows_replicas: whether any source lists offline replicas; otherwise OfflineReplicaCount is omitted.
+    """
+    lost: dict[int, list[OfflineReplica]] = {}
+    for outage in outages:
+        if outage.cause == LOG_DIRECTORY:
+            lost.setdefault(outage.broker, []).append(outage)
+    for broker, lives in sorted(_lives(brokers).items()):
+        found = lost.get(broker, [])
+        changes = Counter[float]()
+        for outage in found:
+            changes[outage.offline_from or 0.0] += 1
+            changes[_NEVER if outage.offline_to is None else outage.offline_to] -= 1
+        steps = [(moment.time or 0.0, count) for moment, count in counts.steps(broker)]
+        for since, until in lives:
+            rows = _rows(broker, since, until, changes, steps)
+            yield from (row for row in rows if knows_replicas or row.metric != REPLICAS)
+
+
+def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:
+    """Return the intervals in which each broker was alive."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    for life in brokers.lives:
+        since = life.since.time or 0.0
+        until = _NEVER if life.until is None else life.until.time or 0.0
+        lives = found.setdefault(life.broker.node_id, [])
+        if lives and lives[-1][1] >= since:
+            lives[-1] = lives[-1][0], max(until, lives[-1][1])
+        else:
+            lives.append((since, until))
+    return found
+
+
+def _rows(
+    broker: int, since: float, until: float, changes: Counter[float], steps: Sequence[tuple[float, int]]
+) -> Iterator[Metric]:
+    """Yield the metrics of a broker for one of these intervals."""
+    replicas = sum(change for at, change in changes.items() if at <= since)
+    directories = max((step for step in steps if step[0] <= since), default=(0.0, 0), key=lambda step: step[0])[1]
+    values: dict[str, list[tuple[float, int]]] = {REPLICAS: [], DIRECTORIES: []}
+    times = {since, *changes, *(at for at, _ in steps)}
+    by_time = dict(steps)
+    for at in sorted(one for one in times if since <= one < until):
+        replicas += changes.get(at, 0) if at > since else 0
+        directories = by_time.get(at, directories)
+        for name, value in ((REPLICAS, replicas), (DIRECTORIES, max(directories, min(replicas, 1)))):
+            if not values[name] or values[name][-1][1] != value:
+                values[name].append((at, value))
+    for name, found in values.items():
+        for place, (at, value) in enumerate(found):
+            end = found[place + 1][0] if place + 1 < len(found) else until
+            yield Metric(broker, name, value, at or None, None if end == _NEVER else end)

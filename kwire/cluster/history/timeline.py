@@ -1,0 +1,367 @@
+"""Timelines: the states of a partition and the lifetimes of brokers. Each state is recorded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ..events.event import DELETED, Authority, Listed, State
+
+STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # sources with the decisions of controllers
+LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: the controller then gives up an unreachable broker
+# Without `offline`: a message with a new leader is followed by a message with the offline replicas.
+INHERITED = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
+
+
+class Moment(NamedTuple):
+    """The time of a message: its position among all messages, and seconds since 1970 if known."""
+
+    order: int
+    time: float | None = None
+
+    def is_long_before(self, other: Moment) -> bool:
+        """Whether the other time is more than `LAG` later; False if a time is unknown."""
+        return self.time is not None and other.time is not None and other.time - self.time > LAG
+
+
+@dataclass(slots=True)
+class Entry:
+    """A state, its start, and the first message that contained it."""
+
+    state: State
+    since: Moment
+    source: str
+    authority: Authority = Authority.CLIENT
+
+
+class Contradiction(NamedTuple):
+    """A contradiction: two sources with different states of a partition at equal epochs.
+
+    The source with more authority is accepted.
+
+    Attributes:
+        at: the time of the second message.
+        source, state: the rejected source, and its state.
+        believed: the accepted source.
+    """
+
+    at: Moment
+    source: str
+    state: State
+    believed: str
+
+
+class Timeline:
+    """The history of a partition.
+
+    Attributes:
+        entries: the states in order; a deletion is a state.
+        is_controlled: whether a controller has reported the partition; views of brokers then count only if they are
+            newer.
+        contradictions: different states at equal epochs.
+
+    >>> story = Timeline()
+    >>> for reporter, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
+    ...     story.observe(reporter, State(1, isr=isr), Moment(0), "UpdateMetadataRequest")
+    >>> [entry.state.isr for entry in story.entries]
+    [(1, 2), (1,)]
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.is_controlled: bool = False
+        self.contradictions: list[Contradiction] = []
+        self._topic_ids: set[bytes] = set()
+        self._places: dict[str, int] = {}  # the position of each source in the entries
+
+    def observe(
+        self,
+        reporter: str,
+        state: State,
+        now: Moment,
+        source: str,
+        authority: Authority = Authority.CONTROLLER,
+    ) -> None:
+        """Record a state if it is new.
+
+        Args:
+            reporter: the source: a connection from a controller to a broker, or the broker that answered a client.
+            state: the reported state.
+            now: the time of the message.
+            source: the name of the message.
+            authority: the authority of the source.
+        """
+        if not self.entries and state.is_deleted:
+            return
+        if authority is Authority.RECORD:
+            self._record(state, now, source)
+            return
+        is_view = authority < Authority.CONTROLLER
+        if self._contradicts(state, now, source, authority):
+            return
+        if is_view and self.is_controlled and not self._is_ahead(state):
+            return
+        self.is_controlled = self.is_controlled or not is_view
+        if not self.entries or not (self._find(reporter, state, now) or self._is_late(state, now, is_view)):
+            self._append(state, now, source, authority)
+            self._places[reporter] = len(self.entries) - 1
+
+    def _contradicts(self, state: State, now: Moment, source: str, authority: Authority) -> bool:
+        """Whether a source with more authority has another state at equal epochs; then record a contradiction."""
+        newest = self.entries[-1] if self.entries else None
+        if newest is None or newest.authority <= authority or not _differs(newest.state, state):
+            return False
+        self.contradictions.append(Contradiction(now, source, state, newest.source))
+        return True
+
+    def _record(self, state: State, now: Moment, source: str) -> None:
+        """Record a state from the metadata log or ZooKeeper, which takes precedence over all others."""
+        self.is_controlled = True
+        place = self._recorded(state)
+        if place is not None:
+            entry = self.entries[place]
+            entry.state, entry.authority = state.filled(entry.state), Authority.RECORD
+            if now.time is not None and entry.since.time is not None and now.time < entry.since.time:
+                entry.since = entry.since._replace(time=now.time)
+            self._learn(state)
+            return
+        deleted = (place for place, one in enumerate(self.entries, 1) if one.state.is_deleted)
+        since = max(deleted, default=0)  # a recreated topic has new epochs
+        later = next((at for at, one in enumerate(self.entries[since:], since) if state.is_older(one.state)), None)
+        if later is None or self._is_anew(state):
+            newest = self.entries[-1] if self.entries else None
+            if newest is not None and _differs(state, newest.state):
+                self.contradictions.append(Contradiction(now, newest.source, newest.state, source))
+            self._append(state, now, source, Authority.RECORD)
+            return
+        order, time = self.entries[later].since
+        time = now.time if time is None or now.time is None else min(now.time, time)
+        self.entries.insert(later, Entry(state, Moment(order, time), source, Authority.RECORD))
+        self._places.clear()
+
+    def _recorded(self, state: State) -> int | None:
+        """Return the index of the entry with this state since the last deletion; None if there is none."""
+        last = len(self.entries) - 1
+        for place in range(last, -1, -1):
+            entry = self.entries[place]
+            if entry.state.is_deleted or state.is_deleted:
+                return last if entry.state.is_deleted and state.is_deleted else None
+            if entry.state.agrees(state) and (place == last or _has_epochs(entry.state, state)):
+                return place if entry.authority < Authority.RECORD or place == last else None
+        return None
+
+    def is_of(self, topic_id: bytes) -> bool:
+        """Whether the newest state belongs to the topic with this id and is not a deletion."""
+        return bool(self.entries) and self.entries[-1].state.topic_id == topic_id
+
+    def _is_ahead(self, state: State) -> bool:
+        newest = self.entries[-1].state
+        if newest.is_deleted or self._is_anew(state):
+            return self._is_anew(state)
+        has_moved = newest.leader_epoch != state.leader_epoch or state.partition_epoch is not None
+        return newest.is_older(state) and has_moved
+
+    def _is_anew(self, state: State) -> bool:
+        """Whether a state belongs to a topic that was created again with the same name."""
+        return bool(self._topic_ids) and state.topic_id is not None and state.topic_id not in self._topic_ids
+
+    def _find(self, reporter: str, state: State, now: Moment) -> bool:
+        """Whether this state was reported before by any source; if so, move the position of the source to it."""
+        is_quiet = self.entries[-1].since.is_long_before(now)
+        if is_quiet:
+            self._places.clear()
+        place = self._places.get(reporter)
+        first = range(place, place + 1) if place is not None else range(0)
+        for index in (*first, *range(self._start(place, now), len(self.entries))):
+            if self._echoes(self.entries[index], state, now):
+                self._fill(self.entries[index], state)
+                if not is_quiet:
+                    self._places[reporter] = index
+                return True
+        return False
+
+    def _start(self, place: int | None, now: Moment) -> int:
+        """Return the index of the first entry that may still be reported late."""
+        start = len(self.entries) - 1
+        if place is None and now.time is None:
+            return start
+        while start > (place or 0) and not self.entries[start].since.is_long_before(now):
+            start -= 1
+        return start
+
+    def _echoes(self, entry: Entry, state: State, now: Moment) -> bool:
+        if entry.state.offline is None and state.offline and entry.since.is_long_before(now):
+            return False
+        return entry.state.agrees(state)
+
+    def _is_late(self, state: State, now: Moment, is_view: bool) -> bool:
+        """Whether a new state is older than the states that other sources have reported."""
+        newest_entry = self.entries[-1]
+        newest = newest_entry.state
+        if state.topic_id is not None and newest.topic_id is not None and state.topic_id != newest.topic_id:
+            return not self._is_anew(state)
+        if not state.is_older(newest):
+            return False
+        # Controllers before Kafka 2.0 may return to a cached state. A state that is not among the entries then belongs
+        # to a topic that was created again, and its deletion was not captured.
+        if is_view or not newest_entry.since.is_long_before(now):
+            return True
+        return any(entry.state.agrees(state) for entry in self.entries)
+
+    def _fill(self, entry: Entry, state: State) -> None:
+        entry.state = entry.state.filled(state)
+        self._learn(state)
+
+    def _learn(self, state: State) -> None:
+        if state.topic_id is not None:
+            self._topic_ids.add(state.topic_id)
+
+    def _append(self, state: State, now: Moment, source: str, authority: Authority) -> None:
+        newest = self.entries[-1].state if self.entries else DELETED
+        if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
+            known = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
+            if state.leader is None:  # the message contains no election, so the epochs are the same
+                known |= {"leader_epoch": newest.leader_epoch, "partition_epoch": newest.partition_epoch}
+            state = state._replace(**known)
+        self.entries.append(Entry(state, now, source, authority))
+        self._learn(state)
+
+
+def _differs(one: State, other: State) -> bool:
+    """Whether two states are incompatible: different leaders at one leader epoch, or any difference at equal epochs."""
+    if one.leader_epoch is None or one.leader_epoch != other.leader_epoch or one.is_deleted or other.is_deleted:
+        return False
+    if None not in (one.topic_id, other.topic_id) and one.topic_id != other.topic_id:
+        return False
+    if None not in (one.leader, other.leader) and one.leader != other.leader:
+        return (other.leader or 0) >= 0  # a broker that cannot reach the leader reports no leader
+    return _has_epochs(one, other) and one.isr is not None and other.isr is not None and one.isr != other.isr
+
+
+def _has_epochs(one: State, other: State) -> bool:
+    epochs = one.leader_epoch, one.partition_epoch
+    return None not in epochs and epochs == (other.leader_epoch, other.partition_epoch)
+
+
+@dataclass(slots=True)
+class Life:
+    """An interval in which a broker is alive and does not change; `until` is None while it lasts."""
+
+    broker: Listed
+    since: Moment
+    source: str
+    until: Moment | None = None
+
+
+class Absence(NamedTuple):
+    """An interval in which a broker was absent; the end is None if it never came back."""
+
+    since: Moment
+    until: Moment | None
+
+
+class Brokers:
+    """The brokers of a cluster.
+
+    Attributes:
+        lives: all intervals, ordered by start.
+        racks: the known racks of each broker over time; a stopped broker keeps its rack.
+        first: the time when brokers were first listed; None until then.
+    """
+
+    def __init__(self) -> None:
+        self.lives: list[Life] = []
+        self.racks: list[tuple[Moment, dict[int, str | None]]] = []
+        self.first: Moment | None = None
+        self._live: dict[int, Life] = {}
+        self._reported: dict[str, tuple[Listed, ...]] = {}
+        self._addresses: dict[str, int] = {}
+        self._is_controlled = False
+
+    def observe(
+        self, reporter: str, brokers: Sequence[Listed], now: Moment, source: str, is_view: bool = False
+    ) -> None:
+        """Record a list of all live brokers; an empty list is ignored.
+
+        Args:
+            reporter: the source: a connection from a controller to a broker, or the broker that answered a client.
+            brokers: the live brokers.
+            now: the time of the message.
+            source: the name of the message.
+            is_view: whether a broker sent it to a client; such lists count until a controller lists brokers.
+        """
+        for broker in brokers:
+            self.listen(broker.node_id, broker.endpoints)
+        if (not brokers and reporter not in STORES) or (is_view and self._is_controlled):
+            return
+        self._is_controlled = self._is_controlled or not is_view
+        self.first = self.first or now
+        before = self._before(reporter, is_view)
+        self._reported[reporter] = tuple(brokers)
+        there = {one.node_id: one for one in brokers}
+        for node_id in before.keys() - there.keys():
+            self._end(node_id, now)
+        for node_id, broker in there.items():
+            if before.get(node_id) != broker:
+                self._begin(broker, now, source, is_view)
+
+    def live(self) -> list[Listed]:
+        """Return the brokers that are currently alive."""
+        return [life.broker for _, life in sorted(self._live.items())]
+
+    def listen(self, node_id: int, endpoints: Iterable[str]) -> None:
+        """Record the endpoints of a broker."""
+        self._addresses |= {endpoint.rpartition("://")[2]: node_id for endpoint in endpoints}
+
+    def at(self, address: str) -> int | None:
+        """Return the id of the broker that listens on `ip:port`; None if unknown."""
+        return self._addresses.get(address)
+
+    def _before(self, reporter: str, is_view: bool) -> dict[int, Listed]:
+        reported = self._reported.get(reporter)
+        if reported is not None:
+            return {one.node_id: one for one in reported}
+        # A controller lists all listeners; a client's listener may be missing on some brokers.
+        return {} if is_view else {node_id: life.broker for node_id, life in self._live.items()}
+
+    def _end(self, node_id: int, now: Moment) -> None:
+        life = self._live.pop(node_id, None)
+        if life is not None:
+            life.until = now
+
+    def _begin(self, broker: Listed, now: Moment, source: str, is_view: bool) -> None:
+        life = self._live.get(broker.node_id)
+        if life is not None:
+            if is_view and broker.rack in (None, life.broker.rack):
+                both = dict.fromkeys((*life.broker.endpoints, *broker.endpoints))
+                life.broker = replace(life.broker, endpoints=tuple(both))
+                return
+            if life.broker == broker:
+                return
+            self._end(broker.node_id, now)
+        self._live[broker.node_id] = life = Life(broker, now, source)
+        self.lives.append(life)
+        self._place(broker, now)
+
+    def _place(self, broker: Listed, now: Moment) -> None:
+        known = self.racks[-1][1] if self.racks else {}
+        if broker.node_id not in known or broker.rack not in (None, known[broker.node_id]):
+            if not self.racks or self.racks[-1][0] != now:
+                self.racks.append((now, dict(known)))
+            self.racks[-1][1][broker.node_id] = broker.rack
+
+    def absences(self) -> dict[int, list[Absence]]:
+        """Return the intervals in which each known broker was absent, since brokers were first listed."""
+        found: dict[int, list[Absence]] = {}
+        ends: dict[int, Moment | None] = {}
+        for life in self.lives:
+            node_id = life.broker.node_id
+            end = ends.get(node_id, self.first)
+            if end is not None and end.order < life.since.order:
+                found.setdefault(node_id, []).append(Absence(end, life.since))
+            ends[node_id] = life.until
+        for node_id, end in ends.items():
+            if end is not None:
+                found.setdefault(node_id, []).append(Absence(end, None))
+        return found

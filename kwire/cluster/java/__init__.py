@@ -1,0 +1,1 @@
+"""The parts of Java's library that affect Kafka's results."""

@@ -1,0 +1,276 @@
+"""ZooKeeper as a value: znodes with versions, watches, and what Kafka stores there.
+
+Kafka stores registrations, states and notifications.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ...zookeeper import (
+    BrokerRegistration,
+    ConfigEntity,
+    Controller,
+    IsrChange,
+    LogDirEvent,
+    PartitionState,
+    TopicState,
+    read_znode,
+    write_znode,
+)
+from ...zookeeper import TopicPartition as PartitionNode
+from ..state import Broker
+from .replica_states import LeaderAndIsr, ReplicaAssignment, TopicPartition
+
+
+@dataclass(slots=True)
+class Znode:
+    """A node: its data, its version, the transaction that created it, and the session that owns it."""
+
+    data: bytes
+    version: int
+    czxid: int
+    owner: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ZnodeWrite:
+    """A write to a node: `create`, `set` or `delete`; a deletion has no data."""
+
+    operation: str
+    path: str
+    data: bytes
+    version: int
+
+
+class Ensemble:
+    """The nodes of a ZooKeeper ensemble. A parent need not exist: a path is only a name here.
+
+    >>> zk = Ensemble()
+    >>> zk.create("/log_dir_event_notification/log_dir_event_", b"{}", sequential=True)
+    '/log_dir_event_notification/log_dir_event_0000000000'
+    >>> zk.children("/log_dir_event_notification"), zk.changes
+    (['log_dir_event_0000000000'], ['/log_dir_event_notification/log_dir_event_0000000000'])
+    """
+
+    def __init__(self) -> None:
+        self.observe: Callable[[ZnodeWrite], None] = _unobserved
+        self.nodes: dict[str, Znode] = {}
+        self.changes: list[str] = []
+        self.zxid: int = 0
+        self._numbers: dict[str, int] = {}
+
+    def create(self, path: str, data: bytes = b"", *, owner: int | None = None, sequential: bool = False) -> str | None:
+        """Create a node; return its path, or None if it exists. A sequential node gets a number after its name."""
+        if sequential:
+            number = self._numbers.get(path, 0)
+            self._numbers[path] = number + 1
+            path = f"{path}{number:010}"
+        if path in self.nodes:
+            return None
+        self.zxid += 1
+        self.nodes[path] = Znode(data, 0, self.zxid, owner)
+        self.changes.append(path)
+        self.observe(ZnodeWrite("create", path, data, 0))
+        return path
+
+    def set(self, path: str, data: bytes, version: int | None = None) -> int | None:
+        """Write a node if it still has this version; return its new version, or None if the version differs."""
+        node = self.nodes.get(path)
+        if node is None or (version is not None and node.version != version):
+            return None
+        self.zxid += 1
+        node.data, node.version = data, node.version + 1
+        self.changes.append(path)
+        self.observe(ZnodeWrite("set", path, data, node.version))
+        return node.version
+
+    def get(self, path: str) -> Znode | None:
+        """Return a node."""
+        return self.nodes.get(path)
+
+    def children(self, path: str) -> list[str]:
+        """Return the names below a path, sorted."""
+        start = f"{path}/"
+        return sorted({node[len(start) :].split("/")[0] for node in self.nodes if node.startswith(start)})
+
+    def delete(self, path: str) -> None:
+        """Delete a node and its descendants; a missing node is not an error."""
+        for node in [node for node in self.nodes if node == path or node.startswith(f"{path}/")]:
+            self.zxid += 1
+            gone = self.nodes.pop(node)
+            self.changes.append(node)
+            self.observe(ZnodeWrite("delete", node, b"", gone.version))
+
+    def end_session(self, owner: int) -> None:
+        """Delete the nodes of a session."""
+        for path in [path for path, node in self.nodes.items() if node.owner == owner]:
+            self.delete(path)
+
+    def take_changes(self) -> list[str]:
+        """Return the paths that changed since the last call."""
+        changes, self.changes = self.changes, []
+        return changes
+
+
+def _unobserved(write: ZnodeWrite) -> None:
+    """Ignore a write."""
+
+
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKERS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+DELETE_TOPICS = "/admin/delete_topics"
+LOG_DIR_EVENTS = "/log_dir_event_notification"
+ISR_CHANGES = "/isr_change_notification"
+REASSIGN = "/admin/reassign_partitions"
+PREFERRED_ELECTION = "/admin/preferred_replica_election"
+
+
+class KafkaZkClient:
+    """Kafka's access to an `Ensemble` in one session."""
+
+    def __init__(self, zk: Ensemble, session: int) -> None:
+        self.zk: Ensemble = zk
+        self.session: int = session
+
+    def read(self, path: str) -> Any:
+        """Return the contents of a path as a value of `kwire.zookeeper`; None if the node does not exist."""
+        node = self.zk.get(path)
+        return read_znode(path, node.data) if node else None
+
+    def register_broker(self, registration: BrokerRegistration, broker_id: int) -> None:
+        """Write a broker's registration, which lasts as long as the session."""
+        self.zk.create(f"{BROKERS}/{broker_id}", write_znode(registration), owner=self.session)
+
+    def brokers(self) -> dict[int, tuple[Broker, int]]:
+        """Return the live brokers, each with its epoch: the transaction that registered it (KIP-380)."""
+        found = {}
+        for name in self.zk.children(BROKERS):
+            node = self.zk.nodes[f"{BROKERS}/{name}"]
+            if node.data:
+                stored: BrokerRegistration = read_znode(f"{BROKERS}/{name}", node.data)
+                found[int(name)] = (_broker(int(name), stored), node.czxid)
+        return found
+
+    def elect_controller(self, broker_id: int) -> int | None:
+        """Become the controller if there is none; return the new controller epoch, or None."""
+        node = Controller(brokerid=broker_id, timestamp="0", version=1)
+        if self.zk.create(CONTROLLER, write_znode(node), owner=self.session) is None:
+            return None
+        epoch = (self.read(CONTROLLER_EPOCH) or 0) + 1
+        if self.zk.create(CONTROLLER_EPOCH, write_znode(epoch)) is None:
+            self.zk.set(CONTROLLER_EPOCH, write_znode(epoch))
+        return int(epoch)
+
+    def controller_id(self) -> int | None:
+        """Return the id of the controller."""
+        stored: Controller | None = self.read(CONTROLLER)
+        return stored.brokerid if stored else None
+
+    def topics(self) -> dict[str, TopicState]:
+        """Return all topics, in the order of their names."""
+        names = self.zk.children(TOPICS)
+        return {name: self.read(f"{TOPICS}/{name}") for name in names if self.read(f"{TOPICS}/{name}")}
+
+    def topic_id(self, topic: str) -> bytes:
+        """Return a topic's id (KIP-516); a zero UUID if it has none."""
+        stored: TopicState | None = self.read(f"{TOPICS}/{topic}")
+        return base64.urlsafe_b64decode(f"{stored.topic_id}==") if stored and stored.topic_id else bytes(16)
+
+    def write_topic(self, topic: str, assignments: dict[int, ReplicaAssignment]) -> None:
+        """Write the assignment of a topic.
+
+        An existing topic keeps its version and id; a new topic gets the next id.
+        """
+        old: TopicState | None = self.read(f"{TOPICS}/{topic}")
+        new_id = base64.urlsafe_b64encode((self.zk.zxid + 1).to_bytes(16, "big")).decode().rstrip("=")
+        stored = TopicState(
+            partitions={index: one.replicas for index, one in assignments.items()},
+            version=old.version if old else 3,
+            topic_id=old.topic_id if old else new_id,
+            adding_replicas={index: one.adding for index, one in assignments.items() if one.adding},
+            removing_replicas={index: one.removing for index, one in assignments.items() if one.removing},
+        )
+        if self.zk.create(f"{TOPICS}/{topic}", write_znode(stored)) is None:
+            self.zk.set(f"{TOPICS}/{topic}", write_znode(stored))
+
+    def unclean_leader_election(self, topic: str, default: bool) -> bool:
+        """Return whether an out-of-sync replica may become the leader of a partition of a topic."""
+        stored: ConfigEntity | None = self.read(f"/config/topics/{topic}")
+        text = (stored.config if stored else {}).get("unclean.leader.election.enable")
+        return default if text is None else text == "true"
+
+    def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """Return the leader and ISR of a partition."""
+        node = self.zk.get(state_path(partition))
+        return None if node is None else _leader_and_isr(state_path(partition), node)
+
+    def create_state(self, partition: TopicPartition, state: LeaderAndIsr) -> bool:
+        """Write the first state of a partition; return whether it had none."""
+        return self.zk.create(state_path(partition), _state_data(state)) is not None
+
+    def set_state(self, partition: TopicPartition, state: LeaderAndIsr) -> int | None:
+        """Write the state of a partition if its znode still has the version that was read; return the new version, or
+        None.
+        """
+        return self.zk.set(state_path(partition), _state_data(state), state.zk_version)
+
+    def notify_log_dir_failure(self, broker_id: int) -> None:
+        """Notify the controller of a failed log directory (KIP-112) by a sequential node with the broker's id."""
+        data = write_znode(LogDirEvent(broker=broker_id))
+        self.zk.create(f"{LOG_DIR_EVENTS}/log_dir_event_", data, sequential=True)
+
+    def notify_isr_change(self, partitions: Iterable[TopicPartition]) -> None:
+        """Notify the controller that leaders have changed the ISR of partitions."""
+        nodes = tuple(PartitionNode(topic=topic, partition=index) for topic, index in partitions)
+        self.zk.create(f"{ISR_CHANGES}/isr_change_", write_znode(IsrChange(partitions=nodes)), sequential=True)
+
+    def notifications(self, folder: str) -> dict[str, Any]:
+        """Return the path and value of each node in a folder of notifications, oldest first."""
+        paths = [f"{folder}/{name}" for name in self.zk.children(folder)]
+        return {path: self.read(path) for path in paths}
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete nodes with their descendants."""
+        for path in paths:
+            self.zk.delete(path)
+
+
+def state_path(partition: TopicPartition) -> str:
+    """Return the path of a partition's state."""
+    return f"{TOPICS}/{partition[0]}/partitions/{partition[1]}/state"
+
+
+def partition_of(path: str) -> TopicPartition | None:
+    """Return the partition whose state is stored at a path; None for other paths.
+
+    >>> partition_of("/brokers/topics/flaky/partitions/3/state"), partition_of("/brokers/topics/flaky")
+    (('flaky', 3), None)
+    """
+    found = re.fullmatch(rf"{TOPICS}/([^/]+)/partitions/(\d+)/state", path)
+    return (found[1], int(found[2])) if found else None
+
+
+def _leader_and_isr(path: str, node: Znode) -> LeaderAndIsr:
+    stored: PartitionState = read_znode(path, node.data)
+    return LeaderAndIsr(stored.leader, stored.isr, stored.leader_epoch, stored.controller_epoch, node.version)
+
+
+def _state_data(state: LeaderAndIsr) -> bytes:
+    stored = PartitionState(
+        leader=state.leader, leader_epoch=state.leader_epoch, isr=state.isr, controller_epoch=state.controller_epoch
+    )
+    return write_znode(stored)
+
+
+def _broker(broker_id: int, stored: BrokerRegistration) -> Broker:
+    if stored.host is not None:
+        return Broker(broker_id, stored.host, stored.port, stored.rack)
+    host, _, port = (stored.endpoints or ("//:-1",))[0].rpartition("//")[2].rpartition(":")
+    return Broker(broker_id, host, int(port), stored.rack)

@@ -1,0 +1,1 @@
+"""Plans that move replicas: repaired and balanced with the fewest moves."""
