@@ -14,17 +14,12 @@ from dataclasses import replace
 from functools import partial
 
 from kwire.cluster import Broker
-from kwire.cluster.java.hash_order import Random
-from kwire.cluster.placement.multi_level import (
-    RackTree,
-    Rings,
-    assign_multi_level,
-    increase_replication_factor,
-    losses_of,
-    place_striped,
-    spread_of,
-)
+from kwire.cluster.java.random import Random
+from kwire.cluster.placement.multi_level import Rings, assign_multi_level, increase_replication_factor
 from kwire.cluster.placement.rack_aware import assign_replicas
+from kwire.cluster.placement.rack_spread import losses_of, spread_of
+from kwire.cluster.placement.rack_tree import RackTree
+from kwire.cluster.placement.striped import place_striped
 from kwire.cluster.plan.replica_plan import Goals, plan_replicas
 
 

@@ -18,11 +18,13 @@ import pyarrow.compute as pc
 
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
+from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ..cluster.consumer_groups.tracker import APIS, ConsumerGroups
-from ..cluster.events.event import LOG, RELEASED
+from ..cluster.events.body import RELEASED
 from ..cluster.events.metadata_log import logged_records
-from ..cluster.history.tables import MemberRow, PartitionRow
-from ..cluster.model import Seen, files_of_ids
+from ..cluster.events.observation import LOG
+from ..cluster.refused_requests import Seen
+from ..cluster.sources import files_of_ids
 from ..codecs import codec_in
 from ..errors import DecodeError, KwireError
 from ..internal import decode_enveloped_request, decode_enveloped_response

@@ -14,7 +14,7 @@ from random import Random
 
 from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster import Partition as Recorded
-from ..cluster.java.hash_order import Rng
+from ..cluster.java.random import Rng
 from ..cluster.placement.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
 from ..cluster.state import NO_LEADER
 from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from .. import messages
 from ..cluster import ClusterState, learn
-from ..cluster.events.metadata_log import SAME_LEADER
+from ..cluster.events.metadata_records import SAME_LEADER
 from ..errors import KwireError
 from ..internal import decode_metadata_frame, encode_frame, framed_record
 from ..records import Record, RecordBatch, build_batch

@@ -29,7 +29,8 @@ from ..cluster.assignors import (
     leader_rebalances,
     share_in_rack,
 )
-from ..cluster.assignors.members import NEWEST, Assignment, TopicPartition
+from ..cluster.assignors.members import Assignment, TopicPartition
+from ..cluster.assignors.releases import NEWEST
 from ..cluster.consumer_groups.tracker import ConsumerGroups, Rebalance
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table

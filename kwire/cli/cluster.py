@@ -14,10 +14,10 @@ from itertools import takewhile
 from typing import Any
 
 from ..cluster import Broker, ClusterModel, ClusterState, LogDir, Partition, Tables
+from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ..cluster.consumer_groups.tracker import ConsumerGroups, GroupState
-from ..cluster.history.tables import MemberRow, PartitionRow
-from ..cluster.model import SEPARATOR
-from ..cluster.placement.multi_level import KIP_36, KIP_879, RackRule
+from ..cluster.placement.rack_rule import KIP_36, KIP_879, RackRule
+from ..cluster.sources import SEPARATOR
 from ..cluster.state import Settings
 from ..codecs.json import uuid_text
 from ..errors import DumpError, UnknownMessage

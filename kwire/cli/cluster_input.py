@@ -31,11 +31,14 @@ from ..cluster import (
     observed,
 )
 from ..cluster.events.metadata_log import message_in
-from ..cluster.java.hash_order import Random
-from ..cluster.model import Seen, judged
-from ..cluster.placement.multi_level import RackTree, Rings, increase_replication_factor
-from ..cluster.placement.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
-from ..cluster.plan.replica_plan import REASSIGNMENT_FORM, Goals, Plan, is_id, plan_replicas, read_reassignment
+from ..cluster.java.random import Random
+from ..cluster.placement.create_replica_assignment import MOST_REPLICAS, place_replicas
+from ..cluster.placement.multi_level import Rings, increase_replication_factor
+from ..cluster.placement.rack_tree import RackTree
+from ..cluster.placement.replica_assignors import assignor_for
+from ..cluster.plan.reassignment_json import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
+from ..cluster.plan.replica_plan import Goals, plan_replicas
+from ..cluster.refused_requests import Seen, judged
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicationFactor
 from ..input import read_znodes

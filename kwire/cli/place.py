@@ -13,8 +13,10 @@ from textwrap import wrap
 from typing import Any
 
 from ..cluster import Broker, broker_metadatas
-from ..cluster.placement.multi_level import Level, Loss, Node, RackTree, is_even, losses_of, spread_of
-from ..cluster.plan.replica_plan import Plan, ReplicaPlan, reassignment_json
+from ..cluster.placement.rack_spread import Level, Loss, is_even, losses_of, spread_of
+from ..cluster.placement.rack_tree import Node, RackTree
+from ..cluster.plan.reassignment_json import Plan, reassignment_json
+from ..cluster.plan.replica_plan import ReplicaPlan
 from ..errors import DumpError
 from ..net.admin import LiveCluster, Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
 from ..net.client import Address

@@ -14,9 +14,10 @@ from typing import Any, BinaryIO
 import msgspec
 
 from ..capture.writer import CaptureWriter
-from ..cluster.events.event import partition_errors, partition_states, stopped_partitions, topic_ids_in
+from ..cluster.events.partition_states import partition_errors, partition_states, stopped_partitions, topic_ids_in
 from ..cluster.kip112 import JbodCluster
-from ..cluster.kip112.scenarios import CLIENT, STEPS, Happened, Played, Scenario, Setting
+from ..cluster.kip112.recording import Happened, Played, Setting
+from ..cluster.kip112.scenarios import CLIENT, STEPS, Scenario
 from ..protocol import FrameDecoder, Request, Response
 from ..render.json_objects import envelope
 from ..render.style import Style, json_text, table

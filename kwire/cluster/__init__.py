@@ -9,21 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .events.event import MESSAGES, Authority, Observation, learn, observed
+    from .events.apply import learn
+    from .events.event import Authority
     from .events.metadata_log import LoggedRecord
-    from .history.tables import ROWS, Tables
+    from .events.observation import MESSAGES, Observation, observed
+    from .history.rows import ROWS, Tables
     from .model import ClusterModel, history_of, model_of
-    from .placement.multi_level import (
-        RackTree,
-        Rings,
-        assign_multi_level,
-        increase_replication_factor,
-        is_even,
-        losses_of,
-        place_striped,
-        rack_path,
-        spread_of,
-    )
+    from .placement.multi_level import Rings, assign_multi_level, increase_replication_factor
     from .placement.rack_aware import (
         RackAwareMode,
         add_partitions,
@@ -31,8 +23,13 @@ if TYPE_CHECKING:
         broker_metadatas,
         rack_alternated_broker_list,
     )
+    from .placement.rack_spread import is_even, losses_of, spread_of
+    from .placement.rack_tree import RackTree, rack_path
     from .placement.replica_assignors import assignor_for
-    from .plan.replica_plan import Goals, ReplicaPlan, generate_assignment, plan_replicas, reassignment_json
+    from .placement.striped import place_striped
+    from .plan.generate_assignment import generate_assignment
+    from .plan.reassignment_json import reassignment_json
+    from .plan.replica_plan import Goals, ReplicaPlan, plan_replicas
     from .state import Broker, ClusterState, LogDir, Partition, Settings
 
 __all__ = [
@@ -81,35 +78,35 @@ _MODULES = {
     "Goals": "plan.replica_plan",
     "LogDir": "state",
     "LoggedRecord": "events.metadata_log",
-    "MESSAGES": "events.event",
-    "Observation": "events.event",
+    "MESSAGES": "events.observation",
+    "Observation": "events.observation",
     "Partition": "state",
-    "ROWS": "history.tables",
+    "ROWS": "history.rows",
     "RackAwareMode": "placement.rack_aware",
-    "RackTree": "placement.multi_level",
+    "RackTree": "placement.rack_tree",
     "ReplicaPlan": "plan.replica_plan",
     "Rings": "placement.multi_level",
     "Settings": "state",
-    "Tables": "history.tables",
+    "Tables": "history.rows",
     "add_partitions": "placement.rack_aware",
     "assign_multi_level": "placement.multi_level",
     "assign_replicas": "placement.rack_aware",
     "assignor_for": "placement.replica_assignors",
     "broker_metadatas": "placement.rack_aware",
-    "generate_assignment": "plan.replica_plan",
+    "generate_assignment": "plan.generate_assignment",
     "history_of": "model",
     "increase_replication_factor": "placement.multi_level",
-    "is_even": "placement.multi_level",
-    "learn": "events.event",
-    "losses_of": "placement.multi_level",
+    "is_even": "placement.rack_spread",
+    "learn": "events.apply",
+    "losses_of": "placement.rack_spread",
     "model_of": "model",
-    "observed": "events.event",
-    "place_striped": "placement.multi_level",
+    "observed": "events.observation",
+    "place_striped": "placement.striped",
     "plan_replicas": "plan.replica_plan",
     "rack_alternated_broker_list": "placement.rack_aware",
-    "rack_path": "placement.multi_level",
-    "reassignment_json": "plan.replica_plan",
-    "spread_of": "placement.multi_level",
+    "rack_path": "placement.rack_tree",
+    "reassignment_json": "plan.reassignment_json",
+    "spread_of": "placement.rack_spread",
 }
 
 if not TYPE_CHECKING:  # a type checker that reads this function would accept any name

@@ -6,195 +6,35 @@ Refused requests are ignored. Contradictions are resolved by epochs, then by `Au
 from __future__ import annotations
 
 import re
-from collections import ChainMap, deque
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..values import ErrorCode
 from ..zookeeper import Znode
-from .events import event as found_in
-from .events.event import (
-    CONTROLLER,
-    DELETED,
-    DIRECTORIES,
-    LOG,
-    MESSAGES,
-    VIEWS,
-    Authority,
-    Event,
-    Listed,
-    Observation,
-    partition_errors,
-    partition_of,
-    state_of,
-)
-from .events.metadata_log import LoggedRecord, MetadataLog, topic_name
+from .events.apply import is_refusal, learn_facts
+from .events.broker_reports import learn_configs, log_dirs_of, offline_count
+from .events.event import DELETED, Authority, Event, partition_of, state_of
+from .events.from_brokers import events_of_leader, events_of_reassignments, events_of_view
+from .events.from_controllers import FULL, events_of_controller
+from .events.listed_brokers import Listed, address_of, listed_by_controller, listed_by_view
+from .events.metadata_log import LoggedRecord, MetadataLog
+from .events.metadata_records import topic_name
+from .events.observation import CONTROLLER, DIRECTORIES, LOG, VIEWS, Observation
+from .events.partition_states import partition_errors
 from .events.znodes import Znodes
-from .history.offline_replicas import Answer, Directories, DirectoryCounts, Offline, metrics
-from .history.tables import Conflict, Racks, Source, Tables, lives, reassignments, shrinks, states
-from .history.timeline import LAG, METADATA_LOG, ZNODES, Brokers, Moment, Timeline
+from .history.broker_lives import Brokers
+from .history.lost_directories import Directories
+from .history.offline_metrics import DirectoryCounts, metrics
+from .history.offline_replicas import Answer, Offline
+from .history.partition_tables import lives, reassignments, shrinks, states
+from .history.rack_violations import Racks
+from .history.rows import Conflict, Tables
+from .history.timeline import METADATA_LOG, ZNODES, Moment, Timeline
+from .refused_requests import REASSIGN, Seen, judged
+from .sources import SNAPSHOT, Sources
 from .state import Broker, ClusterState, Partition, Settings
-
-MOST = 10_000  # messages that wait at the same time
-_REASSIGN = "AlterPartitionReassignmentsRequest"
-_ANSWERED = {*CONTROLLER, _REASSIGN}
-SNAPSHOT = "snapshot of the metadata log"  # the name of this source
-
-
-Seen = Observation | LoggedRecord | Znode
-
-
-class Judged(NamedTuple):
-    """A message, and whether it is a request that the broker refused because it came from an earlier controller."""
-
-    observation: Seen
-    is_refused: bool = False
-
-
-def judged(messages: Iterable[Seen], most: int = MOST) -> Iterator[Judged]:
-    """Yield observations in order, as soon as it is known whether each of them was refused.
-
-    Args:
-        messages: observations in order, including records and znodes, which cannot be refused.
-        most: how many may wait for a response.
-    """
-    queue: deque[Seen] = deque()
-    verdicts: dict[int, bool] = {}  # by the identity of the waiting request
-    asked: dict[tuple[str, int | None], Observation] = {}
-    for observation in messages:
-        queue.append(observation)
-        if not isinstance(observation, Observation):
-            if len(queue) == 1:
-                yield Judged(queue.popleft())
-            continue
-        key = observation.connection, observation.correlation_id
-        if observation.name in _ANSWERED:
-            asked[key] = observation
-        elif key in asked and _answers(observation, asked[key]):
-            verdicts[id(asked.pop(key))] = _refuses(observation)
-        while queue and (_is_ripe(queue[0], observation, verdicts) or len(queue) > most):
-            yield _judge(queue.popleft(), verdicts, asked)
-    while queue:
-        yield _judge(queue.popleft(), verdicts, asked)
-
-
-def _answers(response: Observation, request: Observation) -> bool:
-    return response.name == request.name.removesuffix("Request") + "Response"
-
-
-def _refuses(response: Observation) -> bool:
-    code = getattr(response.message, "error_code", 0)
-    if response.name != "AlterPartitionReassignmentsResponse":
-        return bool(code == ErrorCode.STALE_CONTROLLER_EPOCH)
-    topics = getattr(response.message, "responses", ())
-    return bool(code) or any(one.error_code for topic in topics for one in topic.partitions)
-
-
-def _is_ripe(first: Seen, last: Observation, verdicts: dict[int, bool]) -> bool:
-    if not isinstance(first, Observation) or first.name not in _ANSWERED or id(first) in verdicts:
-        return True
-    return first.time is not None and last.time is not None and last.time - first.time > LAG
-
-
-def _judge(observation: Seen, verdicts: dict[int, bool], asked: dict[tuple[str, int | None], Observation]) -> Judged:
-    if not isinstance(observation, Observation):
-        return Judged(observation)
-    key = observation.connection, observation.correlation_id
-    if asked.get(key) is observation:
-        del asked[key]
-    return Judged(observation, verdicts.pop(id(observation), False))
-
-
-SEPARATOR = "; "  # between the sentences of a note
-NO_CONTROLLER = (
-    "no controller was captured (LeaderAndIsr, UpdateMetadata, StopReplica): states are those that clients "
-    "received, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat list them"
-)
-
-
-NO_MESSAGES = "znodes do not have which replicas lie in failed log directories: no OfflineReplicaCount without messages"
-
-
-@dataclass(slots=True)
-class _Count:
-    """The messages of one kind in one file."""
-
-    decoded: int = 0
-    undecodable: int = 0
-    first: float | None = None
-    last: float | None = None
-    cluster_ids: set[str] = field(default_factory=set)
-
-
-class Sources:
-    """Counts messages by name and file."""
-
-    def __init__(self) -> None:
-        self._counts: dict[tuple[str, str], _Count] = {}
-
-    def add(self, observation: Observation) -> None:
-        """Count a message; those without information about a cluster are ignored."""
-        if observation.name in MESSAGES:
-            ids = getattr(observation.message, "cluster_id", None)
-            self.count(
-                observation.name, observation.file, observation.time, ids, is_decoded=observation.message is not None
-            )
-
-    def count(
-        self, name: str, file: str, time: float | None, cluster_id: str | None = None, *, is_decoded: bool = True
-    ) -> None:
-        """Count a message of a kind in a file."""
-        count = self._counts.setdefault((name, file), _Count())
-        count.undecodable += not is_decoded
-        count.decoded += is_decoded
-        if cluster_id:
-            count.cluster_ids.add(cluster_id)
-        if time is not None:
-            count.first = time if count.first is None else min(count.first, time)
-            count.last = time if count.last is None else max(count.last, time)
-
-    @property
-    def know_replicas(self) -> bool:
-        """Whether any source lists offline replicas."""
-        return not {name for name, _ in self._counts} <= {ZNODES}
-
-    def rows(self, directories: Directories) -> Iterator[Source]:
-        """Yield a row for each kind of message in each file, by name."""
-        names = {name for name, _ in self._counts}
-        for (name, file), one in sorted(self._counts.items(), key=lambda item: item[0]):
-            note = SEPARATOR.join(_notes(name, one.undecodable, names, directories)) or None
-            ids = tuple(sorted(one.cluster_ids))
-            yield Source(name, file, one.decoded, one.undecodable, one.first, one.last, ids, note)
-
-
-def _notes(name: str, undecodable: int, names: set[str], directories: Directories) -> Iterator[str]:
-    if undecodable:
-        yield f"{undecodable} could not be decoded and are missing (drafts need the option profile)"
-    if name in (*VIEWS, *DIRECTORIES) and not names & {*CONTROLLER, METADATA_LOG, SNAPSHOT, ZNODES}:
-        yield NO_CONTROLLER
-    if names == {ZNODES}:
-        yield NO_MESSAGES
-    unknown = ", ".join(f"{count} of broker {broker}" for broker, count in directories.without_replicas())
-    if unknown and name == "BrokerHeartbeatRequest":
-        yield f"which replicas lie in the failed log directories ({unknown}) was not captured"
-
-
-def files_of_ids(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
-    """Return each cluster id with the first file that contains it.
-
-    Args:
-        rows: files with the cluster ids in them.
-
-    >>> files_of_ids([("b.pcap", ["x"]), ("a.pcap", ["x", "y"])])
-    {'x': 'a.pcap', 'y': 'a.pcap'}
-    """
-    found: dict[str, str] = {}
-    for file, ids in sorted((file, tuple(ids)) for file, ids in rows):
-        for cluster_id in ids:
-            found.setdefault(cluster_id, file)
-    return found
 
 
 class ClusterModel:
@@ -252,10 +92,10 @@ class ClusterModel:
         if adapter is None:
             return False
         self.sources.add(seen)
-        if seen.message is None or is_refused or found_in.is_refusal(seen.body):
+        if seen.message is None or is_refused or is_refusal(seen.body):
             return False
         if seen.name not in LOG and (seen.name not in CONTROLLER or self._is_current(seen)):
-            found_in.learn_facts(self._facts, seen.body)
+            learn_facts(self._facts, seen.body)
         adapter(self, seen, Moment(self.count, seen.time))
         return True
 
@@ -346,7 +186,7 @@ class ClusterModel:
             self._log_brokers(now, source, getattr(message, "broker_id", -1))
 
     def _listen(self, node: int, endpoints: Iterable[Any]) -> None:
-        self.brokers.listen(node, (found_in.address_of(one.host, one.port) for one in endpoints))
+        self.brokers.listen(node, (address_of(one.host, one.port) for one in endpoints))
 
     def _log_partition(self, one: Partition, now: Moment, source: str) -> None:
         if not one.replicas:
@@ -410,40 +250,40 @@ class ClusterModel:
         if not self._is_current(observation):
             return
         self.controller_epoch = body.message.controller_epoch
-        events = list(found_in.events_of_controller(body))
+        events = list(events_of_controller(body))
         if observation.name == "UpdateMetadataRequest":
-            self.brokers.observe(observation.connection, found_in.listed_by_controller(body), now, observation.name)
-            if body.message.type == found_in.FULL:
+            self.brokers.observe(observation.connection, listed_by_controller(body), now, observation.name)
+            if body.message.type == FULL:
                 there = {(one.topic, one.partition) for one in events}
                 events += [Event(*key, DELETED) for key in self.timelines if key not in there]
         self._take(events, observation.connection, now, observation.name, Authority.CONTROLLER)
 
     def _viewed(self, observation: Observation, now: Moment) -> None:
         body = observation.body
-        listed = found_in.listed_by_view(body)
+        listed = listed_by_view(body)
         if "brokers.is_fenced" in body.fields:
             self._fenced = [one.broker for one in listed if one.fenced]
         live = [one for one in listed if not one.fenced]
         self.brokers.observe(observation.broker, live, now, observation.name, is_view=True)
         if hasattr(body.message, "topics"):
-            self._take(found_in.events_of_view(body), observation.broker, now, observation.name, Authority.CLIENT)
+            self._take(events_of_view(body), observation.broker, now, observation.name, Authority.CLIENT)
 
     def _altered(self, observation: Observation, now: Moment) -> None:
-        events = found_in.events_of_leader(observation.body, self._topic_names)
+        events = events_of_leader(observation.body, self._topic_names)
         self._take(events, observation.broker, now, observation.name, Authority.BROKER)
 
     def _reassigned(self, observation: Observation, now: Moment) -> None:
-        events = found_in.events_of_reassignments(observation.body, self.state())
+        events = events_of_reassignments(observation.body, self.state())
         self._take(events, observation.broker, now, observation.name, Authority.CLIENT)
 
     def _described(self, observation: Observation, now: Moment) -> None:
-        node, found = self.brokers.at(observation.broker), found_in.log_dirs_of(observation.body)
+        node, found = self.brokers.at(observation.broker), log_dirs_of(observation.body)
         if node is not None and found is not None:
             self._facts.log_dirs[node] = {**self._facts.log_dirs.get(node, {}), **found}
-            self._counts.set(node, found_in.offline_count(self._facts.log_dirs[node]), now)
+            self._counts.set(node, offline_count(self._facts.log_dirs[node]), now)
 
     def _configured(self, observation: Observation, now: Moment) -> None:
-        found_in.learn_configs(self._facts.settings, observation.body)
+        learn_configs(self._facts.settings, observation.body)
 
     def _take(self, events: Iterable[Event], reporter: str, now: Moment, source: str, authority: Authority) -> None:
         for topic, partition, state in events:
@@ -502,13 +342,13 @@ _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
     "AlterPartitionResponse": ClusterModel._altered,
     "DescribeLogDirsResponse": ClusterModel._described,
     "DescribeConfigsResponse": ClusterModel._configured,
-    _REASSIGN: ClusterModel._reassigned,
+    REASSIGN: ClusterModel._reassigned,
     "ListPartitionReassignmentsResponse": ClusterModel._reassigned,
 }
 
 
 def _listed(one: Broker) -> Listed:
-    return Listed(one.node_id, one.rack, (found_in.address_of(one.host, one.port),))
+    return Listed(one.node_id, one.rack, (address_of(one.host, one.port),))
 
 
 def _conflicts(key: tuple[str, int], timeline: Timeline) -> Iterator[Conflict]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..cluster import ClusterModel, ClusterState, Observation
+from ..cluster.placement.create_replica_assignment import DEFAULT_TIMEOUT_MS
+from ..cluster.placement.create_replica_assignment import create_replica_assignment as asking
 from ..cluster.placement.rack_aware import Assignment
-from ..cluster.placement.replica_assignors import DEFAULT_TIMEOUT_MS
-from ..cluster.placement.replica_assignors import create_replica_assignment as asking
 from ..codecs import codec_in
 from ..errors import CallError
 from ..spec.catalog import catalog_for

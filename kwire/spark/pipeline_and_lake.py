@@ -31,7 +31,7 @@ from ..arrow.frame_rows import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.read_options_and_splits import BadOption, Options, find_files
 from ..arrow.row_schema_and_batches import COMMENTS
 from ..cluster import ROWS
-from ..cluster.model import SEPARATOR, files_of_ids
+from ..cluster.sources import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
 from ..input.files import local_path, open_file, store_of
 from . import cluster_history as cluster

@@ -13,8 +13,9 @@ import pytest
 
 from kwire.cli.main import main
 from kwire.cluster import Broker, add_partitions, assign_multi_level, broker_metadatas, generate_assignment, is_even
-from kwire.cluster.java.hash_order import Random
-from kwire.cluster.placement.multi_level import RackTree, Rings, increase_replication_factor
+from kwire.cluster.java.random import Random
+from kwire.cluster.placement.multi_level import Rings, increase_replication_factor
+from kwire.cluster.placement.rack_tree import RackTree
 from kwire.cluster.placement.replica_assignors import ASSIGNORS
 from kwire.testing import Kafka
 from tests.cli.test_commands import out

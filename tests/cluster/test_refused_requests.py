@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.events.event import Observation
+from kwire.cluster.events.observation import Observation
 from kwire.cluster.history.timeline import LAG
-from kwire.cluster.model import judged
+from kwire.cluster.refused_requests import judged
 
 from .observations import leader_and_isr, refusal, update, view
 

@@ -11,7 +11,7 @@ import pytest
 
 from kwire.cli.main import main
 from kwire.cluster import Broker, is_even
-from kwire.cluster.placement.multi_level import RackTree
+from kwire.cluster.placement.rack_tree import RackTree
 from kwire.net.admin import LiveCluster
 from kwire.net.client import address
 from tests.interop.kafka import need, real_cluster

@@ -12,7 +12,7 @@ from kwire.cli.place import (
     report_lines,
 )
 from kwire.cluster import Broker
-from kwire.cluster.placement.multi_level import RackTree
+from kwire.cluster.placement.rack_tree import RackTree
 from kwire.cluster.plan.replica_plan import ReplicaPlan
 from kwire.render.style import Style
 

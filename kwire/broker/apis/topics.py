@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any
 
 from ... import messages
-from ...cluster.placement.replica_assignors import answer_create_replica_assignment, assignor_for
+from ...cluster.placement.create_replica_assignment import answer_create_replica_assignment
+from ...cluster.placement.replica_assignors import assignor_for
 from ...codecs.json import uuid_text
 from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused, UnknownTopicId
 from ...values import AclOperation, ConfigSource, ErrorCode, ResourceType

@@ -18,9 +18,9 @@ from ...internal import decode_assignment, decode_cooperative_user_data, decode_
 from ...protocol import Request, Response, Result
 from ..assignors import UNREADABLE, Member, Snapshot, member_of, snapshot_of, topics_of
 from ..assignors.members import TopicPartition
-from ..events.event import learn
-from ..history.tables import MemberRow, PartitionRow
+from ..events.apply import learn
 from ..state import ClusterState
+from .rows import MemberRow, PartitionRow
 
 
 @dataclass(slots=True)

@@ -14,8 +14,9 @@ from ...errors import KwireError
 from ...sensitive_fields import is_sensitive
 from ...zookeeper import Znode, read_znode
 from ..state import ClusterState
-from .event import DELETED, Event, Listed, State
-from .metadata_log import HIDDEN
+from .event import DELETED, Event, State
+from .listed_brokers import Listed
+from .metadata_records import HIDDEN
 
 # A path below the prefix (chroot) that a cluster may use.
 _PATH = re.compile(

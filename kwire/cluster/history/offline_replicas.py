@@ -1,113 +1,20 @@
-"""Derives offline replicas as intervals with causes, and KIP-112's metrics OfflineReplicaCount and
-OfflineLogDirectoryCount.
+"""Derives offline replicas as intervals with causes.
 
-Sources are error codes, log directories, and lists of live brokers.
+Sources are error codes, log directories, and lists of live brokers (KIP-112).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..events.event import DELETION_BEGUN, State
-from ..events.metadata_log import RECORDS
-from ..state import LOST, MIGRATING, UNASSIGNED
-from .tables import Metric, OfflineReplica
-from .timeline import Absence, Brokers, Entry, Moment, Timeline
-
-Replica = tuple[bytes, int]  # topic id and partition
-
-
-@dataclass(slots=True)
-class Loss:
-    """The loss of a replica in an offline directory; `until` is None while it lasts."""
-
-    topic_id: bytes
-    partition: int
-    broker: int
-    since: Moment
-    source: str
-    until: Moment | None = None
-
-
-@dataclass(slots=True)
-class _Disks:
-    """The directories of a broker: those that failed since it started, and those that were online when it started."""
-
-    failed: frozenset[bytes] = frozenset()
-    started: frozenset[bytes] | None = None
-
-    def has_lost(self, directory: bytes) -> bool:
-        if directory in (UNASSIGNED, MIGRATING):
-            return False
-        is_missing = self.started is not None and directory not in self.started
-        return directory == LOST or directory in self.failed or is_missing
-
-
-class Directories:
-    """The log directories of a cluster's brokers.
-
-    Attributes:
-        losses: all of them, ordered by start.
-
-    >>> directories = Directories()
-    >>> directories.assign(3, b"a" * 16, [(b"t" * 16, 0)], Moment(1), "AssignReplicasToDirsRequest")
-    >>> directories.fail(3, [b"a" * 16], Moment(2), "BrokerHeartbeatRequest")
-    >>> [(loss.partition, loss.broker, loss.since.order) for loss in directories.losses]
-    [(0, 3, 2)]
-    """
-
-    def __init__(self) -> None:
-        self.losses: list[Loss] = []
-        self._open: dict[tuple[int, Replica], Loss] = {}
-        self._disks: dict[int, _Disks] = {}
-        self._places: dict[int, dict[Replica, bytes]] = {}
-        self._failed: dict[int, set[bytes]] = {}  # all directories that ever failed
-        self._named: dict[int, set[bytes]] = {}  # all directories that were reported for a replica
-
-    def start(self, broker: int, online: list[bytes], now: Moment, source: str) -> None:
-        """Set the online directories of a broker that starts; an empty list means unknown."""
-        self._disks[broker] = _Disks(started=frozenset(online) or None)
-        self._look(broker, now, source)
-
-    def fail(self, broker: int, failed: list[bytes], now: Moment, source: str) -> None:
-        """Set the directories that a broker has reported as failed since it started; always the complete list."""
-        disks = self._disks.setdefault(broker, _Disks())
-        if disks.failed != frozenset(failed):
-            disks.failed = frozenset(failed)
-            self._failed.setdefault(broker, set()).update(failed)
-            self._look(broker, now, source)
-
-    def assign(self, broker: int, directory: bytes, replicas: list[Replica], now: Moment, source: str) -> None:
-        """Record that replicas of a broker are in a directory."""
-        self._named.setdefault(broker, set()).add(directory)
-        places = dict.fromkeys(replicas, directory)
-        self._places.setdefault(broker, {}).update(places)
-        self._look(broker, now, source, places)
-
-    def without_replicas(self) -> Iterator[tuple[int, int]]:
-        """Yield brokers that have failed directories without known replicas, and the number of these directories."""
-        for broker, failed in sorted(self._failed.items()):
-            unknown = failed - self._named.get(broker, set())
-            if unknown:
-                yield broker, len(unknown)
-
-    def _look(self, broker: int, now: Moment, source: str, places: Mapping[Replica, bytes] | None = None) -> None:
-        disks = self._disks.get(broker, _Disks())
-        found = self._places.get(broker, {}) if places is None else places
-        for replica, directory in found.items():
-            loss = self._open.get((broker, replica))
-            if disks.has_lost(directory) == (loss is not None):
-                continue
-            if loss is None:
-                loss = self._open[broker, replica] = Loss(*replica, broker, now, source)
-                self.losses.append(loss)
-            else:
-                loss.until = now
-                del self._open[broker, replica]
-
+from ..events.metadata_records import RECORDS
+from .broker_lives import Absence, Brokers
+from .lost_directories import Loss
+from .rows import OfflineReplica
+from .timeline import Entry, Moment, Timeline
 
 LOG_DIRECTORY, BROKER = "log directory", "broker"
 CLOSE = 0.5  # seconds between an election and the related list of brokers
@@ -362,115 +269,3 @@ def _joined(outages: list[_Outage]) -> list[_Outage]:
         end, ended_by = (outage.end, outage.ended_by) if is_longer else (known.end, known.ended_by)
         found[place] = _Outage(known.node_id, known.begun, end, ended_by, known.cause or outage.cause)
     return found
-
-
-REPLICAS, DIRECTORIES = "OfflineReplicaCount", "OfflineLogDirectoryCount"
-_NEVER = float("inf")
-
-
-class DirectoryCounts:
-    """The number of offline log directories of each broker, from messages and znodes.
-
-    >>> counts = DirectoryCounts()
-    >>> counts.start(3, frozenset([b"a", b"b"]), Moment(1, 1.0))
-    >>> counts.fail(3, frozenset([b"b"]), Moment(2, 2.0))
-    >>> counts.start(3, frozenset([b"a"]), Moment(3, 3.0))  # restarts without the failed one
-    >>> counts.now(), [count for _, count in counts.steps(3)]
-    ({3: 1}, [0, 1])
-    """
-
-    def __init__(self) -> None:
-        self._steps: dict[int, list[tuple[Moment, int]]] = {}
-        self._known: dict[int, frozenset[bytes]] = {}
-        self._missing: dict[int, frozenset[bytes]] = {}
-
-    def set(self, broker: int, count: int, now: Moment) -> None:
-        """Set the number of offline directories."""
-        steps = self._steps.setdefault(broker, [])
-        if not steps or steps[-1][1] != count:
-            steps.append((now, count))
-
-    def start(self, broker: int, online: frozenset[bytes], now: Moment) -> None:
-        """Set the online directories of a broker that starts; an empty set means unknown."""
-        if online:
-            self._known[broker] = self._known.get(broker, frozenset()) | online
-            self._missing[broker] = self._known[broker] - online
-            self.set(broker, len(self._missing[broker]), now)
-
-    def fail(self, broker: int, failed: frozenset[bytes], now: Moment) -> None:
-        """Add directories that have failed since the broker started."""
-        self._known[broker] = self._known.get(broker, frozenset()) | failed
-        self.set(broker, len(failed | self._missing.get(broker, frozenset())), now)
-
-    def now(self) -> dict[int, int]:
-        """Return the newest counts by broker."""
-        return {broker: steps[-1][1] for broker, steps in sorted(self._steps.items())}
-
-    def steps(self, broker: int) -> Sequence[tuple[Moment, int]]:
-        """Return the counts of a broker, each with its start."""
-        return self._steps.get(broker, ())
-
-
-def metrics(
-    brokers: Brokers, outages: Iterable[OfflineReplica], counts: DirectoryCounts, *, knows_replicas: bool = True
-) -> Iterator[Metric]:
-    """Yield the metrics of each broker as intervals of time, while it is alive.
-
-    A broker that has offline replicas in a failed directory counts at least one offline directory, even if no message
-    lists it.
-
-    Args:
-        brokers: the brokers of the cluster.
-        outages: offline replicas; those in failed log directories count.
-        counts: the numbers of offline log directories.
-        knows_replicas: whether any source lists offline replicas; otherwise OfflineReplicaCount is omitted.
-    """
-    lost: dict[int, list[OfflineReplica]] = {}
-    for outage in outages:
-        if outage.cause == LOG_DIRECTORY:
-            lost.setdefault(outage.broker, []).append(outage)
-    for broker, lives in sorted(_lives(brokers).items()):
-        found = lost.get(broker, [])
-        changes = Counter[float]()
-        for outage in found:
-            changes[outage.offline_from or 0.0] += 1
-            changes[_NEVER if outage.offline_to is None else outage.offline_to] -= 1
-        steps = [(moment.time or 0.0, count) for moment, count in counts.steps(broker)]
-        for since, until in lives:
-            rows = _rows(broker, since, until, changes, steps)
-            yield from (row for row in rows if knows_replicas or row.metric != REPLICAS)
-
-
-def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:
-    """Return the intervals in which each broker was alive."""
-    found: dict[int, list[tuple[float, float]]] = {}
-    for life in brokers.lives:
-        since = life.since.time or 0.0
-        until = _NEVER if life.until is None else life.until.time or 0.0
-        lives = found.setdefault(life.broker.node_id, [])
-        if lives and lives[-1][1] >= since:
-            lives[-1] = lives[-1][0], max(until, lives[-1][1])
-        else:
-            lives.append((since, until))
-    return found
-
-
-def _rows(
-    broker: int, since: float, until: float, changes: Counter[float], steps: Sequence[tuple[float, int]]
-) -> Iterator[Metric]:
-    """Yield the metrics of a broker for one of these intervals."""
-    replicas = sum(change for at, change in changes.items() if at <= since)
-    directories = max((step for step in steps if step[0] <= since), default=(0.0, 0), key=lambda step: step[0])[1]
-    values: dict[str, list[tuple[float, int]]] = {REPLICAS: [], DIRECTORIES: []}
-    times = {since, *changes, *(at for at, _ in steps)}
-    by_time = dict(steps)
-    for at in sorted(one for one in times if since <= one < until):
-        replicas += changes.get(at, 0) if at > since else 0
-        directories = by_time.get(at, directories)
-        for name, value in ((REPLICAS, replicas), (DIRECTORIES, max(directories, min(replicas, 1)))):
-            if not values[name] or values[name][-1][1] != value:
-                values[name].append((at, value))
-    for name, found in values.items():
-        for place, (at, value) in enumerate(found):
-            end = found[place + 1][0] if place + 1 < len(found) else until
-            yield Metric(broker, name, value, at or None, None if end == _NEVER else end)

@@ -1,32 +1,21 @@
-"""The parts of Java's library that affect Kafka's results: hash codes, the order of HashMap, java.util.Random.
+"""Java's hash codes, and the order in which HashMap and HashSet iterate.
 
 Implements Java's documented rules, except the tree bins of buckets with more than eight keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from struct import iter_unpack
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 DEFAULT_CAPACITY = 16
 TREEIFY_THRESHOLD = 8  # more keys than this in a bucket make a small table grow
 MIN_TREEIFY_CAPACITY = 64  # from this size on, such a bucket becomes a tree instead
 _MASK = (1 << 32) - 1
-_MULTIPLIER, _ADDEND, _SEED_MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
-
 K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
-
-
-class Rng(Protocol):
-    """The random methods that placement uses: those of Python's `random.Random`, and of `Random` in this module."""
-
-    def randrange(self, stop: int, /) -> int:
-        """Return a number from 0 up to `stop`, exclusive."""
-
-    def shuffle(self, x: MutableSequence[Any], /) -> None:
-        """Shuffle a list in place."""
+Keys = Callable[[K], int]  # HashMap needs only the hash code of a key here
+INTEGERS: Keys[int] = int
 
 
 def utf16(text: str) -> bytes:
@@ -74,11 +63,12 @@ def optional_hash(text: str | None) -> int:
     return 0 if text is None else string_hash(text)
 
 
-Keys = Callable[[K], int]  # HashMap needs only the hash code of a key here
-
 STRINGS: Keys[str] = string_hash
-INTEGERS: Keys[int] = int
+
+
 TOPIC_PARTITIONS: Keys[tuple[str, int]] = topic_partition_hash
+
+
 OPTIONAL_STRINGS: Keys[str | None] = optional_hash
 
 
@@ -168,45 +158,3 @@ def hash_order_of(items: Iterable[K], keys: Keys[K], capacity: int = DEFAULT_CAP
     for key in items:
         order.put(key)
     return order
-
-
-class Random:
-    """`java.util.Random`: returns the same numbers as Java for a seed.
-
-    >>> random = Random(42)
-    >>> random.next_int(), random.randrange(10)
-    (-1170105035, 3)
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._seed = (seed ^ _MULTIPLIER) & _SEED_MASK
-
-    def next_int(self) -> int:
-        """Return `nextInt()`: any 32-bit number."""
-        return int32(self._next(32))
-
-    def randrange(self, stop: int) -> int:
-        """Return `nextInt(stop)`: a number from 0 up to `stop`, exclusive. The name is that of Python's generators.
-
-        Raises:
-            ValueError: `stop` is not from 1 to 2**31 - 1.
-        """
-        if not 0 < stop < 1 << 31:
-            raise ValueError(f"stop is {stop}; it must be from 1 to 2147483647")
-        drawn = self._next(31)
-        if stop & stop - 1 == 0:
-            return stop * drawn >> 31
-        # Numbers in the last, incomplete range below 2**31 would favour small remainders.
-        while drawn - drawn % stop + stop > 1 << 31:
-            drawn = self._next(31)
-        return drawn % stop
-
-    def shuffle(self, x: MutableSequence[Any]) -> None:
-        """Shuffle in place, as `Collections.shuffle` does."""
-        for last in range(len(x) - 1, 0, -1):
-            other = self.randrange(last + 1)
-            x[last], x[other] = x[other], x[last]
-
-    def _next(self, bits: int) -> int:
-        self._seed = (self._seed * _MULTIPLIER + _ADDEND) & _SEED_MASK
-        return self._seed >> 48 - bits

@@ -4,42 +4,17 @@
 advances one step at a time. The package uses no sockets, clocks or random numbers.
 """
 
-from .jbod_cluster import (
-    Exchange,
-    Host,
-    JbodCluster,
-    Link,
-)
-from .kafka_broker import (
-    Disk,
-    Fetch,
-    Fetched,
-    KafkaBroker,
-    LogManager,
-    Partition,
-    PartitionLog,
-    ReplicaManager,
-)
-from .kafka_controller import (
-    KafkaController,
-)
-from .kafka_zk_client import (
-    Ensemble,
-    KafkaZkClient,
-)
-from .replica_states import (
-    KIP,
-    Behaviour,
-    InterBrokerProtocol,
-    LeaderAndIsr,
-    ReplicaAssignment,
-    TopicPartition,
-    behaviour_for,
-    protocol_for,
-)
-from .state_machines import (
-    Send,
-)
+from .ensemble import Ensemble
+from .jbod_cluster import Host, JbodCluster
+from .kafka_broker import KafkaBroker
+from .kafka_controller import KafkaController
+from .kafka_zk_client import KafkaZkClient
+from .links import Exchange, Link
+from .log_manager import Disk, LogManager, PartitionLog
+from .releases import KIP, Behaviour, InterBrokerProtocol, behaviour_for, protocol_for
+from .replica_manager import Fetch, Fetched, Partition, ReplicaManager
+from .request_batch import Send
+from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 __all__ = [
     "KIP",

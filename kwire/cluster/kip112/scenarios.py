@@ -9,99 +9,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...errors import UnknownMessage
 from ...errors.refused import BadStep
 from ...messages import ControlledShutdownRequest, MetadataRequest
 from ...protocol import Frame, Source, encode_request, encode_response
 from ...zookeeper import BrokerRegistration
-from .jbod_cluster import JbodCluster, Link, LinkKey
-from .kafka_zk_client import ZnodeWrite
-from .replica_states import NO_LEADER, Name, TopicPartition, release_number
+from ..state import NO_LEADER
+from .jbod_cluster import JbodCluster
+from .links import Link
+from .recording import TICK, Played, RecordedCluster, Recorder, Setting
+from .releases import release_number
+from .values import TopicPartition
 
 PORT = 9092
 CLIENT = "10.0.1.1"
 _FIRST_CLIENT_PORT = 40_000
 _MOST_BROKERS, _MOST_PARTITIONS = 250, 10_000
-_TICK = 0.001
 _VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}(-IV\d{1,3})?")
 _LAST = (3, 9)
-
-
-class Happened(NamedTuple):
-    """A delivered frame, or a write to ZooKeeper; only one of them is set."""
-
-    time: float
-    frame: Frame | None = None
-    write: ZnodeWrite | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A step, its description, and its effects in order."""
-
-    step: str
-    words: str
-    happened: tuple[Happened, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """The settings of the simulated cluster.
-
-    Attributes:
-        brokers: the number of brokers; their ids count from 1.
-        directories: the log directories of each broker.
-        racks: the racks of the brokers, in their order; one for each broker, or empty.
-        behaviour: `"kip"`, the text of KIP-112, or `"released"`.
-        release, protocol: the release and `inter.broker.protocol.version` of all brokers.
-        start: the start time in seconds since 1970; each event is a millisecond later than the previous one.
-    """
-
-    brokers: int = 3
-    directories: tuple[str, ...] = ("/a", "/b")
-    racks: tuple[str, ...] = ()
-    behaviour: Name = "kip"
-    release: str = "3.9"
-    protocol: str = "3.9"
-    start: float = 1_700_000_000.0
-
-
-class _Recorded(JbodCluster):
-    """A cluster that records each frame when it is delivered."""
-
-    def __init__(self, setting: Setting, show: Callable[[Link, bytes, str], None]) -> None:
-        self.show = show
-        brokers = dict.fromkeys(range(1, setting.brokers + 1), setting.directories)
-        named = {"behaviour": setting.behaviour, "release": setting.release, "protocol": setting.protocol}
-        super().__init__(brokers, **named)  # type: ignore[arg-type]
-
-    def _deliver(self, link: Link) -> None:
-        self.show(link, link.waiting[0][1], "request")
-        super()._deliver(link)
-
-    def _answer(self, link: Link, key: LinkKey) -> None:
-        if link.answer is not None:
-            self.show(link, link.answer, "response")
-        super()._answer(link, key)
-
-
-@dataclass(slots=True)
-class _Recorder:
-    """Records events in order, each a millisecond after the previous one."""
-
-    now: float
-    happened: list[Happened] = field(default_factory=list)
-
-    def note(self, frame: Frame | None = None, write: ZnodeWrite | None = None) -> None:
-        self.now = round(self.now + _TICK, 6)
-        self.happened.append(Happened(self.now, frame, write))
-
-    def take(self) -> tuple[Happened, ...]:
-        happened, self.happened = tuple(self.happened), []
-        return happened
+_DEFAULT_SETTING = Setting()
 
 
 def address(broker_id: int) -> str:
@@ -130,7 +58,7 @@ class Scenario:
     fail=1:/a 29
     """
 
-    def __init__(self, setting: Setting = Setting()) -> None:
+    def __init__(self, setting: Setting = _DEFAULT_SETTING) -> None:
         for what, text in (("release", setting.release), ("inter.broker.protocol.version", setting.protocol)):
             if not _VERSION.fullmatch(text) or not (0, 8) <= release_number(text.partition("-")[0])[:2] <= _LAST:
                 raise BadStep(f"{what} {text} has no ZooKeeper-era controller", "0.8 to 3.9 have, such as 2.4 or 3.9")
@@ -139,10 +67,10 @@ class Scenario:
         if setting.racks and len(setting.racks) != setting.brokers:
             raise BadStep(f"{len(setting.racks)} racks for {setting.brokers} brokers", "name one for each, or none")
         self.setting = setting
-        self._recorder = _Recorder(setting.start)
+        self._recorder = Recorder(setting.start)
         self._connections = 0
         self._links: dict[int, tuple[int, str]] = {}  # by identity: number of the connection, the client's address
-        self.cluster: JbodCluster = _Recorded(setting, self._show)
+        self.cluster: JbodCluster = RecordedCluster(setting, self._show)
         self.cluster.zk.observe = lambda write: self._recorder.note(write=write)
         self._kept: list[Link] = []  # so that no identity is reused
 
@@ -217,7 +145,7 @@ class Scenario:
     def _note(self, connection: tuple[int, str], broker_id: int, data: bytes, direction: str) -> None:
         number, client = connection
         broker = f"{address(broker_id)}:{PORT}"
-        time = round(self._recorder.now + _TICK, 6)
+        time = round(self._recorder.now + TICK, 6)
         source = Source(time=time, client=client, broker=broker, connection=number, direction=direction)
         self._recorder.note(frame=Frame(data, source))
 

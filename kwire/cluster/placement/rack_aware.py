@@ -18,7 +18,8 @@ from ...errors.refused import (
     InvalidReplicaAssignment,
     InvalidReplicationFactor,
 )
-from ..java.hash_order import Rng, int32, utf16
+from ..java.hash_order import int32, utf16
+from ..java.random import Rng
 from ..state import Broker
 
 Assignment = dict[int, list[int]]

@@ -9,7 +9,7 @@ import pytest
 from kwire.broker import Parked, ServedCluster, Settings
 from kwire.broker.apis import ServedRequest, read_request
 from kwire.broker.apis.topics import FIRST_WITH_DETAILS
-from kwire.cluster.placement.replica_assignors import create_replica_assignment
+from kwire.cluster.placement.create_replica_assignment import create_replica_assignment
 from kwire.protocol import Frame, encode_request
 from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of, fetching

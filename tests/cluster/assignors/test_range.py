@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kwire.cluster.assignors import Member, assign_range, in_order
+from kwire.cluster.assignors import Member, assign_range
+from kwire.cluster.assignors.range import in_order
 from tests.cluster.assignors.groups import answered
 from tests.cluster.vectors import cases, check
 

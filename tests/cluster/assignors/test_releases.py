@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.cluster.assignors.members import Rules, rules_of
+from kwire.cluster.assignors.releases import Rules, rules_of
 from kwire.errors import UnknownMessage
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.cluster.events.event import RELEASED, RENAMED, body_of
+from kwire.cluster.events.body import RELEASED, RENAMED, body_of
 from kwire.codecs import codec_in
 from kwire.spec import MessageSpec
 from kwire.spec.catalog import catalog_for, profiles

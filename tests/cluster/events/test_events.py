@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from kwire import messages
-from kwire.cluster.events.event import (
-    DELETED,
-    DELETION_BEGUN,
-    Event,
-    Listed,
-    State,
-    body_of,
-    events_of_controller,
-    events_of_view,
-    listed_by_controller,
-    listed_by_view,
-    observed,
-)
+from kwire.cluster.events.body import body_of
+from kwire.cluster.events.event import DELETED, DELETION_BEGUN, Event, State
+from kwire.cluster.events.from_brokers import events_of_view
+from kwire.cluster.events.from_controllers import events_of_controller
+from kwire.cluster.events.listed_brokers import Listed, listed_by_controller, listed_by_view
+from kwire.cluster.events.observation import observed
 from tests.internal.test_envelope import ROWS, conversation
 
 from ..observations import Update, leader_and_isr, update, view

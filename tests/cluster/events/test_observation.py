@@ -6,7 +6,7 @@ import pytest
 
 import kwire
 from kwire.cluster import MESSAGES, ROWS, observed
-from kwire.cluster.history.tables import Tables
+from kwire.cluster.history.rows import Tables
 from tests.conftest import ROOT
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.cluster.events.event import Listed
-from kwire.cluster.history.timeline import Absence, Brokers, Moment
+from kwire.cluster.events.listed_brokers import Listed
+from kwire.cluster.history.broker_lives import Absence, Brokers
+from kwire.cluster.history.timeline import Moment
 
 
 def listed(*lists: tuple[str, list[int | Listed]], is_view: bool = False) -> Brokers:

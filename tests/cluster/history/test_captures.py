@@ -13,7 +13,7 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from kwire.cluster import history_of, observed
-from kwire.cluster.history.tables import OfflineReplica, Tables
+from kwire.cluster.history.rows import OfflineReplica, Tables
 from kwire.cluster.kip112 import TopicPartition
 from tests.cluster.kip112.runs import Run, read_run
 from tests.conftest import SHARED, each_of, needs_shared

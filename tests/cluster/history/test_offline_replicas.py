@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire import messages
 from kwire.cluster import Observation, history_of
-from kwire.cluster.history.tables import OfflineReplica
+from kwire.cluster.history.rows import OfflineReplica
 from kwire.cluster.history.timeline import LAG
 
 from ..observations import Update, brokers, leader_and_isr, refusal, update, view

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster import Observation, history_of
-from kwire.cluster.history.tables import BrokerLife, IsrShrink, PartitionState, RackViolation, Tables
+from kwire.cluster.history.rows import BrokerLife, IsrShrink, PartitionState, RackViolation, Tables
 
 from ..observations import brokers, update, view
 

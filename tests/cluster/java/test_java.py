@@ -13,13 +13,13 @@ from kwire.cluster.java.hash_order import (
     STRINGS,
     TOPIC_PARTITIONS,
     HashOrder,
-    Random,
     hash_order_of,
     int32,
     string_hash,
     topic_partition_hash,
     utf16,
 )
+from kwire.cluster.java.random import Random
 from tests.cluster.vectors import cases, check
 from tests.conftest import ROOT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.cluster.events.event import partition_states, stopped_partitions
+from kwire.cluster.events.partition_states import partition_states, stopped_partitions
 from kwire.cluster.kip112 import (
     Behaviour,
     Ensemble,
@@ -14,7 +14,8 @@ from kwire.cluster.kip112 import (
     behaviour_for,
     protocol_for,
 )
-from kwire.cluster.kip112.state_machines import ControllerBrokerRequestBatch, Machines
+from kwire.cluster.kip112.machines import Machines
+from kwire.cluster.kip112.request_batch import ControllerBrokerRequestBatch
 from kwire.cluster.state import Broker
 
 T = ("orders", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.cluster.events.event import partition_errors, partition_states, stopped_partitions, topic_ids_in
+from kwire.cluster.events.partition_states import partition_errors, partition_states, stopped_partitions, topic_ids_in
 from kwire.cluster.kip112 import JbodCluster, Partition, TopicPartition
 
 # a version of every form that the controller's messages have had since KIP-112

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import Any
 
-from kwire.cluster.events.event import partition_states
+from kwire.cluster.events.partition_states import partition_states
 from kwire.cluster.kip112 import Disk, Exchange, JbodCluster, ReplicaAssignment, TopicPartition
 from kwire.cluster.kip112.jbod_cluster import Step
 from kwire.cluster.kip112.kafka_zk_client import partition_of

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.cluster.events.event import partition_errors, partition_states, stopped_partitions, topic_ids_in
+from kwire.cluster.events.partition_states import partition_errors, partition_states, stopped_partitions, topic_ids_in
 from kwire.cluster.kip112 import TopicPartition
-from kwire.cluster.kip112.replica_states import KAFKA_STORAGE_ERROR
+from kwire.cluster.kip112.values import KAFKA_STORAGE_ERROR
 from kwire.zookeeper import read_znode
 
 APIS = ("LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest")

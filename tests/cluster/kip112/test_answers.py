@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.cluster.events.event import partition_errors
-from kwire.cluster.kip112.replica_states import leader_and_isr_response, stop_replica_response
+from kwire.cluster.events.partition_states import partition_errors
+from kwire.cluster.kip112.requests import leader_and_isr_response, stop_replica_response
 from kwire.codecs import codec
 
 ERRORS = {("a", 0): 0, ("b", 1): 56, ("a", 2): 11}

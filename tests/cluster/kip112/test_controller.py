@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire import messages
 from kwire.cluster.kip112 import JbodCluster, KafkaController
-from kwire.cluster.kip112.replica_states import leader_and_isr_response
+from kwire.cluster.kip112.requests import leader_and_isr_response
 from kwire.zookeeper import (
     AssignedPartition,
     PartitionReassignment,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.kip112 import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.kip112.replica_states import PartitionStates, ReplicaState
-from kwire.cluster.kip112.state_machines import ControllerContext
+from kwire.cluster.kip112.controller_context import ControllerContext
+from kwire.cluster.kip112.values import PartitionStates, ReplicaState
 from kwire.cluster.state import Broker
 
 A, B = ("a", 0), ("b", 0)

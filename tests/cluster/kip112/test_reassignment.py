@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kwire.cluster.kip112 import LeaderAndIsr, behaviour_for
-from kwire.cluster.kip112.kafka_controller import PartitionReassignment, TopicDeletionManager
-from kwire.cluster.kip112.state_machines import Machines
+from kwire.cluster.kip112.machines import Machines
+from kwire.cluster.kip112.reassignment import PartitionReassignment
+from kwire.cluster.kip112.topic_deletion import TopicDeletionManager
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from kwire import decode_frames
 from kwire.cluster import ClusterState, learn
-from kwire.cluster.kip112.scenarios import STEPS, Played, Scenario, Setting
+from kwire.cluster.kip112.recording import Played, Setting
+from kwire.cluster.kip112.scenarios import STEPS, Scenario
 from kwire.errors import UnknownMessage
 from kwire.errors.refused import BadStep
 from kwire.protocol import Request, Response

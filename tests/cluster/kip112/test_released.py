@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire.cluster.kip112 import JbodCluster
 from kwire.cluster.kip112.kafka_zk_client import LOG_DIR_EVENTS
-from kwire.cluster.kip112.replica_states import KAFKA_STORAGE_ERROR, NONE, STALE_CONTROLLER_EPOCH
+from kwire.cluster.kip112.values import KAFKA_STORAGE_ERROR, NONE, STALE_CONTROLLER_EPOCH
 from tests.cluster.kip112.playing import fail, isr, said, started
 
 T, HEALTHY = ("orders", 0), ("other", 0)

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from kwire.cluster.kip112 import ReplicaAssignment
-from kwire.cluster.kip112.replica_states import release_number
+from kwire.cluster.kip112.releases import release_number
 from tests.cluster.kip112.comparing import differences, sequences
 from tests.cluster.kip112.replaying import Replay, reassigned
 from tests.cluster.kip112.runs import read_run

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire import messages
-from kwire.cluster.events.event import partition_errors
+from kwire.cluster.events.partition_states import partition_errors
 from kwire.cluster.kip112 import (
     Behaviour,
     Disk,
@@ -19,7 +19,7 @@ from kwire.cluster.kip112 import (
     ReplicaManager,
     behaviour_for,
 )
-from kwire.cluster.kip112.replica_states import stop_replica_requests
+from kwire.cluster.kip112.requests import stop_replica_requests
 
 T = ("orders", 0)
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster import learn
-from kwire.cluster.events.event import partition_states, stopped_partitions, topic_ids_in
+from kwire.cluster.events.partition_states import partition_states, stopped_partitions, topic_ids_in
 from kwire.cluster.kip112 import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.kip112.replica_states import (
-    leader_and_isr_request,
-    stop_replica_requests,
-    update_metadata_request,
-)
+from kwire.cluster.kip112.requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
 from kwire.cluster.state import Broker, ClusterState
 from kwire.codecs import codec
 

@@ -7,11 +7,7 @@ import pytest
 from kwire import messages
 from kwire.cluster.kip112 import JbodCluster
 from kwire.cluster.kip112.kafka_zk_client import LOG_DIR_EVENTS
-from kwire.cluster.kip112.replica_states import (
-    KAFKA_STORAGE_ERROR,
-    NONE,
-    UNKNOWN_TOPIC_OR_PARTITION,
-)
+from kwire.cluster.kip112.values import KAFKA_STORAGE_ERROR, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from tests.cluster.kip112.playing import PROTOCOLS, directory_of, fail, isr, replica, replicate, said, started
 
 T = ("orders", 0)

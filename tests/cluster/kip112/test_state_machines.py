@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster.kip112 import LeaderAndIsr
-from kwire.cluster.kip112.replica_states import PartitionStates as P
+from kwire.cluster.kip112.values import PartitionStates as P
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.kip112 import LeaderAndIsr
-from kwire.cluster.kip112.kafka_controller import TopicDeletionManager
-from kwire.cluster.kip112.replica_states import ReplicaState
+from kwire.cluster.kip112.topic_deletion import TopicDeletionManager
+from kwire.cluster.kip112.values import ReplicaState
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kwire.cluster.kip112 import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.kip112.kafka_controller import Topics
-from kwire.cluster.kip112.replica_states import ReplicaState
+from kwire.cluster.kip112.new_topics import Topics
+from kwire.cluster.kip112.values import ReplicaState
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 
 

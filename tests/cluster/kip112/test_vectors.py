@@ -14,8 +14,9 @@ import pytest
 import kwire
 from kwire import messages, values
 from kwire.cluster.kip112 import Disk, JbodCluster, Link, LogManager, ReplicaAssignment
-from kwire.cluster.kip112.kafka_zk_client import LOG_DIR_EVENTS, Ensemble, KafkaZkClient
-from kwire.cluster.kip112.state_machines import ControllerContext
+from kwire.cluster.kip112.controller_context import ControllerContext
+from kwire.cluster.kip112.ensemble import Ensemble
+from kwire.cluster.kip112.kafka_zk_client import LOG_DIR_EVENTS, KafkaZkClient
 from kwire.cluster.state import Broker
 from kwire.errors import ZnodeError
 from kwire.names import snake_case

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kwire import messages
 from kwire.cluster.kip112 import Fetch, Fetched, JbodCluster, KafkaBroker, Partition, TopicPartition
-from kwire.cluster.kip112.kafka_broker import Record
+from kwire.cluster.kip112.log_manager import Record
 
 BROKERS = (1, 2, 3)
 DIRECTORIES = ("/a", "/b")

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.cluster import Broker
-from kwire.cluster.placement.replica_assignors import (
+from kwire.cluster.placement.create_replica_assignment import (
     answer_create_replica_assignment,
-    assignor_for,
     create_replica_assignment,
     place_replicas,
     refusal,
 )
+from kwire.cluster.placement.replica_assignors import assignor_for
 from kwire.errors.refused import (
     BrokerNotAvailable,
     InvalidPartitions,

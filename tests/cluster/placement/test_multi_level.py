@@ -13,17 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster import Broker
-from kwire.cluster.java.hash_order import Random
-from kwire.cluster.placement.multi_level import (
-    RackTree,
-    Ring,
-    Rings,
-    assign_multi_level,
-    increase_replication_factor,
-    is_even,
-    spread_of,
-)
+from kwire.cluster.java.random import Random
+from kwire.cluster.placement.multi_level import Ring, Rings, assign_multi_level, increase_replication_factor
 from kwire.cluster.placement.rack_aware import rack_alternated_broker_list
+from kwire.cluster.placement.rack_spread import is_even, spread_of
+from kwire.cluster.placement.rack_tree import RackTree
 from kwire.errors.refused import InvalidRack
 from tests.cluster.vectors import Case, brokers_of, cases, check, reason_of
 

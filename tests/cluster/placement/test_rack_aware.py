@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.java.hash_order import Random
+from kwire.cluster.java.random import Random
 from kwire.cluster.placement.rack_aware import (
     RackAwareMode,
     assign_replicas,

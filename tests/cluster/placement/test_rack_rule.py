@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster import Broker, assign_replicas, is_even
-from kwire.cluster.placement.multi_level import RackRule, RackTree
+from kwire.cluster.placement.rack_rule import RackRule
+from kwire.cluster.placement.rack_tree import RackTree
 
 FLAT = {id: Broker(id, rack=f"r{id // 2}") for id in range(6)}
 DEEP = {id: Broker(id, rack=f"/{'ab'[id // 4]}/{id // 2}") for id in range(8)}

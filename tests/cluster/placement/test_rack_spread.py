@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster import Broker
-from kwire.cluster.placement.multi_level import Node, RackTree, is_even, losses_of, spread_of, uneven_nodes
+from kwire.cluster.placement.rack_spread import is_even, losses_of, spread_of, uneven_nodes
+from kwire.cluster.placement.rack_tree import Node, RackTree
 from kwire.errors.refused import BrokerNotAvailable
 from tests.cluster.vectors import brokers_of, cases, check
 

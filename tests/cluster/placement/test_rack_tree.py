@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.placement.multi_level import Node, RackTree, rack_path
+from kwire.cluster.placement.rack_tree import Node, RackTree, rack_path
 from kwire.errors.refused import BrokerNotAvailable, InvalidRack, InvalidReplicaAssignment
 from tests.cluster.vectors import brokers_of, cases, check, reason_of
 

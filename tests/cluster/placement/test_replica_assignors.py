@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.java.hash_order import Random, Rng
-from kwire.cluster.placement.multi_level import RackTree, is_even, place_striped
+from kwire.cluster.java.random import Random, Rng
 from kwire.cluster.placement.rack_aware import assign_replicas
+from kwire.cluster.placement.rack_spread import is_even
+from kwire.cluster.placement.rack_tree import RackTree
 from kwire.cluster.placement.replica_assignors import ASSIGNORS, assignor_for, run_assignor
+from kwire.cluster.placement.striped import place_striped
 from kwire.errors.refused import AdminOperation, InvalidRack, ReplicaAssignorFailed, UnknownAssignor
 from tests.cluster.vectors import Case, brokers_of, by_text, cases, check
 

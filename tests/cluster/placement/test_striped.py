@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.java.hash_order import Random
-from kwire.cluster.placement.multi_level import place_striped
+from kwire.cluster.java.random import Random
+from kwire.cluster.placement.striped import place_striped
 from kwire.errors.refused import InvalidReplicaAssignment
 from tests.cluster.vectors import Case, answer_of, brokers_of, cases, check
 

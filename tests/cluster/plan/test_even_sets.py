@@ -8,8 +8,10 @@ from random import Random
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.placement.multi_level import RackTree, is_even
-from kwire.cluster.plan.even_loads import EvenSets, bits
+from kwire.cluster.placement.rack_spread import is_even
+from kwire.cluster.placement.rack_tree import RackTree
+from kwire.cluster.plan.broker_masks import bits
+from kwire.cluster.plan.even_sets import EvenSets
 from tests.seeds import seeded
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from kwire.cluster.java.hash_order import STRINGS, Random, hash_order_of
+from kwire.cluster.java.hash_order import STRINGS, hash_order_of
+from kwire.cluster.java.random import Random
 from kwire.cluster.placement.rack_aware import (
     RackAwareMode,
     add_partitions,
     broker_metadatas,
 )
-from kwire.cluster.plan.replica_plan import generate_assignment, reassignment_json
+from kwire.cluster.plan.generate_assignment import generate_assignment
+from kwire.cluster.plan.reassignment_json import reassignment_json
 from kwire.errors.refused import AdminOperation
 from tests.cluster.vectors import Case, answer_of, brokers_of, by_number, by_release, by_text, cases, check
 

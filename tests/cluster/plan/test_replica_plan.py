@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.placement.multi_level import Node, RackTree, is_even
+from kwire.cluster.placement.rack_spread import is_even
+from kwire.cluster.placement.rack_tree import Node, RackTree
 from kwire.cluster.plan.replica_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.cluster.plan.test_even_sets import uneven_tree

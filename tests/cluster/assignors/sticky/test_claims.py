@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.assignors import Held, Member
-from kwire.cluster.assignors.members import Claims, Group, TopicPartition, not_among, rules_of, same_topics
+from kwire.cluster.assignors.members import Group, TopicPartition
+from kwire.cluster.assignors.releases import rules_of
+from kwire.cluster.assignors.sticky.claims import Claims
+from kwire.cluster.assignors.sticky.topic_sets import not_among, same_topics
 
 ONE: TopicPartition = ("t", 1)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.assignors import Member
-from kwire.cluster.assignors.members import Group, TopicPartition, rules_of
-from kwire.cluster.assignors.sticky.balance import Evenness, Holdings, Pile, Wishes
+from kwire.cluster.assignors.members import Group, TopicPartition
+from kwire.cluster.assignors.releases import rules_of
+from kwire.cluster.assignors.sticky.evenness import Evenness
+from kwire.cluster.assignors.sticky.holdings import Holdings, Pile
+from kwire.cluster.assignors.sticky.wishes import Wishes
 from kwire.errors.refused import CannotAssign
 
 

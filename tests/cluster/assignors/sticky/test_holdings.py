@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster.assignors.members import TopicPartition
-from kwire.cluster.assignors.sticky.balance import Holdings, Pile
+from kwire.cluster.assignors.sticky.holdings import Holdings, Pile
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), max_size=40))

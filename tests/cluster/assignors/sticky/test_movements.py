@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.cluster.assignors.sticky.balance import Movements
+from kwire.cluster.assignors.sticky.movements import Movements
 
 
 def test_one_that_went_the_other_way_goes_back_instead() -> None:

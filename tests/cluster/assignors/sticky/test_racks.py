@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kwire.cluster.assignors import Member
-from kwire.cluster.assignors.members import Group, GroupRacks
+from kwire.cluster.assignors.members import Group
+from kwire.cluster.assignors.sticky.group_racks import GroupRacks
 
 TOPICS: dict[str, dict[int, list[str | None]]] = {"t": {0: ["a", None], 1: ["b"], 2: []}}
 

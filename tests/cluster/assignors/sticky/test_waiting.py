@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.assignors.sticky.constrained import Waiting
+from kwire.cluster.assignors.sticky.waiting import Waiting
 
 RACKS = {f"c{number}": rack for number, rack in enumerate("abcabcaab")} | {"c9": "d"}
 MEMBERS = [*RACKS, "c10"]

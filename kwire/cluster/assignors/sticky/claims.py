@@ -1,0 +1,60 @@
+"""Which member owns a partition that several claim: the one of the newest generation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..members import NO_GENERATION, Group, Held, TopicPartition
+from ..releases import Rules
+
+
+class Claims:
+    """The partitions that each member may keep.
+
+    Attributes:
+        owned: member id -> its existing partitions, in the order of its claim.
+        contested: partitions that two members of one generation claim; neither of them keeps these.
+    """
+
+    def __init__(self, group: Group, held: Mapping[str, Held], rules: Rules, newest: int = NO_GENERATION) -> None:
+        self._group, self._rules = group, rules
+        self.owned: dict[str, dict[TopicPartition, None]] = {member_id: {} for member_id in group.nothing()}
+        self.contested: set[TopicPartition] = set()
+        self._owners: dict[TopicPartition, str] = {}
+        if not rules.all_generations_own:
+            newest = max(newest, *(past.generation for past in held.values()))
+            held = {member_id: past for member_id, past in held.items() if past.generation == newest}
+        for member_id, past in held.items():
+            self._claim(member_id, past)
+
+    def _claim(self, member_id: str, past: Held) -> None:
+        topics, owners, mine = self._group.topics, self._owners, self.owned[member_id]
+        if {topic for topic, _ in past.partitions} <= topics.keys():
+            all_at_once = dict.fromkeys(past.partitions)
+            if len(all_at_once) == len(past.partitions) and owners.keys().isdisjoint(all_at_once):
+                owners.update(dict.fromkeys(all_at_once, member_id))
+                mine.update(all_at_once)
+                return
+        for partition in past.partitions:
+            if partition[0] not in topics:
+                continue
+            other = owners.get(partition)
+            if other is None:
+                owners[partition] = member_id
+                mine[partition] = None
+            else:
+                self._settle(partition, member_id, past.generation, other)
+
+    def _settle(self, partition: TopicPartition, member_id: str, generation: int, other: str) -> None:
+        # For the other member, the generation of the subscription counts, regardless of its user data.
+        others = max(self._group.members[other].generation, -1) if self._rules.all_generations_own else generation
+        if generation >= others or not self._rules.loser_is_no_owner:
+            self._owners[partition] = member_id
+        if generation < others:
+            return
+        owned_it = partition in self.owned[other]
+        self.owned[other].pop(partition, None)
+        if generation == others:
+            self.contested.add(partition)
+        elif other != member_id or owned_it:  # a partition that is claimed twice is owned once, at its last position
+            self.owned[member_id][partition] = None

@@ -1,0 +1,55 @@
+"""Log directories and configurations that brokers report (KIP-112, KIP-113, KIP-226)."""
+
+from __future__ import annotations
+
+from ...sensitive_fields import is_sensitive
+from ...values import ConfigResourceType, ConfigSource, ErrorCode
+from ..state import MIN_ISR, LogDir, Settings
+from .body import Body
+from .metadata_records import HIDDEN
+
+_WITH_CONFIGS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}
+_SET = ConfigSource.TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+_OF_ALL_BROKERS = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, ConfigSource.STATIC_BROKER_CONFIG
+
+
+def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
+    """Return the log directories in a DescribeLogDirs response, by path; None if the broker refused the request."""
+    if getattr(body.message, "error_code", 0):
+        return None
+    found = {}
+    for one in body.message.results:
+        rows = [(topic.name, part) for topic in one.topics for part in topic.partitions]
+        here = {(name, part.partition_index): part.partition_size for name, part in rows if not part.is_future_key}
+        future = {(name, part.partition_index): part.partition_size for name, part in rows if part.is_future_key}
+        found[one.log_dir] = LogDir(one.log_dir, one.error_code, one.total_bytes, one.usable_bytes, here, future)
+    return found
+
+
+def learn_configs(settings: Settings, body: Body) -> None:
+    """Update settings from the configurations of topics and brokers in a DescribeConfigs response.
+
+    If a topic's `min.insync.replicas` comes from its broker's configuration file, it is used as the default of all
+    brokers.
+    """
+    for one in body.message.results:
+        if one.error_code or one.resource_type not in _WITH_CONFIGS:
+            continue
+        kind = _WITH_CONFIGS[one.resource_type]
+        for row in one.configs:
+            key = kind, one.resource_name
+            if row.config_source in _OF_ALL_BROKERS and row.name == MIN_ISR:
+                key = "broker", ""
+            is_set = row.config_source in _SET if "results.configs.config_source" in body.fields else not row.is_default
+            configs = settings.configs.setdefault(key, {})
+            if (is_set or key == ("broker", "")) and row.value is not None:
+                configs[row.name] = HIDDEN if row.is_sensitive or is_sensitive(row.name) else row.value
+            else:
+                configs.pop(row.name, None)
+            if not configs:
+                del settings.configs[key]
+
+
+def offline_count(log_dirs: dict[str, LogDir]) -> int:
+    """Return the number of offline log directories."""
+    return sum(one.error_code == ErrorCode.KAFKA_STORAGE_ERROR for one in log_dirs.values())

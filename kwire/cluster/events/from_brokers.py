@@ -1,0 +1,83 @@
+"""Converts responses of brokers to events: views of clients, new ISRs, reassignments.
+
+Sources: KIP-112 (offline replicas), KIP-455 (reassignments), KIP-497 (AlterPartition), KIP-966 (ELR).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..state import NO_LEADER, ClusterState
+from .body import Body, offline_replicas_in
+from .event import DELETED, Event, State, known_topic_id
+
+UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND = 3, 5, 9, 72
+
+
+def events_of_view(body: Body) -> Iterator[Event]:
+    """Yield the events of a Metadata or DescribeTopicPartitions response: the view of one broker, for one client.
+
+    A leader without the client's listener (error 72) is unknown. In versions without internal topics, the lists omit
+    offline brokers.
+    """
+    for topic in body.message.topics:
+        if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
+            yield Event(topic.name, None, DELETED)
+        for one in topic.partitions:
+            if one.error_code in (0, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND):
+                name = topic.name or bytes(topic.topic_id).hex()
+                yield Event(name, one.partition_index, _seen(body, one, bytes(topic.topic_id)))
+
+
+def _seen(body: Body, one: Any, topic_id: bytes) -> State:
+    says_lists = "topics.is_internal" in body.fields or one.error_code == 0
+    # Before 2.4, brokers list no ISR if there is no leader, even if there is one.
+    says_isr = says_lists and not (one.error_code and not one.isr_nodes and one.leader_epoch < 0)
+    leaders = {0: one.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: one.leader_id}
+    elr = getattr(one, "eligible_leader_replicas", None)
+    last_known = getattr(one, "last_known_elr", None)
+    return State(
+        leaders.get(one.error_code),
+        one.leader_epoch if one.leader_epoch >= 0 else None,
+        None,
+        tuple(one.isr_nodes) if says_isr else None,
+        tuple(one.replica_nodes) if says_lists else None,
+        offline_replicas_in(body, one),
+        known_topic_id(topic_id),
+        elr=None if elr is None else tuple(elr),
+        last_known_elr=None if last_known is None else tuple(last_known),
+    )
+
+
+def events_of_leader(body: Body, names: Mapping[bytes, str]) -> Iterator[Event]:
+    """Yield the events of an AlterPartition response: the controller's decision about a leader's new ISR (KIP-497)."""
+    for topic in body.message.topics:
+        topic_id = known_topic_id(bytes(topic.topic_id))
+        name = topic.topic_name or names.get(topic_id or b"", "") or bytes(topic.topic_id).hex()
+        for one in topic.partitions:
+            if not one.error_code:
+                epochs = one.leader_epoch, one.partition_epoch
+                yield Event(name, one.partition_index, State(one.leader_id, *epochs, tuple(one.isr), topic_id=topic_id))
+
+
+def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
+    """Yield the reassignments that a request starts, or that a response lists as in progress (KIP-455).
+
+    Args:
+        body: a request that was not refused, or a ListPartitionReassignments response.
+        known: the replicas of partitions, which a request does not contain.
+    """
+    for topic in body.message.topics:
+        for one in topic.partitions:
+            if hasattr(one, "adding_replicas"):
+                lists = tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
+                state = State(None, replicas=lists[0], adding=lists[1], removing=lists[2])
+                yield Event(topic.name, one.partition_index, state)
+                continue
+            before = known.topics.get(topic.name, {}).get(one.partition_index)
+            if before is not None and one.replicas is not None:
+                goal, there = tuple(one.replicas), before.replicas
+                adding = tuple(node for node in goal if node not in there)
+                removing = tuple(node for node in there if node not in goal)
+                yield Event(topic.name, one.partition_index, State(None, adding=adding, removing=removing))

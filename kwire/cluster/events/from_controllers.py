@@ -1,0 +1,45 @@
+"""Converts LeaderAndIsr, UpdateMetadata and StopReplica requests to events of partitions.
+
+Sources: KIP-112 (offline replicas), KIP-455 (reassignments), KIP-516 (topic ids).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..state import EPOCH_DURING_DELETE
+from .body import Body, offline_replicas_in
+from .event import DELETION_BEGUN, Event, State, known_topic_id
+from .partition_states import partition_states, stopped_partitions, topic_ids_in
+
+FULL = 2  # the type of an UpdateMetadata request that lists all partitions
+
+
+def events_of_controller(body: Body) -> Iterator[Event]:
+    """Yield the events of a LeaderAndIsr, UpdateMetadata or StopReplica request."""
+    message = body.message
+    if type(message).__name__ == "StopReplicaRequest":
+        for (topic, index), _, epoch in stopped_partitions(message):
+            if epoch == EPOCH_DURING_DELETE:
+                yield Event(topic, index, DELETION_BEGUN)
+        return
+    ids = topic_ids_in(message)
+    for (topic, index), one in partition_states(message):
+        state = State(
+            one.leader,
+            one.leader_epoch,
+            one.zk_version if hasattr(one, "zk_version") else one.partition_epoch,
+            tuple(one.isr),
+            tuple(one.replicas),
+            offline_replicas_in(body, one),
+            known_topic_id(ids.get(topic)),
+            *_reassignment(body, one),
+        )
+        yield Event(topic, index, DELETION_BEGUN if state.is_deleted else state)
+
+
+def _reassignment(body: Body, one: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """Return the adding and removing replicas in a LeaderAndIsr request (KIP-455)."""
+    has_lists = any(path.endswith("partition_states.adding_replicas") for path in body.fields)
+    return (tuple(one.adding_replicas), tuple(one.removing_replicas)) if has_lists else (None, None)

@@ -1,0 +1,77 @@
+"""The live brokers that a message lists, with their racks and addresses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ..state import Broker
+from .body import Body
+
+BROKERS = 1  # KIP-919: otherwise, the endpoints of a DescribeCluster response are controllers
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A live broker. `endpoints` are `LISTENER://host:port`, without the listener if it is unknown."""
+
+    node_id: int
+    rack: str | None
+    endpoints: tuple[str, ...]
+    fenced: bool = False
+
+    @property
+    def broker(self) -> Broker:
+        """The broker, with its first endpoint."""
+        host, port = split_address(self.endpoints[0]) if self.endpoints else ("", -1)
+        return Broker(self.node_id, host, port, self.rack, self.fenced)
+
+
+def listed_by_controller(body: Body) -> tuple[Listed, ...]:
+    """Return the live brokers that an UpdateMetadata request lists."""
+    brokers = body.message.live_brokers
+    if "live_brokers.endpoints" not in body.fields:
+        return tuple(Listed(one.id, None, (address_of(one.v0_host, one.v0_port),)) for one in brokers)
+    return tuple(
+        Listed(one.id, one.rack or None, tuple(_endpoint(where) for where in one.endpoints)) for one in brokers
+    )
+
+
+def listed_by_view(body: Body) -> tuple[Listed, ...]:
+    """Return the brokers in a Metadata or DescribeCluster response, including fenced brokers.
+
+    Each has the endpoint of the client's listener.
+    """
+    brokers = getattr(body.message, "brokers", ())  # DescribeTopicPartitions lists no brokers
+    if getattr(body.message, "endpoint_type", BROKERS) != BROKERS:
+        return ()
+    return tuple(
+        Listed(
+            one.broker_id if hasattr(one, "broker_id") else one.node_id,
+            one.rack or None,
+            (address_of(one.host, one.port),),
+            getattr(one, "is_fenced", False),
+        )
+        for one in brokers
+    )
+
+
+def _endpoint(one: Any) -> str:
+    address = address_of(one.host, one.port)
+    return f"{one.listener}://{address}" if one.listener else address
+
+
+def address_of(host: str, port: int) -> str:
+    """Return `host:port`, an IPv6 host in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def split_address(endpoint: str) -> tuple[str, int]:
+    """Return the host and port of an endpoint.
+
+    >>> split_address("CLIENT://[::1]:9092"), split_address("b1:9092")
+    (('::1', 9092), ('b1', 9092))
+    """
+    host, _, port = endpoint.rpartition("://")[2].rpartition(":")
+    return host.strip("[]"), int(port) if re.fullmatch(r"-?\d{1,9}", port) else -1

@@ -1,0 +1,223 @@
+"""Records of KRaft's metadata log, each a change of the state of a cluster.
+
+Sources: KIP-631 (records), KIP-858 (directories), KIP-966 (ELR).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import IntEnum
+from typing import Any
+
+from ...sensitive_fields import is_sensitive
+from ...values import AclOperation, AclPermissionType, ConfigResourceType, PatternType, ResourceType, ScramMechanism
+from ..state import Broker, ClusterState, Partition
+
+SAME_LEADER = -2
+_UNFENCED, _FENCED = -1, 1  # values of `fenced` in BrokerRegistrationChangeRecord; 0 means no change
+HIDDEN = "[hidden]"
+# attribute of a partition -> attribute of PartitionChangeRecord, null if it does not change
+_CHANGES = {
+    "replicas": "replicas",
+    "isr": "isr",
+    "directories": "directories",
+    "adding": "adding_replicas",
+    "removing": "removing_replicas",
+    "elr": "eligible_leader_replicas",
+    "last_known_elr": "last_known_elr",
+}
+
+
+def _register_broker(state: ClusterState, record: Any) -> None:
+    first = record.end_points[0] if record.end_points else None
+    host, port = (first.host, first.port) if first else ("", -1)
+    broker = Broker(record.broker_id, host, port, record.rack, record.fenced, tuple(record.log_dirs))
+    state.brokers = {**(state.brokers or {}), record.broker_id: broker}
+
+
+def _unregister_broker(state: ClusterState, record: Any) -> None:
+    state.brokers = {node: broker for node, broker in (state.brokers or {}).items() if node != record.broker_id}
+
+
+def _change_broker(state: ClusterState, record: Any) -> None:
+    broker = (state.brokers or {}).get(record.broker_id)
+    if broker is None or state.brokers is None:
+        return
+    if record.fenced in (_FENCED, _UNFENCED):
+        broker = replace(broker, fenced=record.fenced == _FENCED)
+    if record.log_dirs:
+        broker = replace(broker, log_dirs=tuple(record.log_dirs))
+    state.brokers = {**state.brokers, record.broker_id: broker}
+
+
+def _fence(state: ClusterState, record: Any) -> None:
+    _set_fenced(state, record.id, True)
+
+
+def _unfence(state: ClusterState, record: Any) -> None:
+    _set_fenced(state, record.id, False)
+
+
+def _set_fenced(state: ClusterState, node: int, fenced: bool) -> None:
+    if state.brokers and node in state.brokers:
+        state.brokers = {**state.brokers, node: replace(state.brokers[node], fenced=fenced)}
+
+
+def _topic(state: ClusterState, record: Any) -> None:
+    state.topic_names[record.topic_id] = record.name
+
+
+def _remove_topic(state: ClusterState, record: Any) -> None:
+    name = topic_name(state, record.topic_id)
+    state.drop(name)
+    state.topic_names.pop(record.topic_id, None)
+    state.settings.configs.pop(("topic", name), None)
+
+
+def _partition(state: ClusterState, record: Any) -> None:
+    state.put(
+        Partition(
+            topic_name(state, record.topic_id),
+            record.partition_id,
+            record.leader,
+            tuple(record.replicas),
+            tuple(record.isr),
+            leader_epoch=record.leader_epoch,
+            directories=tuple(record.directories),
+            partition_epoch=record.partition_epoch,
+            elr=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
+            adding=tuple(record.adding_replicas),
+            removing=tuple(record.removing_replicas),
+            topic_id=bytes(record.topic_id),
+        )
+    )
+
+
+def _change_partition(state: ClusterState, record: Any) -> None:
+    name = topic_name(state, record.topic_id)
+    known = state.topics.get(name, {}).get(record.partition_id)
+    before = known or Partition(name, record.partition_id, topic_id=bytes(record.topic_id))
+    given = {field: getattr(record, attribute) for field, attribute in _CHANGES.items()}
+    changes: dict[str, Any] = {field: tuple(value) for field, value in given.items() if value is not None}
+    if record.leader != SAME_LEADER:
+        changes |= {"leader": record.leader, "leader_epoch": before.leader_epoch + 1}
+    if known is not None:
+        changes["partition_epoch"] = before.partition_epoch + 1
+    state.put(replace(before, **changes))
+
+
+def _clear_elr(state: ClusterState, record: Any) -> None:
+    for one in state.partitions(record.topic_name or None):
+        state.put(replace(one, elr=(), last_known_elr=()))
+
+
+def _leader(state: ClusterState, record: Any) -> None:
+    state.controller_id = record.leader_id
+
+
+def _word(value: IntEnum) -> str:
+    """Return the name of an enum value; its number if it has no name."""
+    return value.name or str(int(value))
+
+
+def _config(state: ClusterState, record: Any) -> None:
+    key = _word(ConfigResourceType(record.resource_type)).lower(), record.resource_name
+    configs = state.settings.configs.setdefault(key, {})
+    if record.value is None:
+        configs.pop(record.name, None)
+    else:
+        configs[record.name] = HIDDEN if is_sensitive(record.name) else record.value
+    if not configs:
+        del state.settings.configs[key]
+
+
+def _feature(state: ClusterState, record: Any) -> None:
+    state.settings.features[record.name] = record.feature_level
+    if not record.feature_level:
+        del state.settings.features[record.name]
+
+
+def _acl(state: ClusterState, record: Any) -> None:
+    state.settings.acls[bytes(record.id)] = (
+        _word(ResourceType(record.resource_type)),
+        record.resource_name,
+        _word(PatternType(record.pattern_type)),
+        record.principal,
+        record.host,
+        _word(AclOperation(record.operation)),
+        _word(AclPermissionType(record.permission_type)),
+    )
+
+
+def _remove_acl(state: ClusterState, record: Any) -> None:
+    state.settings.acls.pop(bytes(record.id), None)
+
+
+def _quota(state: ClusterState, record: Any) -> None:
+    entity = tuple((one.entity_type, one.entity_name or "") for one in record.entity)
+    quotas = state.settings.quotas.setdefault(entity, {})
+    quotas[record.key] = record.value
+    if record.remove:
+        del quotas[record.key]
+    if not quotas:
+        del state.settings.quotas[entity]
+
+
+def _scram(state: ClusterState, record: Any) -> None:
+    known = set(state.settings.scram.get(record.name, ()))
+    state.settings.scram[record.name] = tuple(sorted(known | {_mechanism(record)}))
+
+
+def _remove_scram(state: ClusterState, record: Any) -> None:
+    left = tuple(one for one in state.settings.scram.pop(record.name, ()) if one != _mechanism(record))
+    if left:
+        state.settings.scram[record.name] = left
+
+
+def _mechanism(record: Any) -> str:
+    return _word(ScramMechanism(record.mechanism)).replace("_", "-")
+
+
+def _token(state: ClusterState, record: Any) -> None:
+    state.settings.tokens[record.token_id] = record.owner
+
+
+def _remove_token(state: ClusterState, record: Any) -> None:
+    state.settings.tokens.pop(record.token_id, None)
+
+
+def _voters(state: ClusterState, record: Any) -> None:
+    ends = {one.voter_id: one.endpoints[0] if one.endpoints else None for one in record.voters}
+    state.settings.voters = {node: f"{end.host}:{end.port}" if end else "" for node, end in ends.items()}
+
+
+def topic_name(state: ClusterState, topic_id: bytes) -> str:
+    """Return the name of a topic; its id in hex if no record has the name."""
+    return state.topic_names.get(bytes(topic_id)) or bytes(topic_id).hex()
+
+
+RECORDS: dict[str, Callable[[ClusterState, Any], None]] = {
+    "RegisterBrokerRecord": _register_broker,
+    "UnregisterBrokerRecord": _unregister_broker,
+    "BrokerRegistrationChangeRecord": _change_broker,
+    "FenceBrokerRecord": _fence,
+    "UnfenceBrokerRecord": _unfence,
+    "TopicRecord": _topic,
+    "RemoveTopicRecord": _remove_topic,
+    "PartitionRecord": _partition,
+    "PartitionChangeRecord": _change_partition,
+    "ClearElrRecord": _clear_elr,
+    "LeaderChangeMessage": _leader,
+    "ConfigRecord": _config,
+    "FeatureLevelRecord": _feature,
+    "AccessControlEntryRecord": _acl,
+    "RemoveAccessControlEntryRecord": _remove_acl,
+    "ClientQuotaRecord": _quota,
+    "UserScramCredentialRecord": _scram,
+    "RemoveUserScramCredentialRecord": _remove_scram,
+    "DelegationTokenRecord": _token,
+    "RemoveDelegationTokenRecord": _remove_token,
+    "VotersRecord": _voters,
+}

@@ -1,0 +1,111 @@
+"""Tables derived from timelines: states of partitions, shrinks of ISRs, reassignments, lives of brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..events.event import State
+from .broker_lives import Brokers
+from .rows import CANCELLED, DONE, BrokerLife, IsrShrink, PartitionState, Reassignment
+from .timeline import Entry, Moment, Timeline
+
+
+def states(topic: str, partition: int, timeline: Timeline) -> Iterator[PartitionState]:
+    """Yield the states of a partition."""
+    for entry, end in periods_of(timeline):
+        state = entry.state
+        yield PartitionState(
+            topic,
+            partition,
+            epoch_of(state.leader),
+            epoch_of(state.leader_epoch),
+            epoch_of(state.partition_epoch),
+            state.isr or (),
+            state.replicas or (),
+            state.offline,
+            entry.since.time,
+            time_of(end),
+            entry.source,
+        )
+
+
+def shrinks(topic: str, partition: int, timeline: Timeline) -> Iterator[IsrShrink]:
+    """Yield the times when replicas left the ISR of a partition."""
+    for before, after in zip(timeline.entries, timeline.entries[1:], strict=False):
+        old, new = before.state.isr or (), after.state.isr or ()
+        removed = tuple(one for one in old if one not in new)
+        if removed and not after.state.is_deleted:
+            now, state = after.since.time, after.state
+            yield IsrShrink(
+                topic,
+                partition,
+                now,
+                epoch_of(state.leader),
+                epoch_of(state.leader_epoch),
+                old,
+                new,
+                removed,
+                after.source,
+            )
+
+
+def reassignments(topic: str, partition: int, timeline: Timeline) -> Iterator[Reassignment]:
+    """Yield the reassignments of a partition."""
+    begun: Entry | None = None
+    for entry in timeline.entries:
+        state = entry.state
+        if begun is not None and _goal(begun.state) != _goal(state):
+            yield _reassignment(topic, partition, begun, entry)
+            begun = None
+        if begun is None and (state.adding or state.removing) and not state.is_deleted:
+            begun = entry
+    if begun is not None:
+        yield _reassignment(topic, partition, begun, None)
+
+
+def _goal(state: State) -> tuple[set[int], set[int]]:
+    return set(state.adding or ()), set(state.removing or ())
+
+
+def _reassignment(topic: str, partition: int, begun: Entry, end: Entry | None) -> Reassignment:
+    adding, removing = begun.state.adding or (), begun.state.removing or ()
+    ended_by = None
+    if end is not None:
+        left = set(end.state.replicas or ())
+        ended_by = DONE if set(adding) <= left and not left & set(removing) else CANCELLED
+    return Reassignment(
+        topic,
+        partition,
+        begun.state.replicas or (),
+        adding,
+        removing,
+        begun.since.time,
+        end.since.time if end else None,
+        ended_by,
+        begun.source,
+    )
+
+
+def lives(brokers: Brokers) -> Iterator[BrokerLife]:
+    """Yield the lifetimes of brokers."""
+    for life in sorted(brokers.lives, key=lambda one: (one.broker.node_id, one.since)):
+        broker = life.broker.broker
+        rest = (broker.rack, life.broker.endpoints, life.since.time, time_of(life.until), life.source)
+        yield BrokerLife(broker.node_id, broker.host, broker.port, *rest)
+
+
+def periods_of(timeline: Timeline) -> Iterator[tuple[Entry, Moment | None]]:
+    """Yield the states in which the partition exists, each with its end."""
+    for place, entry in enumerate(timeline.entries):
+        if not entry.state.is_deleted:
+            yield entry, timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None
+
+
+def time_of(moment: Moment | None) -> float | None:
+    """Return the time of a moment, in seconds since 1970."""
+    return moment.time if moment else None
+
+
+def epoch_of(epoch: int | None) -> int:
+    """Return an epoch; -1 for an unknown one."""
+    return -1 if epoch is None else epoch

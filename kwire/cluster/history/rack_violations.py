@@ -1,0 +1,62 @@
+"""Derives when replicas of a partition shared a rack although others had none (KIP-36, KIP-879)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from ..placement.rack_rule import RackRule
+from ..state import Broker
+from .broker_lives import Brokers
+from .rows import Nodes, RackViolation
+from .timeline import Moment, Timeline
+
+_Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the violated rule
+
+
+class Racks:
+    """The rack rules over time: one rule from each change of racks on.
+
+    Args:
+        brokers: the brokers of the cluster.
+    """
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._times = [since for since, _ in brokers.racks]
+        self._rules = [(racks, RackRule(_on(racks))) for _, racks in brokers.racks]
+
+    def violations(self, topic: str, partition: int, timeline: Timeline) -> Iterator[RackViolation]:
+        """Yield the rack violations of a partition."""
+        begun: tuple[_Finding, Moment] | None = None
+        for moment, found in self._turns(timeline):
+            if begun is not None and begun[0] != found:
+                yield RackViolation(topic, partition, *begun[0], begun[1].time, moment.time)
+                begun = None
+            if begun is None and found is not None:
+                begun = found, moment
+        if begun is not None:
+            yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
+
+    def _turns(self, timeline: Timeline) -> Iterator[tuple[Moment, _Finding | None]]:
+        """Yield the violation, or None, at each change of replicas or racks."""
+        for place, entry in enumerate(timeline.entries):
+            replicas = () if entry.state.is_deleted else entry.state.replicas or ()
+            first = bisect_right(self._times, entry.since)
+            last = len(self._times)
+            if place + 1 < len(timeline.entries):
+                last = bisect_left(self._times, timeline.entries[place + 1].since)
+            yield entry.since, self._wrong(replicas, first - 1)
+            for rule in range(first, last):
+                yield self._times[rule], self._wrong(replicas, rule)
+
+    def _wrong(self, replicas: Nodes, number: int) -> _Finding | None:
+        """Return the violation of the rule with this index; None before the first rule."""
+        if number < 0 or not replicas:
+            return None
+        racks, rule = self._rules[number]
+        broken = rule.broken_by(replicas)
+        return None if broken is None else (replicas, tuple(racks.get(node_id) for node_id in replicas), broken)
+
+
+def _on(racks: dict[int, str | None]) -> dict[int, Broker]:
+    return {node_id: Broker(node_id, rack=rack) for node_id, rack in racks.items()}

@@ -1,0 +1,122 @@
+"""Reassigns partitions, scenario 7 of KIP-112. Ports KafkaController.onPartitionReassignment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from .elections import elect_reassigned
+from .kafka_zk_client import REASSIGN
+from .machines import ControllerPart, Machines
+from .topic_deletion import TopicDeletionManager
+from .values import LeaderAndIsr, PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
+
+
+class PartitionReassignment(ControllerPart):
+    """The partitions being reassigned."""
+
+    def __init__(self, machines: Machines, deletion: TopicDeletionManager) -> None:
+        super().__init__(machines)
+        self.deletion: TopicDeletionManager = deletion
+
+    def start(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+        """Start to reassign a partition; a target equal to the current replicas ends the current reassignment."""
+        self.context.reassigning[partition] = target
+        self.context.deletion_ineligible.add(partition[0])
+        assignment = self.context.assignments[partition]
+        if self.behaviour.adding_replicas:
+            wanted = assignment.reassign_to(target)
+            self._assign(partition, wanted)
+            self._drop(partition, tuple(one for one in assignment.replicas if one not in wanted.replicas))
+        self._go_on(partition, target)
+
+    def resume(self, partition: TopicPartition) -> None:
+        """Continue the reassignment of a partition once all its target replicas are in sync."""
+        target = self.context.reassigning.get(partition)
+        if target is not None and self._is_in_sync(partition, target):
+            self._go_on(partition, target)
+
+    def _is_in_sync(self, partition: TopicPartition, target: tuple[int, ...]) -> bool:
+        state = self.zk.state(partition)
+        return state is not None and set(target) <= set(state.isr)
+
+    def _go_on(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+        if self._is_in_sync(partition, target):
+            self._finish(partition, target)
+            return
+        old = self.context.assignments[partition]
+        adding = (
+            old.adding if self.behaviour.adding_replicas else tuple(one for one in target if one not in old.replicas)
+        )
+        if not self.behaviour.adding_replicas:
+            self._assign(partition, ReplicaAssignment((*target, *(one for one in old.replicas if one not in target))))
+        self._report_new_epoch(partition, old.origin, adding)
+        for one in adding:
+            self.replicas.handle([(partition, one)], ReplicaState.NEW)
+
+    def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+        old = self.context.assignments[partition]
+        if self.behaviour.adding_replicas:
+            self.replicas.handle([(partition, one) for one in old.adding], ReplicaState.ONLINE)
+        else:
+            for one in target:
+                self.replicas.handle([(partition, one)], ReplicaState.ONLINE)
+        self._assign(partition, ReplicaAssignment(target), write=False)
+        self._move_leader(partition, old, target)
+        self._drop(partition, tuple(one for one in old.replicas if one not in target))
+        self._assign(partition, ReplicaAssignment(target))
+        del self.context.reassigning[partition]
+        self.zk.delete([] if self.context.reassigning else [REASSIGN])
+        self.batch.update_metadata(self.context.brokers, {partition})
+        if partition[0] not in {topic for topic, _ in self.context.reassigning}:
+            self.context.deletion_ineligible.discard(partition[0])
+            self.deletion.resume_for({partition[0]})
+
+    def _move_leader(self, partition: TopicPartition, old: ReplicaAssignment, target: tuple[int, ...]) -> None:
+        leader = self.context.leaders[partition].leader
+        if leader in target and self.context.is_online(leader, partition):
+            self._report_new_epoch(partition, target if self.behaviour.adding_replicas else old.replicas, ())
+        else:
+            self.partitions.handle([partition], PartitionStates.ONLINE, elect_reassigned)
+
+    def _drop(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
+        """Stop and delete replicas. StopReplica fails for an offline replica; its response is not awaited."""
+        gone = [(partition, one) for one in replicas]
+        for state in (
+            ReplicaState.OFFLINE,
+            ReplicaState.DELETION_STARTED,
+            ReplicaState.DELETION_SUCCESSFUL,
+            ReplicaState.NON_EXISTENT,
+        ):
+            self.replicas.handle(gone, state)
+
+    def _report_new_epoch(self, partition: TopicPartition, known: Iterable[int], adding: Iterable[int]) -> None:
+        """Increase the leader epoch and send it; added replicas count as new, so they may be created despite a bad
+        directory.
+        """
+        state = self.zk.state(partition)
+        if state is None or state.controller_epoch > self.context.epoch:
+            return
+        raised = replace(state.next(state.leader, state.isr), controller_epoch=self.context.epoch)
+        version = self.zk.set_state(partition, raised)
+        assert version is not None  # read in this step
+        self._send_new_epoch(partition, replace(raised, zk_version=version), known, adding)
+
+    def _send_new_epoch(
+        self, partition: TopicPartition, state: LeaderAndIsr, known: Iterable[int], adding: Iterable[int]
+    ) -> None:
+        if self.behaviour.adding_replicas:
+            self.context.leaders[partition] = state
+        others = () if self.behaviour.adding_replicas else adding
+        self.batch.add_leader_and_isr((*known, *others), partition, state, is_new=False)
+        if self.behaviour.adding_replicas:
+            self.batch.add_leader_and_isr(adding, partition, state, is_new=True)
+        self.batch.send_requests()
+        # Before 2.4, Kafka sends the old epoch in UpdateMetadata: the new one is stored afterwards.
+        self.context.leaders[partition] = state
+
+    def _assign(self, partition: TopicPartition, assignment: ReplicaAssignment, *, write: bool = True) -> None:
+        self.context.assignments[partition] = assignment
+        if write:
+            topic = {one[1]: self.context.assignments[one] for one in self.context.partitions_of(partition[0])}
+            self.zk.write_topic(partition[0], topic)

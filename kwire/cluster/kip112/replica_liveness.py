@@ -1,0 +1,108 @@
+"""Brokers and log directories that fail and return. Ports KafkaController.onBrokerFailure, onBrokerStartup and
+onBrokerLogDirFailure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .controller_context import Replica
+from .kafka_zk_client import LOG_DIR_EVENTS
+from .machines import ControllerPart, Machines
+from .reassignment import PartitionReassignment
+from .topic_deletion import TopicDeletionManager
+from .values import KAFKA_STORAGE_ERROR, NONE, PartitionStates, ReplicaState, TopicPartition
+
+
+class ReplicaLiveness(ControllerPart):
+    """The controller's view of the liveness of brokers and of their log directories."""
+
+    def __init__(self, machines: Machines, deletion: TopicDeletionManager, reassignment: PartitionReassignment) -> None:
+        super().__init__(machines)
+        self.deletion: TopicDeletionManager = deletion
+        self.reassignment: PartitionReassignment = reassignment
+
+    def brokers_changed(self) -> None:
+        """Update the live brokers: brokers that started, stopped or restarted."""
+        now, known = self.zk.brokers(), self.context.broker_epochs
+        new = {broker: row for broker, row in now.items() if broker not in known}
+        bounced = {broker: row for broker, row in now.items() if known.get(broker, row[1]) != row[1]}
+        dead = [broker for broker in known if broker not in now]
+        if new:
+            self._brokers_started(new)
+        if bounced:
+            self._brokers_failed(list(bounced))
+            self._brokers_started(bounced)
+        if dead:
+            self._brokers_failed(dead)
+
+    def log_dirs_failed(self) -> None:
+        """Query brokers that lost a log directory about all their replicas (scenario 2)."""
+        events = self.zk.notifications(LOG_DIR_EVENTS)
+        brokers = {event.broker for event in events.values() if event is not None} & set(self.context.brokers)
+        if self.behaviour.delete_event_first:
+            self.zk.delete(events)
+        if brokers:
+            self.replicas.handle(self.context.replicas_on(sorted(brokers)), ReplicaState.ONLINE)
+        self.zk.delete(events)
+
+    def leader_and_isr_answered(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
+        """Derive the offline replicas of a broker from its response (KIP-112)."""
+        known = self.context.offline_dirs.get(broker_id, set())
+        online = {one for one, code in errors.items() if code == NONE}
+        failed = {one for one, code in errors.items() if self._is_offline(code) and one in self.context.assignments}
+        self.context.offline_dirs[broker_id] = (known - online) | failed
+        new = sorted(failed - known)
+        if new:
+            self._replicas_offline([(partition, broker_id) for partition in new])
+
+    def _brokers_started(self, brokers: dict[int, Any]) -> None:
+        """Send requests about all their replicas to started brokers (scenario 3).
+
+        The responses determine which replicas may lead.
+        """
+        existing = [broker for broker in self.context.brokers if broker not in brokers]
+        self.context.add_brokers(brokers)
+        for broker in brokers:
+            self.context.offline_dirs.pop(broker, None)
+        if self.behaviour.metadata_to_new:
+            self.batch.update_metadata(existing, ())
+            selected = [one for one in self.context.leaders if self._is_listed(one)]
+            self.batch.update_metadata(brokers, selected)
+        else:
+            self.batch.update_metadata(self.context.brokers, ())
+        replicas = self.context.replicas_on(brokers)
+        self.replicas.handle(replicas, ReplicaState.ONLINE)
+        self.partitions.elect_where_offline()
+        for partition, target in list(self.context.reassigning.items()):
+            if set(target) & set(brokers):
+                self.reassignment.resume(partition)
+        self.deletion.resume_for({partition[0] for partition, _ in replicas})
+
+    def _is_listed(self, partition: TopicPartition) -> bool:
+        return self.behaviour.metadata_of_deleted or not self.context.is_deleted(partition)
+
+    def _brokers_failed(self, brokers: list[int]) -> None:
+        self.context.remove_brokers(brokers)
+        for broker in brokers:
+            self.context.offline_dirs.pop(broker, None)
+            self.context.shutting_down.discard(broker)
+        self._replicas_offline(self.context.replicas_on(brokers))
+
+    def _replicas_offline(self, replicas: list[Replica]) -> None:
+        """Elect leaders for replicas that went offline, remove them from the ISR, notify all brokers (scenario 2)."""
+        leaderless = [
+            partition
+            for partition, state in self.context.leaders.items()
+            if not self.context.is_online(state.leader, partition) and not self.context.is_deleted(partition)
+        ]
+        self.partitions.handle(leaderless, PartitionStates.OFFLINE)
+        self.partitions.elect_where_offline()
+        kept = [replica for replica in replicas if not self.context.is_deleted(replica[0])]
+        self.replicas.handle(kept, ReplicaState.OFFLINE)
+        self.deletion.fail(replica for replica in replicas if self.context.is_deleted(replica[0]))
+        if not leaderless:
+            self.batch.update_metadata(self.context.brokers, ())
+
+    def _is_offline(self, code: int) -> bool:
+        return code != NONE if self.behaviour.any_error_is_offline else code == KAFKA_STORAGE_ERROR

@@ -1,0 +1,99 @@
+"""Counts the messages, records and znodes from which a model is made, and notes which sources are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from .events.observation import CONTROLLER, DIRECTORIES, MESSAGES, VIEWS, Observation
+from .history.lost_directories import Directories
+from .history.rows import Source
+from .history.timeline import METADATA_LOG, ZNODES
+
+SNAPSHOT = "snapshot of the metadata log"  # the name of this source
+SEPARATOR = "; "  # between the sentences of a note
+NO_CONTROLLER = (
+    "no controller was captured (LeaderAndIsr, UpdateMetadata, StopReplica): states are those that clients "
+    "received, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat list them"
+)
+NO_MESSAGES = "znodes do not have which replicas lie in failed log directories: no OfflineReplicaCount without messages"
+
+
+@dataclass(slots=True)
+class _Count:
+    """The messages of one kind in one file."""
+
+    decoded: int = 0
+    undecodable: int = 0
+    first: float | None = None
+    last: float | None = None
+    cluster_ids: set[str] = field(default_factory=set)
+
+
+class Sources:
+    """Counts messages by name and file."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], _Count] = {}
+
+    def add(self, observation: Observation) -> None:
+        """Count a message; those without information about a cluster are ignored."""
+        if observation.name in MESSAGES:
+            ids = getattr(observation.message, "cluster_id", None)
+            self.count(
+                observation.name, observation.file, observation.time, ids, is_decoded=observation.message is not None
+            )
+
+    def count(
+        self, name: str, file: str, time: float | None, cluster_id: str | None = None, *, is_decoded: bool = True
+    ) -> None:
+        """Count a message of a kind in a file."""
+        count = self._counts.setdefault((name, file), _Count())
+        count.undecodable += not is_decoded
+        count.decoded += is_decoded
+        if cluster_id:
+            count.cluster_ids.add(cluster_id)
+        if time is not None:
+            count.first = time if count.first is None else min(count.first, time)
+            count.last = time if count.last is None else max(count.last, time)
+
+    @property
+    def know_replicas(self) -> bool:
+        """Whether any source lists offline replicas."""
+        return not {name for name, _ in self._counts} <= {ZNODES}
+
+    def rows(self, directories: Directories) -> Iterator[Source]:
+        """Yield a row for each kind of message in each file, by name."""
+        names = {name for name, _ in self._counts}
+        for (name, file), one in sorted(self._counts.items(), key=lambda item: item[0]):
+            note = SEPARATOR.join(_notes(name, one.undecodable, names, directories)) or None
+            ids = tuple(sorted(one.cluster_ids))
+            yield Source(name, file, one.decoded, one.undecodable, one.first, one.last, ids, note)
+
+
+def _notes(name: str, undecodable: int, names: set[str], directories: Directories) -> Iterator[str]:
+    if undecodable:
+        yield f"{undecodable} could not be decoded and are missing (drafts need the option profile)"
+    if name in (*VIEWS, *DIRECTORIES) and not names & {*CONTROLLER, METADATA_LOG, SNAPSHOT, ZNODES}:
+        yield NO_CONTROLLER
+    if names == {ZNODES}:
+        yield NO_MESSAGES
+    unknown = ", ".join(f"{count} of broker {broker}" for broker, count in directories.without_replicas())
+    if unknown and name == "BrokerHeartbeatRequest":
+        yield f"which replicas lie in the failed log directories ({unknown}) was not captured"
+
+
+def files_of_ids(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
+    """Return each cluster id with the first file that contains it.
+
+    Args:
+        rows: files with the cluster ids in them.
+
+    >>> files_of_ids([("b.pcap", ["x"]), ("a.pcap", ["x", "y"])])
+    {'x': 'a.pcap', 'y': 'a.pcap'}
+    """
+    found: dict[str, str] = {}
+    for file, ids in sorted((file, tuple(ids)) for file, ids in rows):
+        for cluster_id in ids:
+            found.setdefault(cluster_id, file)
+    return found
