@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
-from ..cluster.consumer_groups.tracker import APIS, ConsumerGroups
+from ..cluster.consumer_groups.tracker import APIS, GroupTracker
 from ..cluster.events.body import RELEASED
 from ..cluster.events.metadata_log import logged_records
 from ..cluster.events.observation import LOG
@@ -405,8 +405,8 @@ def group_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> Ite
             yield from union_batches(GROUP_UNION, cluster, table, _group_dicts(groups, table))
 
 
-def _learnt(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> ConsumerGroups:
-    groups, numbers = ConsumerGroups(), dict[tuple[Any, ...], int]()
+def _learnt(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> GroupTracker:
+    groups, numbers = GroupTracker(), dict[tuple[Any, ...], int]()
     for time, connection, direction, api_name, api_version, correlation_id, data, path in rows:
         if data is None or api_version is None:
             continue
@@ -422,7 +422,7 @@ def _learnt(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> ConsumerGroups
     return groups
 
 
-def _group_dicts(groups: ConsumerGroups, table: str) -> list[dict[str, Any]]:
+def _group_dicts(groups: GroupTracker, table: str) -> list[dict[str, Any]]:
     found: Iterable[Any] = groups.history() if table == "members" else groups.partitions()
     times = [name for name, kind in _kinds(table).items() if kind == "float"]
     rows = [row._asdict() for row in found]

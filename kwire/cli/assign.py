@@ -18,10 +18,10 @@ import msgspec
 from ..cluster.assignors import (
     ASSIGNORS,
     STICKY,
-    Held,
     Member,
-    Replica,
-    Snapshot,
+    MemberData,
+    MetadataSnapshot,
+    ReplicaRack,
     algorithm_for,
     assign,
     has_assignor,
@@ -31,7 +31,7 @@ from ..cluster.assignors import (
 )
 from ..cluster.assignors.members import Assignment, TopicPartition
 from ..cluster.assignors.releases import NEWEST
-from ..cluster.consumer_groups.tracker import ConsumerGroups, Rebalance
+from ..cluster.consumer_groups.tracker import GroupTracker, Rebalance
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table
 from ..render.value_text import count_text
@@ -110,7 +110,7 @@ class Question:
     assignor: str
     leader: str | None
     members: list[Member]
-    snapshot: Snapshot
+    snapshot: MetadataSnapshot
     sent: Assignment | None = None
     ids: dict[str, bytes] | None = None
     release: str = NEWEST
@@ -152,7 +152,7 @@ def _question(options: argparse.Namespace) -> Question:
             if options.group or options.generation is not None:
                 raise UsageError("--group and --generation choose a rebalance of a capture; this is a description")
             return _of_description(text, options.files[0])
-    groups = ConsumerGroups()
+    groups = GroupTracker()
     for result in results(options):
         groups.see(result)
     return _of_rebalance(groups, options)
@@ -188,16 +188,16 @@ def _of_description(text: bytes, file: str) -> Question:
     if without:
         raise DumpError(f"topic {without[0]} has no id", file=file, hint="give the ids of all topics, or none")
     ids = {topic: given.ids[topic].bytes for topic in topics} if given.ids else None
-    return Question(title, given.assignor, given.leader, members, Snapshot(1, topics), None, ids)
+    return Question(title, given.assignor, given.leader, members, MetadataSnapshot(1, topics), None, ids)
 
 
 def _member(given: _Member) -> Member:
     owned = [*map(_partition, given.owned)]
-    held = Held(owned, given.generation) if owned else None  # the sticky assignors' user data
+    held = MemberData(owned, given.generation) if owned else None  # the sticky assignors' user data
     return Member(given.id, given.topics, given.rack, given.instance, given.generation, owned, held)
 
 
-def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None]) -> list[list[Replica]]:
+def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None]) -> list[list[ReplicaRack]]:
     if isinstance(partitions, int):
         if not 0 <= partitions <= 1_000_000:
             raise DumpError(f"{partitions} partitions of a topic", hint="the number must be 0 to 1000000")
@@ -205,8 +205,8 @@ def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None])
     return [[_replica(node, brokers) for node in nodes] for nodes in partitions]
 
 
-def _replica(node: int, brokers: dict[int, str | None]) -> Replica:
-    return Replica(node, brokers[node]) if node in brokers else Replica(node, online=False)
+def _replica(node: int, brokers: dict[int, str | None]) -> ReplicaRack:
+    return ReplicaRack(node, brokers[node]) if node in brokers else ReplicaRack(node, online=False)
 
 
 def _partition(text: str) -> TopicPartition:
@@ -216,7 +216,7 @@ def _partition(text: str) -> TopicPartition:
     return topic, int(number)
 
 
-def _of_rebalance(groups: ConsumerGroups, options: argparse.Namespace) -> Question:
+def _of_rebalance(groups: GroupTracker, options: argparse.Namespace) -> Question:
     found = {name: group.rebalances for name, group in groups.groups.items() if group.rebalances}
     if not found:
         hint = (
@@ -274,7 +274,7 @@ def _with_racks(question: Question, racks: dict[int, str]) -> Question | None:
         topic: [[one._replace(rack=racks.get(one.node_id, one.rack)) for one in part] for part in partitions]
         for topic, partitions in question.snapshot.topics.items()
     }
-    snapshot = Snapshot(question.snapshot.version + 1, topics)
+    snapshot = MetadataSnapshot(question.snapshot.version + 1, topics)
     return replace(question, snapshot=snapshot, sent=None)
 
 

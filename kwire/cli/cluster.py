@@ -15,7 +15,7 @@ from typing import Any
 
 from ..cluster import Broker, ClusterModel, ClusterState, LogDir, Partition, Tables
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
-from ..cluster.consumer_groups.tracker import ConsumerGroups, GroupState
+from ..cluster.consumer_groups.tracker import CapturedGroup, GroupTracker
 from ..cluster.placement.rack_rule import KIP_36, KIP_879, RackRule
 from ..cluster.sources import SEPARATOR
 from ..cluster.state import Settings
@@ -148,7 +148,7 @@ def _lines(options: argparse.Namespace) -> Iterable[str]:
 
 def _groups(options: argparse.Namespace) -> int:
     """Print the consumer groups that the frames contain."""
-    groups, read = ConsumerGroups(), with_progress(results(options), partial(part_read, options))
+    groups, read = GroupTracker(), with_progress(results(options), partial(part_read, options))
     for result in takewhile(_limit_of_frames(options.at), read):
         groups.see(result)
     known = sorted(name for name, group in groups.groups.items() if group.is_known)
@@ -500,7 +500,7 @@ _HELD = ("member", "rack", "from", "until", "has", "near", "lag")
 _READ = ("member", "from", "read", "across", "bytes", "bytes across")
 
 
-def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style = PLAIN) -> Iterator[str]:
+def group_lines(groups: GroupTracker, wanted: str | None = None, style: Style = PLAIN) -> Iterator[str]:
     """Yield the lines of all groups with known content, or of the wanted one."""
     shown = [group for name, group in sorted(groups.groups.items()) if group.is_known and wanted in (None, name)]
     for index, group in enumerate(shown):
@@ -524,7 +524,7 @@ def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style 
         yield f"{count_text(groups.unreadable, 'subscription')} or assignments did not decode"
 
 
-def _group_title(group: GroupState) -> str:
+def _group_title(group: CapturedGroup) -> str:
     words = {
         "consumer": "consumer group (KIP-848)",
         "share": "share group (KIP-932)",
@@ -594,7 +594,7 @@ def _seconds_text(seconds: float | None) -> str:
     return "-" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%H:%M:%S.%f}"[:-3]
 
 
-def group_json(groups: ConsumerGroups, wanted: str | None = None) -> dict[str, Any]:
+def group_json(groups: GroupTracker, wanted: str | None = None) -> dict[str, Any]:
     """Return groups, the periods of their members, and their partitions as JSON."""
     shown = [group for name, group in sorted(groups.groups.items()) if group.is_known and wanted in (None, name)]
     names = {group.group_id for group in shown}

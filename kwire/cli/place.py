@@ -13,8 +13,8 @@ from textwrap import wrap
 from typing import Any
 
 from ..cluster import Broker, broker_metadatas
-from ..cluster.placement.rack_spread import Level, Loss, is_even, losses_of, spread_of
-from ..cluster.placement.rack_tree import Node, RackTree
+from ..cluster.placement.rack_spread import LevelSpread, RackLoss, is_even, losses_of, spread_of
+from ..cluster.placement.rack_tree import RackNode, RackTree
 from ..cluster.plan.reassignment_json import Plan, reassignment_json
 from ..cluster.plan.replica_plan import ReplicaPlan
 from ..errors import DumpError
@@ -491,7 +491,9 @@ def comparison_json(trees: tuple[RackTree, RackTree], plan: ReplicaPlan[PlacedPa
     }
 
 
-def _level_lines(level: Level[PlacedPartition], labels: Mapping[PlacedPartition, str], style: Style) -> Iterator[str]:
+def _level_lines(
+    level: LevelSpread[PlacedPartition], labels: Mapping[PlacedPartition, str], style: Style
+) -> Iterator[str]:
     if level.is_of_brokers:
         head = ["broker", "rack", "replicas", "leaders"]
         names = [[str(load.node.broker), load.node.path] for load in level.loads]
@@ -508,7 +510,7 @@ def _level_lines(level: Level[PlacedPartition], labels: Mapping[PlacedPartition,
         yield "each partition is spread as evenly as possible over this level"
 
 
-def _warnings(levels: Sequence[Level[PlacedPartition]]) -> Iterator[str]:
+def _warnings(levels: Sequence[LevelSpread[PlacedPartition]]) -> Iterator[str]:
     """Yield warnings where loads differ widely, with the reason (KAFKA-3438)."""
     for level in levels[:-1]:
         small, large = (pick(level.loads, key=lambda load: load.node.size).node for pick in (min, max))
@@ -523,7 +525,7 @@ def _warnings(levels: Sequence[Level[PlacedPartition]]) -> Iterator[str]:
 
 
 def _loss_lines(
-    losses: Sequence[Loss[PlacedPartition]], labels: Mapping[PlacedPartition, str], style: Style
+    losses: Sequence[RackLoss[PlacedPartition]], labels: Mapping[PlacedPartition, str], style: Style
 ) -> Iterator[str]:
     if not losses:
         yield "no single failure leaves a partition without a majority"
@@ -533,7 +535,7 @@ def _loss_lines(
         yield from wrapped(f"without {_name(loss.node)} {'; '.join(texts)}", style)
 
 
-def _name(node: Node) -> str:
+def _name(node: RackNode) -> str:
     return node.path if node.broker is None else f"broker {node.broker}"
 
 
@@ -568,7 +570,7 @@ def wrapped(text: str, style: Style) -> list[str]:
     return wrap(escape(text), style.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _level_json(level: Level[PlacedPartition]) -> dict[str, Any]:
+def _level_json(level: LevelSpread[PlacedPartition]) -> dict[str, Any]:
     loads = [
         _node_json(load.node) | {"brokers": load.node.size, "replicas": load.replicas, "leaders": load.leaders}
         for load in level.loads
@@ -576,7 +578,7 @@ def _level_json(level: Level[PlacedPartition]) -> dict[str, Any]:
     return {"level": level.number, "nodes": loads, "uneven": _names(level.uneven)}
 
 
-def _node_json(node: Node) -> dict[str, Any]:
+def _node_json(node: RackNode) -> dict[str, Any]:
     return {"path": node.path} if node.broker is None else {"broker": node.broker, "path": node.path}
 
 
@@ -589,7 +591,7 @@ def _known(tree: RackTree, placed: Placed) -> dict[PlacedPartition, Sequence[int
     return {key: replicas for key, replicas in placed.items() if all(one in tree.brokers for one in replicas)}
 
 
-def _level_change(old: Level[PlacedPartition], new: Level[PlacedPartition], style: Style) -> Iterator[str]:
+def _level_change(old: LevelSpread[PlacedPartition], new: LevelSpread[PlacedPartition], style: Style) -> Iterator[str]:
     of_brokers = old.is_of_brokers
     rows = []
     for before, after in zip(old.loads, new.loads, strict=True):
@@ -615,7 +617,10 @@ def _evenness_change(
 
 
 def _loss_change(
-    tree: RackTree, before: Sequence[Loss[PlacedPartition]], after: Sequence[Loss[PlacedPartition]], style: Style
+    tree: RackTree,
+    before: Sequence[RackLoss[PlacedPartition]],
+    after: Sequence[RackLoss[PlacedPartition]],
+    style: Style,
 ) -> Iterator[str]:
     olds, news = ({loss.node: loss for loss in losses} for losses in (before, after))
     rows = []

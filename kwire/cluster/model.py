@@ -31,7 +31,7 @@ from .history.offline_replicas import Answer, Offline
 from .history.partition_tables import lives, reassignments, shrinks, states
 from .history.rack_violations import Racks
 from .history.rows import Conflict, Tables
-from .history.timeline import METADATA_LOG, ZNODES, Moment, Timeline
+from .history.timeline import METADATA_LOG, ZNODES, Moment, PartitionTimeline
 from .refused_requests import REASSIGN, Seen, judged
 from .sources import SNAPSHOT, Sources
 from .state import Broker, ClusterState, Partition, Settings
@@ -58,7 +58,7 @@ class ClusterModel:
 
     def __init__(self) -> None:
         self.brokers: Brokers = Brokers()
-        self.timelines: dict[tuple[str, int], Timeline] = {}
+        self.timelines: dict[tuple[str, int], PartitionTimeline] = {}
         self.controller_epoch = -1
         self.sources: Sources = Sources()
         self.log: MetadataLog = MetadataLog()
@@ -293,7 +293,7 @@ class ClusterModel:
                 continue
             timeline = self.timelines.get((topic, partition))
             if timeline is None:
-                timeline = self.timelines[topic, partition] = Timeline()
+                timeline = self.timelines[topic, partition] = PartitionTimeline()
             timeline.observe(reporter, state, now, source, authority)
 
     def _answered(self, observation: Observation, now: Moment) -> None:
@@ -351,7 +351,7 @@ def _listed(one: Broker) -> Listed:
     return Listed(one.node_id, one.rack, (address_of(one.host, one.port),))
 
 
-def _conflicts(key: tuple[str, int], timeline: Timeline) -> Iterator[Conflict]:
+def _conflicts(key: tuple[str, int], timeline: PartitionTimeline) -> Iterator[Conflict]:
     for one in timeline.contradictions:
         state, isr = one.state, one.state.isr or ()
         yield Conflict(*key, one.at.time, state.leader, state.leader_epoch, isr, one.source, one.believed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .events.observation import CONTROLLER, DIRECTORIES, MESSAGES, VIEWS, Observation
 from .history.lost_directories import Directories
-from .history.rows import Source
+from .history.rows import SourceRow
 from .history.timeline import METADATA_LOG, ZNODES
 
 SNAPSHOT = "snapshot of the metadata log"  # the name of this source
@@ -20,7 +20,7 @@ NO_MESSAGES = "znodes do not have which replicas lie in failed log directories: 
 
 
 @dataclass(slots=True)
-class _Count:
+class _MessageCount:
     """The messages of one kind in one file."""
 
     decoded: int = 0
@@ -34,7 +34,7 @@ class Sources:
     """Counts messages by name and file."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str], _Count] = {}
+        self._counts: dict[tuple[str, str], _MessageCount] = {}
 
     def add(self, observation: Observation) -> None:
         """Count a message; those without information about a cluster are ignored."""
@@ -48,7 +48,7 @@ class Sources:
         self, name: str, file: str, time: float | None, cluster_id: str | None = None, *, is_decoded: bool = True
     ) -> None:
         """Count a message of a kind in a file."""
-        count = self._counts.setdefault((name, file), _Count())
+        count = self._counts.setdefault((name, file), _MessageCount())
         count.undecodable += not is_decoded
         count.decoded += is_decoded
         if cluster_id:
@@ -62,13 +62,13 @@ class Sources:
         """Whether any source lists offline replicas."""
         return not {name for name, _ in self._counts} <= {ZNODES}
 
-    def rows(self, directories: Directories) -> Iterator[Source]:
+    def rows(self, directories: Directories) -> Iterator[SourceRow]:
         """Yield a row for each kind of message in each file, by name."""
         names = {name for name, _ in self._counts}
         for (name, file), one in sorted(self._counts.items(), key=lambda item: item[0]):
             note = SEPARATOR.join(_notes(name, one.undecodable, names, directories)) or None
             ids = tuple(sorted(one.cluster_ids))
-            yield Source(name, file, one.decoded, one.undecodable, one.first, one.last, ids, note)
+            yield SourceRow(name, file, one.decoded, one.undecodable, one.first, one.last, ids, note)
 
 
 def _notes(name: str, undecodable: int, names: set[str], directories: Directories) -> Iterator[str]:

@@ -11,7 +11,7 @@ import pytest
 import kwire
 from kwire import arrow
 from kwire.arrow.cluster_tables import GROUP_OPTIONS, GROUP_ROWS, GROUP_UNION, group_batches, group_schema
-from kwire.cluster.consumer_groups.tracker import ConsumerGroups
+from kwire.cluster.consumer_groups.tracker import GroupTracker
 from tests.arrow.captures import PCAP
 from tests.conftest import SHARED, needs_shared
 
@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
 
 
 def learnt(path: Any) -> dict[str, list[tuple[Any, ...]]]:
-    groups = ConsumerGroups()
+    groups = GroupTracker()
     for result in kwire.decode_frames(kwire.read_dump(path)):
         groups.see(result)
     found: dict[str, Any] = {"members": groups.history(), "partitions": groups.partitions()}

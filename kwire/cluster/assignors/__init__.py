@@ -14,10 +14,10 @@ Only the sticky assignors and `uniform` take earlier assignments into account.
 """
 
 from .by_name import ASSIGNORS, STICKY, assign, has_assignor, knows_racks
-from .members import UNREADABLE, Held, Member, by_topic, member_of, topics_of
+from .members import UNREADABLE, Member, MemberData, by_topic, member_of, topics_of
 from .rack_share import share_in_rack
 from .range import assign_range, assign_server_range
-from .rebalance_trigger import Replica, Snapshot, asks_for_rebalance, leader_rebalances, snapshot_of
+from .rebalance_trigger import MetadataSnapshot, ReplicaRack, asks_for_rebalance, leader_rebalances, snapshot_of
 from .round_robin import assign_round_robin
 from .sticky.sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
 from .uniform import assign_uniform
@@ -26,10 +26,10 @@ __all__ = [
     "ASSIGNORS",
     "STICKY",
     "UNREADABLE",
-    "Held",
     "Member",
-    "Replica",
-    "Snapshot",
+    "MemberData",
+    "MetadataSnapshot",
+    "ReplicaRack",
     "algorithm_for",
     "asks_for_rebalance",
     "assign",

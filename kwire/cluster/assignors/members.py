@@ -17,7 +17,7 @@ Racks = Mapping[int, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class MemberData:
     """Partitions that a member claims to own, and their generation; -1 for none."""
 
     partitions: Sequence[TopicPartition] = ()
@@ -41,10 +41,10 @@ class Member:
     group_instance_id: str | None = None
     generation: int = NO_GENERATION
     owned: Sequence[TopicPartition] = ()
-    user_data: Held | None = None
+    user_data: MemberData | None = None
 
 
-UNREADABLE = Held()
+UNREADABLE = MemberData()
 
 
 def member_of(
@@ -61,7 +61,7 @@ def member_of(
     >>> from kwire.internal import CooperativeUserData, subscription_of
     >>> member_of("c1", subscription_of(["a"], owned=[("a", 2)]), user_data=CooperativeUserData(7))
     Member(member_id='c1', topics=('a',), rack=None, group_instance_id=None, generation=-1, owned=(('a', 2),),
-        user_data=Held(partitions=(), generation=7))
+        user_data=MemberData(partitions=(), generation=7))
     """
     return Member(
         member_id,
@@ -70,7 +70,7 @@ def member_of(
         group_instance_id,
         subscription.generation_id,
         _flat(subscription.owned_partitions),
-        user_data if user_data is None or isinstance(user_data, Held) else _held(user_data),
+        user_data if user_data is None or isinstance(user_data, MemberData) else _held(user_data),
     )
 
 
@@ -104,7 +104,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return {topic: numbers[topic] for topic in order}
 
 
-class Group:
+class GroupSubscription:
     """Members and their topics, in the order in which Kafka's leader iterates over its HashMaps.
 
     `members` are by id; `topics` are the topics with subscribers and partitions, in ascending order.
@@ -167,9 +167,9 @@ def _numbers(given: int | Mapping[int, Iterable[str | None]]) -> Sequence[int]:
     return range(given) if isinstance(given, int) else sorted(given)
 
 
-def _held(user_data: Any) -> Held:
+def _held(user_data: Any) -> MemberData:
     generation = user_data.generation
-    return Held(_flat(getattr(user_data, "owned", ())), NO_GENERATION if generation is None else generation)
+    return MemberData(_flat(getattr(user_data, "owned", ())), NO_GENERATION if generation is None else generation)
 
 
 def _flat(topics: Iterable[Any]) -> tuple[TopicPartition, ...]:

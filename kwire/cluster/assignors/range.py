@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from ..java.hash_order import utf16
-from .members import Assignment, Group, Member, Racks, Topics, racks_matter
+from .members import Assignment, GroupSubscription, Member, Racks, Topics, racks_matter
 
 Consumers = Mapping[str, str | None]  # member id -> rack, in processing order
 
@@ -35,7 +35,7 @@ def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
 
     Source: KIP-881 (racks), KIP-345 (static members keep their position).
     """
-    group = Group(topics, members)
+    group = GroupSubscription(topics, members)
     assignment = group.nothing()
     shares = _shares(group)
     with_racks = any(share.needs_racks for share in shares)
@@ -102,7 +102,7 @@ class _Share:
                 yield number
 
 
-def _shares(group: Group) -> list[_Share]:
+def _shares(group: GroupSubscription) -> list[_Share]:
     subscribers: dict[str, list[Member]] = {topic: [] for topic in group.topics}
     for member in group.members.values():
         for topic in member.topics:

@@ -13,7 +13,7 @@ from .by_name import knows_racks
 from .releases import NEWEST, rules_of
 
 
-class Replica(NamedTuple):
+class ReplicaRack(NamedTuple):
     """A replica of a partition. An offline replica is on a broker that metadata does not list; its rack is unknown."""
 
     node_id: int
@@ -21,29 +21,29 @@ class Replica(NamedTuple):
     online: bool = True
 
 
-class Snapshot(NamedTuple):
+class MetadataSnapshot(NamedTuple):
     """Topics at one time: topic -> the replicas of each partition. `version` increases with each update."""
 
     version: int
-    topics: Mapping[str, Sequence[Sequence[Replica]]]
+    topics: Mapping[str, Sequence[Sequence[ReplicaRack]]]
 
 
-def snapshot_of(state: ClusterState, version: int) -> Snapshot:
+def snapshot_of(state: ClusterState, version: int) -> MetadataSnapshot:
     """Return a snapshot of a cluster's state, as the leader stores it.
 
     >>> from kwire.cluster import Broker, Partition
     >>> state = ClusterState(brokers={1: Broker(1, rack="a")})
     >>> state.put(Partition("orders", 0, replicas=(1, 2)))
     >>> snapshot_of(state, 7).topics["orders"][0]
-    [Replica(node_id=1, rack='a', online=True), Replica(node_id=2, rack=None, online=False)]
+    [ReplicaRack(node_id=1, rack='a', online=True), ReplicaRack(node_id=2, rack=None, online=False)]
     """
     brokers = state.brokers or {}
 
-    def replica(node: int) -> Replica:
-        return Replica(node, brokers[node].rack) if node in brokers else Replica(node, online=False)
+    def replica(node: int) -> ReplicaRack:
+        return ReplicaRack(node, brokers[node].rack) if node in brokers else ReplicaRack(node, online=False)
 
     topics = {name: state.partitions(name) for name in state.topics}
-    return Snapshot(
+    return MetadataSnapshot(
         version,
         {name: [[replica(node) for node in one.replicas] for one in found] for name, found in topics.items()},
     )
@@ -51,8 +51,8 @@ def snapshot_of(state: ClusterState, version: int) -> Snapshot:
 
 def asks_for_rebalance(
     subscribed: Iterable[str],
-    at_assignment: Snapshot,
-    now: Snapshot,
+    at_assignment: MetadataSnapshot,
+    now: MetadataSnapshot,
     *,
     client_rack: str | None = None,
     release: str = NEWEST,
@@ -71,8 +71,8 @@ def asks_for_rebalance(
     Raises:
         UnknownMessage: the release is unknown, or has no rack-aware assignors.
 
-    >>> before = Snapshot(1, {"orders": [[Replica(1, "a")]]})
-    >>> after = Snapshot(2, {"orders": [[Replica(2, "b")]]})
+    >>> before = MetadataSnapshot(1, {"orders": [[ReplicaRack(1, "a")]]})
+    >>> after = MetadataSnapshot(2, {"orders": [[ReplicaRack(2, "b")]]})
     >>> asks_for_rebalance(["orders"], before, after, client_rack="a")
     True
     >>> asks_for_rebalance(["orders"], before, after)
@@ -90,15 +90,15 @@ def asks_for_rebalance(
     return False
 
 
-def _same(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
+def _same(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool:
     return {replica.rack for replica in former} == {replica.rack for replica in present}
 
 
-def _covered(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
+def _covered(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool:
     return _covers(present, former) and _covers(former, present)
 
 
-def _covers(one: Sequence[Replica], other: Sequence[Replica]) -> bool:
+def _covers(one: Sequence[ReplicaRack], other: Sequence[ReplicaRack]) -> bool:
     """Whether each rack of the other replicas is still present, or belongs to an offline broker that may return."""
     racks = {replica.rack for replica in one if replica.online}
     offline = {replica.node_id for replica in one if not replica.online}
@@ -107,7 +107,12 @@ def _covers(one: Sequence[Replica], other: Sequence[Replica]) -> bool:
 
 
 def leader_rebalances(
-    subscribed: Iterable[str], before: Snapshot, now: Snapshot, *, client_rack: str | None, release: str = NEWEST
+    subscribed: Iterable[str],
+    before: MetadataSnapshot,
+    now: MetadataSnapshot,
+    *,
+    client_rack: str | None,
+    release: str = NEWEST,
 ) -> bool:
     """Return the result of `asks_for_rebalance` for any release: before 3.5, racks are ignored."""
     if knows_racks(release):

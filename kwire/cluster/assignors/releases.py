@@ -22,7 +22,7 @@ _SINCE = {
 }
 
 
-class Rules(NamedTuple):
+class AssignorRules(NamedTuple):
     """The behaviour of a release; True is the behaviour of the newest release."""
 
     loser_is_no_owner: bool = True
@@ -45,7 +45,7 @@ class Rules(NamedTuple):
     """Equal subscriptions use the constrained algorithm; before, the cooperative assignor also had no generations."""
 
 
-def rules_of(release: str) -> Rules:
+def rules_of(release: str) -> AssignorRules:
     """Return the rules of a Kafka release.
 
     Args:
@@ -59,11 +59,11 @@ def rules_of(release: str) -> Rules:
     (False, True)
     """
     if release == NEWEST:
-        return Rules()
+        return AssignorRules()
     if not knows_sticky(release):
         raise _unknown(release)
     numbers = numbers_in(release)
-    return Rules(**{rule: numbers >= since for rule, since in _SINCE.items()})
+    return AssignorRules(**{rule: numbers >= since for rule, since in _SINCE.items()})
 
 
 def knows_sticky(release: str) -> bool:

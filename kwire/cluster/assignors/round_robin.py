@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...errors.refused import CannotAssign
 from ..java.hash_order import utf16
-from .members import Assignment, Group, Member, Topics
+from .members import Assignment, GroupSubscription, Member, Topics
 from .range import in_order
 
 
@@ -25,7 +25,7 @@ def assign_round_robin(topics: Topics, members: Iterable[Member]) -> Assignment:
     >>> assign_round_robin({"a": 2, "b": 1}, [Member("c1", ["a", "b"]), Member("c2", ["a", "b"])])
     {'c1': [('a', 0), ('b', 0)], 'c2': [('a', 1)]}
     """
-    group = Group(topics, members)
+    group = GroupSubscription(topics, members)
     if not group.members:
         raise CannotAssign("no_members", assignor="roundrobin")
     assignment = group.nothing()

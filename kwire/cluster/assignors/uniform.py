@@ -11,7 +11,7 @@ from heapq import heapify, heapreplace
 from itertools import islice
 
 from ..java.hash_order import INTEGERS, hash_order_of, int32
-from .members import Assignment, Group, Member, TopicPartition, Topics
+from .members import Assignment, GroupSubscription, Member, TopicPartition, Topics
 
 MOST_ROUNDS = 16  # rounds of balancing over all topics; Kafka has the same limit
 Ids = Mapping[str, bytes]  # topic -> its id, 16 bytes
@@ -36,7 +36,7 @@ def assign_uniform(topics: Topics, members: Iterable[Member], *, ids: Ids | None
 
     Source: KIP-848.
     """
-    group = Group(topics, members)
+    group = GroupSubscription(topics, members)
     former = _former(group)
     if len({frozenset(one.topics) for one in group.members.values()}) == 1:
         found = _fill_shares(group, former, ids)
@@ -55,7 +55,7 @@ def uuid_hash(topic_id: bytes) -> int:
     return int32((high ^ low) >> 32 ^ high ^ low)
 
 
-def _former(group: Group) -> dict[str, list[TopicPartition]]:
+def _former(group: GroupSubscription) -> dict[str, list[TopicPartition]]:
     """Return the partitions that each member owns of the topics that it subscribes to."""
     taken: set[TopicPartition] = set()
     former = group.nothing()
@@ -76,7 +76,7 @@ def _hashed(topics: Iterable[str], ids: Ids | None) -> list[str]:
     return [by_id[one] for one in hash_order_of(by_id, uuid_hash)]
 
 
-def _fill_shares(group: Group, former: Assignment, ids: Ids | None) -> dict[str, set[TopicPartition]]:
+def _fill_shares(group: GroupSubscription, former: Assignment, ids: Ids | None) -> dict[str, set[TopicPartition]]:
     """Assign partitions to members that all subscribe to the same topics.
 
     Shares with one more partition go to members that already have as many, or else to the last members.
@@ -118,7 +118,7 @@ class _Levels:
     loaded. Members are numbered in the order of Kafka's map.
     """
 
-    def __init__(self, group: Group, former: Assignment, ids: Ids | None) -> None:
+    def __init__(self, group: GroupSubscription, former: Assignment, ids: Ids | None) -> None:
         self._names = list(group.members)
         self._owner = {place: at for at, name in enumerate(self._names) for place in former[name]}
         self._sizes = [len(former[name]) for name in self._names]

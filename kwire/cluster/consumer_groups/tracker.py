@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...errors import DecodeError
 from ...internal import decode_assignment, decode_cooperative_user_data, decode_sticky_user_data, decode_subscription
 from ...protocol import Request, Response, Result
-from ..assignors import UNREADABLE, Member, Snapshot, member_of, snapshot_of, topics_of
+from ..assignors import UNREADABLE, Member, MetadataSnapshot, member_of, snapshot_of, topics_of
 from ..assignors.members import TopicPartition
 from ..events.apply import learn
 from ..state import ClusterState
@@ -24,7 +24,7 @@ from .rows import MemberRow, PartitionRow
 
 
 @dataclass(slots=True)
-class Reading:
+class FetchTraffic:
     """The Fetch traffic of a member for one partition and broker: the number of responses, and the bytes of records."""
 
     fetches: int = 0
@@ -59,11 +59,11 @@ class GroupMember:
     epoch: int | None = None
     since: float | None = None
     generation: int | None = None
-    reads: dict[TopicPartition, dict[int | None, Reading]] = field(default_factory=dict)
+    reads: dict[TopicPartition, dict[int | None, FetchTraffic]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class GroupState:
+class CapturedGroup:
     """A group. `protocol` is classic, consumer (KIP-848) or share (KIP-932); for the latter two, `generation` is the
     epoch.
 
@@ -106,7 +106,7 @@ class Rebalance:
     leader: str
     members: list[Member]
     topics: dict[str, dict[int, list[str | None]]]
-    snapshot: Snapshot
+    snapshot: MetadataSnapshot
     assigned: dict[str, tuple[TopicPartition, ...]] | None = None
     at: float | None = None
     release: str | None = None
@@ -126,7 +126,7 @@ class _PendingRequest(NamedTuple):
     request: Request
 
 
-class ConsumerGroups:
+class GroupTracker:
     """The consumer groups in frames; `see` processes one frame after the other.
 
     Attributes:
@@ -139,7 +139,7 @@ class ConsumerGroups:
     """
 
     def __init__(self) -> None:
-        self.groups: dict[str, GroupState] = {}
+        self.groups: dict[str, CapturedGroup] = {}
         self.cluster: ClusterState = ClusterState()
         self.ends: dict[TopicPartition, int] = {}
         self.ambiguous: int = 0
@@ -216,14 +216,14 @@ class ConsumerGroups:
         """Return the partitions in a list of topics."""
         return tuple((self.topic(one), number) for one in topics for number in one.partitions)
 
-    def group(self, group_id: str, protocol: str | None = None) -> GroupState:
+    def group(self, group_id: str, protocol: str | None = None) -> CapturedGroup:
         """Return a group, created if necessary."""
-        group = self.groups.setdefault(group_id, GroupState(group_id))
+        group = self.groups.setdefault(group_id, CapturedGroup(group_id))
         if protocol is not None:
             group.protocol = protocol
         return group
 
-    def member(self, group: GroupState, member_id: str, request: Request | None = None) -> GroupMember:
+    def member(self, group: CapturedGroup, member_id: str, request: Request | None = None) -> GroupMember:
         """Return a member, created if necessary, with the client id and host of its connection."""
         member = group.members.setdefault(member_id, GroupMember(member_id))
         if request is not None:
@@ -233,7 +233,7 @@ class ConsumerGroups:
         return member
 
     def assign(
-        self, group: GroupState, member: GroupMember, partitions: Iterable[TopicPartition], at: float | None
+        self, group: CapturedGroup, member: GroupMember, partitions: Iterable[TopicPartition], at: float | None
     ) -> None:
         """Record the new partitions of a member."""
         now = tuple(partitions)
@@ -242,13 +242,13 @@ class ConsumerGroups:
         self._close(group, member, at)
         member.partitions, member.since, member.reads, member.generation = now, at, {}, group.generation
 
-    def leave(self, group: GroupState, member_id: str, at: float | None) -> None:
+    def leave(self, group: CapturedGroup, member_id: str, at: float | None) -> None:
         """Remove a member."""
         member = group.members.pop(member_id, None)
         if member is not None:
             self._close(group, member, at)
 
-    def _close(self, group: GroupState, member: GroupMember, at: float | None) -> None:
+    def _close(self, group: CapturedGroup, member: GroupMember, at: float | None) -> None:
         if member.partitions:
             self._past.append(self._member_row(group, member, at))
 
@@ -262,7 +262,7 @@ class ConsumerGroups:
         member.topics = tuple(subscription.topics)
         member.rack = subscription.rack_id or member.rack
 
-    def rebalance(self, group: GroupState, response: Any) -> None:
+    def rebalance(self, group: CapturedGroup, response: Any) -> None:
         """Record the input of the leader's assignor."""
         message = response.message
         members: list[Member] = []
@@ -278,12 +278,12 @@ class ConsumerGroups:
         topics = {topic: known[topic] for topic in known if topic in wanted}
         at = response.frame.source.time
         now = snapshot_of(self.cluster, message.generation_id)
-        snapshot = Snapshot(now.version, {topic: now.topics[topic] for topic in topics})
+        snapshot = MetadataSnapshot(now.version, {topic: now.topics[topic] for topic in topics})
         what = message.generation_id, message.protocol_name, message.leader
         group.rebalances.append(Rebalance(*what, members, topics, snapshot, None, at, _release(response)))
         del group.rebalances[:-_REBALANCES]
 
-    def assigned_to(self, group: GroupState, member_id: str, data: bytes, at: float | None) -> None:
+    def assigned_to(self, group: CapturedGroup, member_id: str, data: bytes, at: float | None) -> None:
         """Record an assignment in a classic group; an empty value means no partitions."""
         try:
             topics = decode_assignment(data).message.assigned_partitions if data else ()
@@ -311,7 +311,7 @@ class ConsumerGroups:
             self.ambiguous += 1
         elif found:
             found[0].rack = found[0].rack or getattr(request.message, "rack_id", "") or None
-            reading = found[0].reads.setdefault(partition, {}).setdefault(self.node_of(response), Reading())
+            reading = found[0].reads.setdefault(partition, {}).setdefault(self.node_of(response), FetchTraffic())
             reading.fetches += 1
             reading.bytes += size
 
@@ -333,13 +333,13 @@ class ConsumerGroups:
         past = [row for row in self._past if group_id in (None, row.group)]
         return [*past, *self.members(group_id)]
 
-    def _sorted(self, group_id: str | None) -> list[GroupState]:
+    def _sorted(self, group_id: str | None) -> list[CapturedGroup]:
         return [self.groups[name] for name in sorted(self.groups) if group_id in (None, name)]
 
     def _rack(self, node: int | None) -> str | None:
         return None if node is None else self._racks.get(node)
 
-    def _lag(self, group: GroupState, partition: TopicPartition) -> int | None:
+    def _lag(self, group: CapturedGroup, partition: TopicPartition) -> int | None:
         committed, end = group.committed.get(partition), self.ends.get(partition)
         return None if committed is None or end is None else max(0, end - committed)
 
@@ -361,7 +361,7 @@ class ConsumerGroups:
             return None
         return racks != {member.rack}
 
-    def _member_row(self, group: GroupState, member: GroupMember, until: float | None = None) -> MemberRow:
+    def _member_row(self, group: CapturedGroup, member: GroupMember, until: float | None = None) -> MemberRow:
         partitions = member.partitions
         lags = [lag for one in partitions or () if (lag := self._lag(group, one)) is not None]
         across = [self._is_across(member, one) for one in member.reads]
@@ -389,7 +389,9 @@ class ConsumerGroups:
             until,
         )
 
-    def _partition_row(self, group: GroupState, partition: TopicPartition, member: GroupMember | None) -> PartitionRow:
+    def _partition_row(
+        self, group: CapturedGroup, partition: TopicPartition, member: GroupMember | None
+    ) -> PartitionRow:
         known = self.cluster.topics.get(partition[0], {}).get(partition[1])
         nodes = () if member is None else member.reads.get(partition, {})
         return PartitionRow(
@@ -446,7 +448,7 @@ def _texts(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:
     return tuple(f"{topic}-{number}" for topic, number in sorted(partitions))
 
 
-def _joined(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _joined(groups: GroupTracker, response: Any, request: Any) -> None:
     """Process a JoinGroup response: a member joined a generation; the leader receives all members."""
     message = response.message
     if request is None or message.error_code:
@@ -465,7 +467,7 @@ def _joined(groups: ConsumerGroups, response: Any, request: Any) -> None:
         _leader_joined(groups, group, response, is_consumer=asked.protocol_type == "consumer")
 
 
-def _leader_joined(groups: ConsumerGroups, group: GroupState, response: Any, *, is_consumer: bool) -> None:
+def _leader_joined(groups: GroupTracker, group: CapturedGroup, response: Any, *, is_consumer: bool) -> None:
     """Process the response to a leader, which lists all members of the group."""
     message = response.message
     for gone in group.members.keys() - {one.member_id for one in message.members}:
@@ -479,7 +481,7 @@ def _leader_joined(groups: ConsumerGroups, group: GroupState, response: Any, *, 
         groups.rebalance(group, response)
 
 
-def _synced(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _synced(groups: GroupTracker, response: Any, request: Any) -> None:
     message = response.message
     if request is None or message.error_code:
         return
@@ -497,7 +499,7 @@ def _synced(groups: ConsumerGroups, response: Any, request: Any) -> None:
     groups.assigned_to(group, request.message.member_id, message.assignment, at)
 
 
-def _left(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _left(groups: GroupTracker, response: Any, request: Any) -> None:
     if request is None or response.message.error_code:
         return
     group, at = groups.group(request.message.group_id), response.frame.source.time
@@ -513,7 +515,7 @@ def _left(groups: ConsumerGroups, response: Any, request: Any) -> None:
             groups.leave(group, member_id, at)
 
 
-def _heartbeat(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _heartbeat(groups: GroupTracker, response: Any, request: Any) -> None:
     """Update a member of KIP-848 or KIP-932: the request contains changes, the response the target assignment."""
     message = response.message
     if request is None or message.error_code:
@@ -538,7 +540,7 @@ def _heartbeat(groups: ConsumerGroups, response: Any, request: Any) -> None:
         groups.assign(group, member, groups.flat(message.assignment.topic_partitions), at)
 
 
-def _described(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _described(groups: GroupTracker, response: Any, request: Any) -> None:
     """Process a response that lists all members of KIP-848 or KIP-932 groups."""
     protocol = "share" if type(response.message).__name__.startswith("Share") else "consumer"
     at = response.frame.source.time
@@ -563,7 +565,7 @@ def _describe(member: GroupMember, described: Any) -> None:
     member.instance_id = instance or member.instance_id
 
 
-def _described_classic(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _described_classic(groups: GroupTracker, response: Any, request: Any) -> None:
     at = response.frame.source.time
     for one in response.message.groups:
         if one.error_code or one.protocol_type not in ("consumer", ""):
@@ -580,7 +582,7 @@ def _described_classic(groups: ConsumerGroups, response: Any, request: Any) -> N
                 groups.assigned_to(group, described.member_id, described.member_assignment, at)
 
 
-def _committed(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _committed(groups: GroupTracker, response: Any, request: Any) -> None:
     if request is None:
         return
     group = groups.group(request.message.group_id)
@@ -597,7 +599,7 @@ def _committed(groups: ConsumerGroups, response: Any, request: Any) -> None:
                 group.committed[partition] = one.committed_offset
 
 
-def _fetched_offsets(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _fetched_offsets(groups: GroupTracker, response: Any, request: Any) -> None:
     message = response.message
     for one in message.groups:
         if not one.error_code:
@@ -606,14 +608,14 @@ def _fetched_offsets(groups: ConsumerGroups, response: Any, request: Any) -> Non
         _remember(groups, groups.group(request.message.group_id), message.topics)
 
 
-def _remember(groups: ConsumerGroups, group: GroupState, topics: Iterable[Any]) -> None:
+def _remember(groups: GroupTracker, group: CapturedGroup, topics: Iterable[Any]) -> None:
     for topic in topics:
         for one in topic.partitions:
             if not one.error_code and one.committed_offset >= 0:
                 group.committed[groups.topic(topic), one.partition_index] = one.committed_offset
 
 
-def _listed(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _listed(groups: GroupTracker, response: Any, request: Any) -> None:
     if request is None:
         return
     latest = {
@@ -630,7 +632,7 @@ def _listed(groups: ConsumerGroups, response: Any, request: Any) -> None:
                     groups.ends[topic.name, one.partition_index] = offset
 
 
-def _fetched(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _fetched(groups: GroupTracker, response: Any, request: Any) -> None:
     message = response.message
     is_consumer = request is not None and _replica(request.message) < 0
     for topic in message.responses:
@@ -651,7 +653,7 @@ def _replica(request: Any) -> int:
     return of_state if of_state >= 0 else int(request.replica_id)
 
 
-def _deleted_offsets(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _deleted_offsets(groups: GroupTracker, response: Any, request: Any) -> None:
     if request is None or response.message.error_code:
         return
     group = groups.group(request.message.group_id)
@@ -661,13 +663,13 @@ def _deleted_offsets(groups: ConsumerGroups, response: Any, request: Any) -> Non
                 group.committed.pop((topic.name, one.partition_index), None)
 
 
-def _deleted(groups: ConsumerGroups, response: Any, request: Any) -> None:
+def _deleted(groups: GroupTracker, response: Any, request: Any) -> None:
     for one in response.message.results:
         if not one.error_code:
             groups.groups.pop(one.group_id, None)
 
 
-_LESSONS: Mapping[str, Callable[[ConsumerGroups, Any, Any], None]] = {
+_LESSONS: Mapping[str, Callable[[GroupTracker, Any, Any], None]] = {
     "JoinGroupResponse": _joined,
     "SyncGroupResponse": _synced,
     "LeaveGroupResponse": _left,

@@ -29,7 +29,7 @@ class Authority(IntEnum):
     RECORD = 3
 
 
-class State(NamedTuple):
+class ReportedState(NamedTuple):
     """The state of a partition in a message; None for fields that the message lacks. `offline` is in ascending
     order.
     """
@@ -52,10 +52,11 @@ class State(NamedTuple):
         """Whether the partition is deleted, or its deletion has begun."""
         return self.leader in (LEADER_DURING_DELETE, _NOWHERE)
 
-    def agrees(self, other: State) -> bool:
+    def agrees(self, other: ReportedState) -> bool:
         """Whether two states are equal in all fields that both have.
 
-        >>> State(1, isr=(1,)).agrees(State(1, leader_epoch=4)), State(1, isr=(1,)).agrees(State(1, isr=(1, 2)))
+        >>> state = ReportedState(1, isr=(1,))
+        >>> state.agrees(ReportedState(1, leader_epoch=4)), state.agrees(ReportedState(1, isr=(1, 2)))
         (True, False)
         """
         if self == other:
@@ -64,7 +65,7 @@ class State(NamedTuple):
             return False
         return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(self, other, strict=True))
 
-    def is_older(self, other: State) -> bool:
+    def is_older(self, other: ReportedState) -> bool:
         """Whether this state is older by its epochs; at equal leader epochs, the partition epoch decides."""
         if self.leader_epoch is None or other.leader_epoch is None:
             return False
@@ -72,15 +73,15 @@ class State(NamedTuple):
             return self.leader_epoch < other.leader_epoch
         return self.partition_epoch < other.partition_epoch
 
-    def filled(self, other: State) -> State:
+    def filled(self, other: ReportedState) -> ReportedState:
         """Return this state, completed by the fields that only the other state has."""
         pairs: Iterator[Any] = zip(self, other, strict=True)
-        return State(*(theirs if mine is None else mine for mine, theirs in pairs))
+        return ReportedState(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
 # Leader -2 marks the beginning of a deletion, which waits for offline replicas. A topic that is no longer listed is
 # deleted.
-DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
+DELETION_BEGUN, DELETED = ReportedState(LEADER_DURING_DELETE), ReportedState(_NOWHERE)
 
 
 class Event(NamedTuple):
@@ -88,12 +89,12 @@ class Event(NamedTuple):
 
     topic: str
     partition: int | None
-    state: State
+    state: ReportedState
 
 
-def state_of(one: Partition, offline: tuple[int, ...] | None) -> State:
+def state_of(one: Partition, offline: tuple[int, ...] | None) -> ReportedState:
     """Return the state of a partition in a record."""
-    return State(
+    return ReportedState(
         one.leader,
         one.leader_epoch,
         one.partition_epoch,
@@ -109,7 +110,7 @@ def state_of(one: Partition, offline: tuple[int, ...] | None) -> State:
     )
 
 
-def partition_of(topic: str, index: int, state: State) -> Partition:
+def partition_of(topic: str, index: int, state: ReportedState) -> Partition:
     """Return a partition with a state.
 
     Offline replicas are in the order of the replicas; missing fields are -1 or empty.
@@ -145,7 +146,7 @@ def merge_event(before: Partition | None, event: Event, index: int) -> Partition
     return replace(fresh, **unsaid)
 
 
-_SAME = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
+_SAME = tuple(name for name in ReportedState._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
 
 
 def known_topic_id(topic_id: bytes | None) -> bytes | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..state import NO_LEADER, ClusterState
 from .body import Body, offline_replicas_in
-from .event import DELETED, Event, State, known_topic_id
+from .event import DELETED, Event, ReportedState, known_topic_id
 
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND = 3, 5, 9, 72
 
@@ -30,14 +30,14 @@ def events_of_view(body: Body) -> Iterator[Event]:
                 yield Event(name, one.partition_index, _seen(body, one, bytes(topic.topic_id)))
 
 
-def _seen(body: Body, one: Any, topic_id: bytes) -> State:
+def _seen(body: Body, one: Any, topic_id: bytes) -> ReportedState:
     says_lists = "topics.is_internal" in body.fields or one.error_code == 0
     # Before 2.4, brokers list no ISR if there is no leader, even if there is one.
     says_isr = says_lists and not (one.error_code and not one.isr_nodes and one.leader_epoch < 0)
     leaders = {0: one.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: one.leader_id}
     elr = getattr(one, "eligible_leader_replicas", None)
     last_known = getattr(one, "last_known_elr", None)
-    return State(
+    return ReportedState(
         leaders.get(one.error_code),
         one.leader_epoch if one.leader_epoch >= 0 else None,
         None,
@@ -58,7 +58,9 @@ def events_of_leader(body: Body, names: Mapping[bytes, str]) -> Iterator[Event]:
         for one in topic.partitions:
             if not one.error_code:
                 epochs = one.leader_epoch, one.partition_epoch
-                yield Event(name, one.partition_index, State(one.leader_id, *epochs, tuple(one.isr), topic_id=topic_id))
+                yield Event(
+                    name, one.partition_index, ReportedState(one.leader_id, *epochs, tuple(one.isr), topic_id=topic_id)
+                )
 
 
 def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
@@ -72,7 +74,7 @@ def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
         for one in topic.partitions:
             if hasattr(one, "adding_replicas"):
                 lists = tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
-                state = State(None, replicas=lists[0], adding=lists[1], removing=lists[2])
+                state = ReportedState(None, replicas=lists[0], adding=lists[1], removing=lists[2])
                 yield Event(topic.name, one.partition_index, state)
                 continue
             before = known.topics.get(topic.name, {}).get(one.partition_index)
@@ -80,4 +82,4 @@ def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
                 goal, there = tuple(one.replicas), before.replicas
                 adding = tuple(node for node in goal if node not in there)
                 removing = tuple(node for node in there if node not in goal)
-                yield Event(topic.name, one.partition_index, State(None, adding=adding, removing=removing))
+                yield Event(topic.name, one.partition_index, ReportedState(None, adding=adding, removing=removing))

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..state import EPOCH_DURING_DELETE
 from .body import Body, offline_replicas_in
-from .event import DELETION_BEGUN, Event, State, known_topic_id
+from .event import DELETION_BEGUN, Event, ReportedState, known_topic_id
 from .partition_states import partition_states, stopped_partitions, topic_ids_in
 
 FULL = 2  # the type of an UpdateMetadata request that lists all partitions
@@ -26,7 +26,7 @@ def events_of_controller(body: Body) -> Iterator[Event]:
         return
     ids = topic_ids_in(message)
     for (topic, index), one in partition_states(message):
-        state = State(
+        state = ReportedState(
             one.leader,
             one.leader_epoch,
             one.zk_version if hasattr(one, "zk_version") else one.partition_epoch,

@@ -14,7 +14,7 @@ from ...errors import KwireError
 from ...sensitive_fields import is_sensitive
 from ...zookeeper import Znode, read_znode
 from ..state import ClusterState
-from .event import DELETED, Event, State
+from .event import DELETED, Event, ReportedState
 from .listed_brokers import Listed
 from .metadata_records import HIDDEN
 
@@ -130,7 +130,7 @@ class Znodes:
             lists["adding"] = tuple((value.adding_replicas or {}).get(index, ()))
             lists["removing"] = tuple((value.removing_replicas or {}).get(index, ()))
         epoch = None if version < 0 else version
-        state = State(
+        state = ReportedState(
             one.leader,
             one.leader_epoch,
             epoch,

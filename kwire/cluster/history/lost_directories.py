@@ -12,7 +12,7 @@ Replica = tuple[bytes, int]  # topic id and partition
 
 
 @dataclass(slots=True)
-class Loss:
+class DirectoryLoss:
     """The loss of a replica in an offline directory; `until` is None while it lasts."""
 
     topic_id: bytes
@@ -51,8 +51,8 @@ class Directories:
     """
 
     def __init__(self) -> None:
-        self.losses: list[Loss] = []
-        self._open: dict[tuple[int, Replica], Loss] = {}
+        self.losses: list[DirectoryLoss] = []
+        self._open: dict[tuple[int, Replica], DirectoryLoss] = {}
         self._disks: dict[int, _Disks] = {}
         self._places: dict[int, dict[Replica, bytes]] = {}
         self._failed: dict[int, set[bytes]] = {}  # all directories that ever failed
@@ -93,7 +93,7 @@ class Directories:
             if disks.has_lost(directory) == (loss is not None):
                 continue
             if loss is None:
-                loss = self._open[broker, replica] = Loss(*replica, broker, now, source)
+                loss = self._open[broker, replica] = DirectoryLoss(*replica, broker, now, source)
                 self.losses.append(loss)
             else:
                 loss.until = now

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..events.event import DELETION_BEGUN, State
+from ..events.event import DELETION_BEGUN, ReportedState
 from ..events.metadata_records import RECORDS
 from .broker_lives import Absence, Brokers
-from .lost_directories import Loss
+from .lost_directories import DirectoryLoss
 from .rows import OfflineReplica
-from .timeline import Entry, Moment, Timeline
+from .timeline import Moment, PartitionTimeline, TimelineEntry
 
 LOG_DIRECTORY, BROKER = "log directory", "broker"
 CLOSE = 0.5  # seconds between an election and the related list of brokers
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 class _Scene(NamedTuple):
     """The offline replicas of a partition in an interval, and the source."""
 
-    entry: Entry
+    entry: TimelineEntry
     since: Moment
     offline: tuple[int, ...]
     source: str
@@ -81,7 +81,7 @@ class Offline:
         self,
         brokers: Brokers,
         answers: Mapping[Key, Sequence[Answer]],
-        losses: Sequence[Loss] = (),
+        losses: Sequence[DirectoryLoss] = (),
         names: Mapping[bytes, str] | None = None,
     ) -> None:
         self._first = brokers.first
@@ -89,20 +89,20 @@ class Offline:
         self._known = {life.broker.node_id for life in brokers.lives}
         self._answers = answers
         self._answering = {answer.broker for found in answers.values() for answer in found}
-        self._losses: dict[Key, list[Loss]] = {}
+        self._losses: dict[Key, list[DirectoryLoss]] = {}
         for loss in losses:
             name = (names or {}).get(loss.topic_id, loss.topic_id.hex())
             self._losses.setdefault((name, loss.partition), []).append(loss)
 
-    def rows(self, timelines: Mapping[Key, Timeline]) -> Iterator[OfflineReplica]:
+    def rows(self, timelines: Mapping[Key, PartitionTimeline]) -> Iterator[OfflineReplica]:
         """Yield the outages of replicas, by topic, partition and time."""
         for key in sorted({*timelines, *self._losses}):
-            timeline = timelines.get(key) or Timeline()
+            timeline = timelines.get(key) or PartitionTimeline()
             outages = [*self._outages(key, timeline), *self._lost(key, timeline)]
             for outage in _joined(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
                 yield self._row(*key, outage)
 
-    def _outages(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
+    def _outages(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
         """Yield the outages of a partition's replicas, according to lists of offline replicas or of live brokers."""
         begun: dict[int, _Begun] = {}
         leader: int | None = None
@@ -122,7 +122,7 @@ class Offline:
             end = self._return(key, node_id, one, timeline, None)
             yield _Outage(node_id, one, end, ONLINE if end else None)
 
-    def _ended(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, scene: _Scene) -> _Outage | None:
+    def _ended(self, key: Key, node_id: int, one: _Begun, timeline: PartitionTimeline, scene: _Scene) -> _Outage | None:
         """Return an outage if it certainly ended at the start of an interval; otherwise None."""
         ended_by = _ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
@@ -133,7 +133,9 @@ class Offline:
             return _Outage(node_id, one, end, ONLINE)
         return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
 
-    def _return(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, limit: Moment | None) -> Moment | None:
+    def _return(
+        self, key: Key, node_id: int, one: _Begun, timeline: PartitionTimeline, limit: Moment | None
+    ) -> Moment | None:
         """Return when a replica that is no longer listed came back, before a time limit; None if it did not."""
         if one.back is None or one.seen is None:
             return None
@@ -150,7 +152,7 @@ class Offline:
             return max(one.back, min(sure))
         return one.back if limit is None and node_id not in self._answering else None
 
-    def _lost(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
+    def _lost(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
         """Yield the outages that result from log directories reported as offline."""
         for loss in self._losses.get(key, ()):
             end, ended_by = loss.until, ONLINE if loss.until else None
@@ -169,7 +171,7 @@ class Offline:
             begun = _Begun(loss.since, (before, after), loss.source)
             yield _Outage(loss.broker, begun, end, ended_by, LOG_DIRECTORY)
 
-    def _scenes(self, timeline: Timeline) -> Iterator[_Scene]:
+    def _scenes(self, timeline: PartitionTimeline) -> Iterator[_Scene]:
         for place, entry in enumerate(timeline.entries):
             if entry.state.offline is not None or entry.state.is_deleted or self._first is None:
                 yield _Scene(entry, entry.since, entry.state.offline or (), entry.source)
@@ -178,7 +180,7 @@ class Offline:
             for moment in self._turns(entry, end):
                 yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
 
-    def _turns(self, entry: Entry, end: Moment | None) -> list[Moment]:
+    def _turns(self, entry: TimelineEntry, end: Moment | None) -> list[Moment]:
         """Return the start of a state, and the times in it at which brokers of replicas started or stopped."""
         turns = {entry.since}
         for node_id in entry.state.replicas or ():
@@ -186,7 +188,7 @@ class Offline:
                 turns |= {moment for moment in absence if moment is not None}
         return [moment for moment in sorted(turns) if entry.since <= moment and (end is None or moment < end)]
 
-    def _absent(self, entry: Entry, now: Moment) -> tuple[int, ...]:
+    def _absent(self, entry: TimelineEntry, now: Moment) -> tuple[int, ...]:
         replicas = entry.state.replicas or ()
         return tuple(sorted(one for one in replicas if any(_lasts(away, now) for away in self._absences_of(one))))
 
@@ -223,7 +225,7 @@ class Offline:
         return BROKER if away else LOG_DIRECTORY
 
 
-def _around(timeline: Timeline, now: Moment) -> tuple[int | None, int | None]:
+def _around(timeline: PartitionTimeline, now: Moment) -> tuple[int | None, int | None]:
     """Return the leaders before and after the absence of a broker.
 
     Controllers elect leaders shortly before or after they report the absence.
@@ -246,7 +248,7 @@ def _overlaps(absence: Absence, since: Moment, until: Moment | None) -> bool:
     return (until is None or absence.since < until) and (absence.until is None or since < absence.until)
 
 
-def _ending(node_id: int, state: State) -> str:
+def _ending(node_id: int, state: ReportedState) -> str:
     if state == DELETION_BEGUN:
         return DELETION
     if state.is_deleted:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..events.event import State
+from ..events.event import ReportedState
 from .broker_lives import Brokers
-from .rows import CANCELLED, DONE, BrokerLife, IsrShrink, PartitionState, Reassignment
-from .timeline import Entry, Moment, Timeline
+from .rows import CANCELLED, DONE, BrokerLife, IsrShrink, PartitionStateRow, ReassignmentRow
+from .timeline import Moment, PartitionTimeline, TimelineEntry
 
 
-def states(topic: str, partition: int, timeline: Timeline) -> Iterator[PartitionState]:
+def states(topic: str, partition: int, timeline: PartitionTimeline) -> Iterator[PartitionStateRow]:
     """Yield the states of a partition."""
     for entry, end in periods_of(timeline):
         state = entry.state
-        yield PartitionState(
+        yield PartitionStateRow(
             topic,
             partition,
             epoch_of(state.leader),
@@ -29,7 +29,7 @@ def states(topic: str, partition: int, timeline: Timeline) -> Iterator[Partition
         )
 
 
-def shrinks(topic: str, partition: int, timeline: Timeline) -> Iterator[IsrShrink]:
+def shrinks(topic: str, partition: int, timeline: PartitionTimeline) -> Iterator[IsrShrink]:
     """Yield the times when replicas left the ISR of a partition."""
     for before, after in zip(timeline.entries, timeline.entries[1:], strict=False):
         old, new = before.state.isr or (), after.state.isr or ()
@@ -49,9 +49,9 @@ def shrinks(topic: str, partition: int, timeline: Timeline) -> Iterator[IsrShrin
             )
 
 
-def reassignments(topic: str, partition: int, timeline: Timeline) -> Iterator[Reassignment]:
+def reassignments(topic: str, partition: int, timeline: PartitionTimeline) -> Iterator[ReassignmentRow]:
     """Yield the reassignments of a partition."""
-    begun: Entry | None = None
+    begun: TimelineEntry | None = None
     for entry in timeline.entries:
         state = entry.state
         if begun is not None and _goal(begun.state) != _goal(state):
@@ -63,17 +63,17 @@ def reassignments(topic: str, partition: int, timeline: Timeline) -> Iterator[Re
         yield _reassignment(topic, partition, begun, None)
 
 
-def _goal(state: State) -> tuple[set[int], set[int]]:
+def _goal(state: ReportedState) -> tuple[set[int], set[int]]:
     return set(state.adding or ()), set(state.removing or ())
 
 
-def _reassignment(topic: str, partition: int, begun: Entry, end: Entry | None) -> Reassignment:
+def _reassignment(topic: str, partition: int, begun: TimelineEntry, end: TimelineEntry | None) -> ReassignmentRow:
     adding, removing = begun.state.adding or (), begun.state.removing or ()
     ended_by = None
     if end is not None:
         left = set(end.state.replicas or ())
         ended_by = DONE if set(adding) <= left and not left & set(removing) else CANCELLED
-    return Reassignment(
+    return ReassignmentRow(
         topic,
         partition,
         begun.state.replicas or (),
@@ -94,7 +94,7 @@ def lives(brokers: Brokers) -> Iterator[BrokerLife]:
         yield BrokerLife(broker.node_id, broker.host, broker.port, *rest)
 
 
-def periods_of(timeline: Timeline) -> Iterator[tuple[Entry, Moment | None]]:
+def periods_of(timeline: PartitionTimeline) -> Iterator[tuple[TimelineEntry, Moment | None]]:
     """Yield the states in which the partition exists, each with its end."""
     for place, entry in enumerate(timeline.entries):
         if not entry.state.is_deleted:

@@ -9,7 +9,7 @@ from ..placement.rack_rule import RackRule
 from ..state import Broker
 from .broker_lives import Brokers
 from .rows import Nodes, RackViolation
-from .timeline import Moment, Timeline
+from .timeline import Moment, PartitionTimeline
 
 _Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the violated rule
 
@@ -25,7 +25,7 @@ class Racks:
         self._times = [since for since, _ in brokers.racks]
         self._rules = [(racks, RackRule(_on(racks))) for _, racks in brokers.racks]
 
-    def violations(self, topic: str, partition: int, timeline: Timeline) -> Iterator[RackViolation]:
+    def violations(self, topic: str, partition: int, timeline: PartitionTimeline) -> Iterator[RackViolation]:
         """Yield the rack violations of a partition."""
         begun: tuple[_Finding, Moment] | None = None
         for moment, found in self._turns(timeline):
@@ -37,7 +37,7 @@ class Racks:
         if begun is not None:
             yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
 
-    def _turns(self, timeline: Timeline) -> Iterator[tuple[Moment, _Finding | None]]:
+    def _turns(self, timeline: PartitionTimeline) -> Iterator[tuple[Moment, _Finding | None]]:
         """Yield the violation, or None, at each change of replicas or racks."""
         for place, entry in enumerate(timeline.entries):
             replicas = () if entry.state.is_deleted else entry.state.replicas or ()

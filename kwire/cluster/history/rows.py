@@ -9,7 +9,7 @@ DONE, CANCELLED = "done", "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionState:
+class PartitionStateRow:
     """An interval in which a partition does not change.
 
     Attributes:
@@ -110,7 +110,7 @@ class IsrShrink:
 
 
 @dataclass(frozen=True, slots=True)
-class Reassignment:
+class ReassignmentRow:
     """An interval with a reassignment of a partition's replicas (KIP-455).
 
     Attributes:
@@ -165,7 +165,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceRow:
     """The messages of one type in one file that contributed to the history.
 
     Attributes:
@@ -196,25 +196,25 @@ class Tables:
     about the cluster, there are no sources.
     """
 
-    partition_states: tuple[PartitionState, ...] = ()
+    partition_states: tuple[PartitionStateRow, ...] = ()
     brokers: tuple[BrokerLife, ...] = ()
     offline_replicas: tuple[OfflineReplica, ...] = ()
     rack_violations: tuple[RackViolation, ...] = ()
     isr_shrinks: tuple[IsrShrink, ...] = ()
-    reassignments: tuple[Reassignment, ...] = ()
+    reassignments: tuple[ReassignmentRow, ...] = ()
     metrics: tuple[Metric, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[SourceRow, ...] = ()
 
 
 ROWS: dict[str, type] = {
-    "partition_states": PartitionState,
+    "partition_states": PartitionStateRow,
     "brokers": BrokerLife,
     "offline_replicas": OfflineReplica,
     "rack_violations": RackViolation,
     "isr_shrinks": IsrShrink,
-    "reassignments": Reassignment,
+    "reassignments": ReassignmentRow,
     "metrics": Metric,
     "conflicts": Conflict,
-    "sources": Source,
+    "sources": SourceRow,
 }

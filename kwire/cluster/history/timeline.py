@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..events.event import DELETED, Authority, State
+from ..events.event import DELETED, Authority, ReportedState
 
 STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # sources with the decisions of controllers
 LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: the controller then gives up an unreachable broker
 # Without `offline`: a message with a new leader is followed by a message with the offline replicas.
-INHERITED = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
+INHERITED = tuple(name for name in ReportedState._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
 
 
 class Moment(NamedTuple):
@@ -25,10 +25,10 @@ class Moment(NamedTuple):
 
 
 @dataclass(slots=True)
-class Entry:
+class TimelineEntry:
     """A state, its start, and the first message that contained it."""
 
-    state: State
+    state: ReportedState
     since: Moment
     source: str
     authority: Authority = Authority.CLIENT
@@ -47,11 +47,11 @@ class Contradiction(NamedTuple):
 
     at: Moment
     source: str
-    state: State
+    state: ReportedState
     believed: str
 
 
-class Timeline:
+class PartitionTimeline:
     """The history of a partition.
 
     Attributes:
@@ -60,15 +60,15 @@ class Timeline:
             newer.
         contradictions: different states at equal epochs.
 
-    >>> story = Timeline()
+    >>> story = PartitionTimeline()
     >>> for reporter, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
-    ...     story.observe(reporter, State(1, isr=isr), Moment(0), "UpdateMetadataRequest")
+    ...     story.observe(reporter, ReportedState(1, isr=isr), Moment(0), "UpdateMetadataRequest")
     >>> [entry.state.isr for entry in story.entries]
     [(1, 2), (1,)]
     """
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[TimelineEntry] = []
         self.is_controlled: bool = False
         self.contradictions: list[Contradiction] = []
         self._topic_ids: set[bytes] = set()
@@ -77,7 +77,7 @@ class Timeline:
     def observe(
         self,
         reporter: str,
-        state: State,
+        state: ReportedState,
         now: Moment,
         source: str,
         authority: Authority = Authority.CONTROLLER,
@@ -106,7 +106,7 @@ class Timeline:
             self._append(state, now, source, authority)
             self._places[reporter] = len(self.entries) - 1
 
-    def _contradicts(self, state: State, now: Moment, source: str, authority: Authority) -> bool:
+    def _contradicts(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> bool:
         """Whether a source with more authority has another state at equal epochs; then record a contradiction."""
         newest = self.entries[-1] if self.entries else None
         if newest is None or newest.authority <= authority or not _differs(newest.state, state):
@@ -114,7 +114,7 @@ class Timeline:
         self.contradictions.append(Contradiction(now, source, state, newest.source))
         return True
 
-    def _record(self, state: State, now: Moment, source: str) -> None:
+    def _record(self, state: ReportedState, now: Moment, source: str) -> None:
         """Record a state from the metadata log or ZooKeeper, which takes precedence over all others."""
         self.is_controlled = True
         place = self._recorded(state)
@@ -136,10 +136,10 @@ class Timeline:
             return
         order, time = self.entries[later].since
         time = now.time if time is None or now.time is None else min(now.time, time)
-        self.entries.insert(later, Entry(state, Moment(order, time), source, Authority.RECORD))
+        self.entries.insert(later, TimelineEntry(state, Moment(order, time), source, Authority.RECORD))
         self._places.clear()
 
-    def _recorded(self, state: State) -> int | None:
+    def _recorded(self, state: ReportedState) -> int | None:
         """Return the index of the entry with this state since the last deletion; None if there is none."""
         last = len(self.entries) - 1
         for place in range(last, -1, -1):
@@ -154,18 +154,18 @@ class Timeline:
         """Whether the newest state belongs to the topic with this id and is not a deletion."""
         return bool(self.entries) and self.entries[-1].state.topic_id == topic_id
 
-    def _is_ahead(self, state: State) -> bool:
+    def _is_ahead(self, state: ReportedState) -> bool:
         newest = self.entries[-1].state
         if newest.is_deleted or self._is_anew(state):
             return self._is_anew(state)
         has_moved = newest.leader_epoch != state.leader_epoch or state.partition_epoch is not None
         return newest.is_older(state) and has_moved
 
-    def _is_anew(self, state: State) -> bool:
+    def _is_anew(self, state: ReportedState) -> bool:
         """Whether a state belongs to a topic that was created again with the same name."""
         return bool(self._topic_ids) and state.topic_id is not None and state.topic_id not in self._topic_ids
 
-    def _find(self, reporter: str, state: State, now: Moment) -> bool:
+    def _find(self, reporter: str, state: ReportedState, now: Moment) -> bool:
         """Whether this state was reported before by any source; if so, move the position of the source to it."""
         is_quiet = self.entries[-1].since.is_long_before(now)
         if is_quiet:
@@ -189,12 +189,12 @@ class Timeline:
             start -= 1
         return start
 
-    def _echoes(self, entry: Entry, state: State, now: Moment) -> bool:
+    def _echoes(self, entry: TimelineEntry, state: ReportedState, now: Moment) -> bool:
         if entry.state.offline is None and state.offline and entry.since.is_long_before(now):
             return False
         return entry.state.agrees(state)
 
-    def _is_late(self, state: State, now: Moment, is_view: bool) -> bool:
+    def _is_late(self, state: ReportedState, now: Moment, is_view: bool) -> bool:
         """Whether a new state is older than the states that other sources have reported."""
         newest_entry = self.entries[-1]
         newest = newest_entry.state
@@ -208,26 +208,26 @@ class Timeline:
             return True
         return any(entry.state.agrees(state) for entry in self.entries)
 
-    def _fill(self, entry: Entry, state: State) -> None:
+    def _fill(self, entry: TimelineEntry, state: ReportedState) -> None:
         entry.state = entry.state.filled(state)
         self._learn(state)
 
-    def _learn(self, state: State) -> None:
+    def _learn(self, state: ReportedState) -> None:
         if state.topic_id is not None:
             self._topic_ids.add(state.topic_id)
 
-    def _append(self, state: State, now: Moment, source: str, authority: Authority) -> None:
+    def _append(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> None:
         newest = self.entries[-1].state if self.entries else DELETED
         if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
             known = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
             if state.leader is None:  # the message contains no election, so the epochs are the same
                 known |= {"leader_epoch": newest.leader_epoch, "partition_epoch": newest.partition_epoch}
             state = state._replace(**known)
-        self.entries.append(Entry(state, now, source, authority))
+        self.entries.append(TimelineEntry(state, now, source, authority))
         self._learn(state)
 
 
-def _differs(one: State, other: State) -> bool:
+def _differs(one: ReportedState, other: ReportedState) -> bool:
     """Whether two states are incompatible: different leaders at one leader epoch, or any difference at equal epochs."""
     if one.leader_epoch is None or one.leader_epoch != other.leader_epoch or one.is_deleted or other.is_deleted:
         return False
@@ -238,6 +238,6 @@ def _differs(one: State, other: State) -> bool:
     return _has_epochs(one, other) and one.isr is not None and other.isr is not None and one.isr != other.isr
 
 
-def _has_epochs(one: State, other: State) -> bool:
+def _has_epochs(one: ReportedState, other: ReportedState) -> bool:
     epochs = one.leader_epoch, one.partition_epoch
     return None not in epochs and epochs == (other.leader_epoch, other.partition_epoch)

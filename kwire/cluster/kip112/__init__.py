@@ -9,8 +9,8 @@ from .jbod_cluster import Host, JbodCluster
 from .kafka_broker import KafkaBroker
 from .kafka_controller import KafkaController
 from .kafka_zk_client import KafkaZkClient
-from .links import Exchange, Link
-from .log_manager import Disk, LogManager, PartitionLog
+from .links import Link, RequestExchange
+from .log_manager import JbodDisk, LogManager, PartitionLog
 from .releases import KIP, Behaviour, InterBrokerProtocol, behaviour_for, protocol_for
 from .replica_manager import Fetch, Fetched, Partition, ReplicaManager
 from .request_batch import Send
@@ -19,14 +19,13 @@ from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 __all__ = [
     "KIP",
     "Behaviour",
-    "Disk",
     "Ensemble",
-    "Exchange",
     "Fetch",
     "Fetched",
     "Host",
     "InterBrokerProtocol",
     "JbodCluster",
+    "JbodDisk",
     "KafkaBroker",
     "KafkaController",
     "KafkaZkClient",
@@ -37,6 +36,7 @@ __all__ = [
     "PartitionLog",
     "ReplicaAssignment",
     "ReplicaManager",
+    "RequestExchange",
     "Send",
     "TopicPartition",
     "behaviour_for",

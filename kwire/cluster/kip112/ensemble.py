@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Znode:
+class StoredZnode:
     """A node: its data, its version, the transaction that created it, and the session that owns it."""
 
     data: bytes
@@ -38,7 +38,7 @@ class Ensemble:
 
     def __init__(self) -> None:
         self.observe: Callable[[ZnodeWrite], None] = _unobserved
-        self.nodes: dict[str, Znode] = {}
+        self.nodes: dict[str, StoredZnode] = {}
         self.changes: list[str] = []
         self.zxid: int = 0
         self._numbers: dict[str, int] = {}
@@ -52,7 +52,7 @@ class Ensemble:
         if path in self.nodes:
             return None
         self.zxid += 1
-        self.nodes[path] = Znode(data, 0, self.zxid, owner)
+        self.nodes[path] = StoredZnode(data, 0, self.zxid, owner)
         self.changes.append(path)
         self.observe(ZnodeWrite("create", path, data, 0))
         return path
@@ -68,7 +68,7 @@ class Ensemble:
         self.observe(ZnodeWrite("set", path, data, node.version))
         return node.version
 
-    def get(self, path: str) -> Znode | None:
+    def get(self, path: str) -> StoredZnode | None:
         """Return a node."""
         return self.nodes.get(path)
 

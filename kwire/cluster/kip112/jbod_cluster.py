@@ -15,8 +15,8 @@ from .ensemble import Ensemble
 from .kafka_broker import KafkaBroker
 from .kafka_controller import KafkaController
 from .kafka_zk_client import BROKERS, CONTROLLER, DELETE_TOPICS, KafkaZkClient
-from .links import Exchange, Link, LinkKey
-from .log_manager import Disk
+from .links import Link, LinkKey, RequestExchange
+from .log_manager import JbodDisk
 from .releases import Behaviour, InterBrokerProtocol, Name, behaviour_for, protocol_for
 from .request_batch import Send
 from .values import ReplicaAssignment, TopicPartition
@@ -32,7 +32,7 @@ class Host:
     controller; `changes` are changed znodes that the controller has not seen.
     """
 
-    disks: dict[str, Disk]
+    disks: dict[str, JbodDisk]
     protocol: InterBrokerProtocol
     session: int = -1
     broker: KafkaBroker | None = None
@@ -49,7 +49,7 @@ class Steps:
         self.hosts = hosts
         self.zk: Ensemble = Ensemble()
         self.links: dict[LinkKey, Link] = {}
-        self.journal: list[Exchange] = []
+        self.journal: list[RequestExchange] = []
 
     def after(self) -> None:
         """Deliver the effects of a step: changed znodes to their watchers, requests to their connections."""
@@ -156,7 +156,7 @@ class JbodCluster(Steps):
         unclean: bool = False,
     ) -> None:
         spoken = protocol_for(protocol)
-        super().__init__({one: Host({path: Disk() for path in paths}, spoken) for one, paths in brokers.items()})
+        super().__init__({one: Host({path: JbodDisk() for path in paths}, spoken) for one, paths in brokers.items()})
         self.unclean: bool = unclean
         self.behaviour: Behaviour = behaviour_for(behaviour, release)
         self._sessions = 0

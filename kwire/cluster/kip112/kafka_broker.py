@@ -13,7 +13,7 @@ from ...zookeeper import BrokerRegistration
 from ..events.apply import learn
 from ..state import ClusterState
 from .kafka_zk_client import KafkaZkClient
-from .log_manager import Disk, LogManager
+from .log_manager import JbodDisk, LogManager
 from .releases import KIP, Behaviour, InterBrokerProtocol, protocol_for
 from .replica_manager import ReplicaManager
 from .values import NONE, STALE_CONTROLLER_EPOCH, TopicPartition
@@ -38,7 +38,7 @@ class KafkaBroker:
     def __init__(
         self,
         broker_id: int,
-        disks: dict[str, Disk],
+        disks: dict[str, JbodDisk],
         zk: KafkaZkClient,
         registration: BrokerRegistration,
         *,

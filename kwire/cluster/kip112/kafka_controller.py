@@ -21,7 +21,7 @@ from .kafka_zk_client import (
 )
 from .machines import ControllerPart, Machines
 from .new_topics import Topics
-from .reassignment import PartitionReassignment
+from .reassignment import PartitionReassigner
 from .releases import KIP, Behaviour, InterBrokerProtocol, protocol_for
 from .replica_liveness import ReplicaLiveness
 from .request_batch import Send
@@ -58,7 +58,7 @@ class KafkaController(ControllerPart):
         self.broker_id: int = broker_id
         self.topics: Topics = Topics(machines)
         self.deletion: TopicDeletionManager = TopicDeletionManager(machines)
-        self.reassignment: PartitionReassignment = PartitionReassignment(machines, self.deletion)
+        self.reassignment: PartitionReassigner = PartitionReassigner(machines, self.deletion)
         self.liveness: ReplicaLiveness = ReplicaLiveness(machines, self.deletion, self.reassignment)
 
     def take_requests(self) -> list[Send]:

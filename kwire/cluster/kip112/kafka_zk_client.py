@@ -20,7 +20,7 @@ from ...zookeeper import (
 )
 from ...zookeeper import TopicPartition as PartitionNode
 from ..state import Broker
-from .ensemble import Ensemble, Znode
+from .ensemble import Ensemble, StoredZnode
 from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 CONTROLLER = "/controller"
@@ -159,7 +159,7 @@ def partition_of(path: str) -> TopicPartition | None:
     return (found[1], int(found[2])) if found else None
 
 
-def _leader_and_isr(path: str, node: Znode) -> LeaderAndIsr:
+def _leader_and_isr(path: str, node: StoredZnode) -> LeaderAndIsr:
     stored: PartitionState = read_znode(path, node.data)
     return LeaderAndIsr(stored.leader, stored.isr, stored.leader_epoch, stored.controller_epoch, node.version)
 

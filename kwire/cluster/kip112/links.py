@@ -13,7 +13,7 @@ LinkKey = tuple[int, int, int]  # controller epoch, broker, epoch of the broker
 
 
 @dataclass(slots=True)
-class Exchange:
+class RequestExchange:
     """A request, as the broker receives it, and its response; None until there is one."""
 
     broker_id: int
@@ -29,16 +29,16 @@ class Link:
     def __init__(self, broker_id: int, controller_epoch: int) -> None:
         self.broker_id: int = broker_id
         self.controller_epoch: int = controller_epoch
-        self.waiting: deque[tuple[Exchange, bytes]] = deque()
+        self.waiting: deque[tuple[RequestExchange, bytes]] = deque()
         self.answer: bytes | None = None
         self._sent = 0
         self._decoder = FrameDecoder(salvage=False)
 
-    def send(self, sent: Send) -> Exchange:
+    def send(self, sent: Send) -> RequestExchange:
         """Append a request to the queue."""
         self._sent += 1
         data = encode_request(sent.message, sent.version, correlation_id=self._sent, client_id="controller")
-        exchange = Exchange(self.broker_id, self.controller_epoch, sent.message, sent.version)
+        exchange = RequestExchange(self.broker_id, self.controller_epoch, sent.message, sent.version)
         self.waiting.append((exchange, data))
         return exchange
 
@@ -56,7 +56,7 @@ class Link:
         response = handle(request.message, exchange.version)
         self.answer = encode_response(response, exchange.version, correlation_id=request.correlation_id or 0)
 
-    def take_answer(self) -> Exchange:
+    def take_answer(self) -> RequestExchange:
         """Deliver the response to the controller."""
         assert self.answer is not None
         response = self._decoder.decode(_frame(self.answer, "response"))

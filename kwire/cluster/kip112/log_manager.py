@@ -51,7 +51,7 @@ class PartitionLog:
 
 
 @dataclass(slots=True)
-class Disk:
+class JbodDisk:
     """The disk of a log directory. It outlives the broker; `works` is whether it can be read and written."""
 
     works: bool = True
@@ -64,14 +64,14 @@ class LogManager:
     Args:
         disks: log directory -> its disk, in the order of `log.dirs`. Logs on working disks are loaded.
 
-    >>> manager = LogManager({"/a": Disk(), "/b": Disk(works=False)})
+    >>> manager = LogManager({"/a": JbodDisk(), "/b": JbodDisk(works=False)})
     >>> manager.offline_log_directory_count, manager.get_or_create(("orders", 0), is_new=False) is None
     (1, True)
     >>> manager.get_or_create(("orders", 0), is_new=True) is None, manager.directory_of(("orders", 0))
     (False, '/a')
     """
 
-    def __init__(self, disks: dict[str, Disk]) -> None:
+    def __init__(self, disks: dict[str, JbodDisk]) -> None:
         self.disks = disks
         self.broken: list[str] = []  # directories that could not be written to, until their failure is reported
         self.live: list[str] = [directory for directory, disk in disks.items() if disk.works]

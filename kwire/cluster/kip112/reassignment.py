@@ -12,7 +12,7 @@ from .topic_deletion import TopicDeletionManager
 from .values import LeaderAndIsr, PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
 
 
-class PartitionReassignment(ControllerPart):
+class PartitionReassigner(ControllerPart):
     """The partitions being reassigned."""
 
     def __init__(self, machines: Machines, deletion: TopicDeletionManager) -> None:

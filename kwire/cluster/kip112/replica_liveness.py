@@ -9,7 +9,7 @@ from typing import Any
 from .controller_context import Replica
 from .kafka_zk_client import LOG_DIR_EVENTS
 from .machines import ControllerPart, Machines
-from .reassignment import PartitionReassignment
+from .reassignment import PartitionReassigner
 from .topic_deletion import TopicDeletionManager
 from .values import KAFKA_STORAGE_ERROR, NONE, PartitionStates, ReplicaState, TopicPartition
 
@@ -17,10 +17,10 @@ from .values import KAFKA_STORAGE_ERROR, NONE, PartitionStates, ReplicaState, To
 class ReplicaLiveness(ControllerPart):
     """The controller's view of the liveness of brokers and of their log directories."""
 
-    def __init__(self, machines: Machines, deletion: TopicDeletionManager, reassignment: PartitionReassignment) -> None:
+    def __init__(self, machines: Machines, deletion: TopicDeletionManager, reassignment: PartitionReassigner) -> None:
         super().__init__(machines)
         self.deletion: TopicDeletionManager = deletion
-        self.reassignment: PartitionReassignment = reassignment
+        self.reassignment: PartitionReassigner = reassignment
 
     def brokers_changed(self) -> None:
         """Update the live brokers: brokers that started, stopped or restarted."""

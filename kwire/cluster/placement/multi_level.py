@@ -16,7 +16,7 @@ from ..java.random import Rng
 from ..state import Broker
 from .rack_aware import Assignment, check_counts, check_distinct
 from .rack_spread import K
-from .rack_tree import Node, RackTree
+from .rack_tree import RackNode, RackTree
 
 T = TypeVar("T")
 
@@ -173,9 +173,9 @@ class _Descent:
         for path, start in starts.items():
             _check_start(path, start, paths.get(path))
         self._rings = {node: Ring(node.children, self._start(node)) for node in tree.nodes}
-        self._used: dict[Node, int] = {}
+        self._used: dict[RackNode, int] = {}
 
-    def _start(self, node: Node) -> int:
+    def _start(self, node: RackNode) -> int:
         if self._starts and (named := self._starts.get(node.path)) is not None:
             return named
         return self._rng.randrange(len(node.children)) if self._rng and node.children else 0
@@ -197,7 +197,7 @@ class _Descent:
             self._go_on_behind(leaf.upwards())
         return [*replicas, *(self._pass_down(bool(replicas)) for _ in range(count - len(replicas)))]
 
-    def _go_on_behind(self, upwards: Iterable[Node]) -> None:
+    def _go_on_behind(self, upwards: Iterable[RackNode]) -> None:
         """Advance the rings above a broker that has an existing replica."""
         for node in upwards:
             if node.parent is not None:
@@ -218,15 +218,15 @@ class _Descent:
         used[node] = 1
         return node.broker
 
-    def _has_room(self, child: Node) -> bool:
+    def _has_room(self, child: RackNode) -> bool:
         return self._used.get(child, 0) < child.size
 
-    def _has_fewest(self, node: Node) -> Callable[[Node], bool]:
+    def _has_fewest(self, node: RackNode) -> Callable[[RackNode], bool]:
         fewest = min(self._used.get(child, 0) for child in node.children if self._has_room(child))
         return lambda child: self._used.get(child, 0) == fewest < child.size
 
 
-def _check_start(path: str, start: int, node: Node | None) -> None:
+def _check_start(path: str, start: int, node: RackNode | None) -> None:
     if node is None:
         raise InvalidRack("no_such_start", node=path, start=start, problem="there is no such node")
     if not 0 <= start < len(node.children):

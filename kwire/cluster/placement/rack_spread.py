@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from .rack_tree import Node, RackTree
+from .rack_tree import RackNode, RackTree
 
 K = TypeVar("K", bound=Hashable)
 
@@ -15,13 +15,13 @@ K = TypeVar("K", bound=Hashable)
 class Load:
     """The number of replicas on a data centre, a rack or a broker, and how many of them are preferred leaders."""
 
-    node: Node
+    node: RackNode
     replicas: int = 0
     leaders: int = 0
 
 
 @dataclass(slots=True)
-class Level(Generic[K]):
+class LevelSpread(Generic[K]):
     """One level of the rack tree: level 1 is below the root, the last level is the brokers.
 
     `uneven` lists the partitions whose replicas could be spread more evenly over the nodes of this level.
@@ -38,10 +38,10 @@ class Level(Generic[K]):
 
 
 @dataclass(slots=True)
-class Loss(Generic[K]):
+class RackLoss(Generic[K]):
     """The partitions that lose at least half of their replicas if a node fails, and those that lose all."""
 
-    node: Node
+    node: RackNode
     majority: list[K] = field(default_factory=list)
     everything: list[K] = field(default_factory=list)
 
@@ -60,13 +60,13 @@ def is_even(tree: RackTree, replicas: Iterable[int]) -> bool:
     return not uneven_nodes(tree, replicas)
 
 
-def uneven_nodes(tree: RackTree, replicas: Iterable[int]) -> list[Node]:
+def uneven_nodes(tree: RackTree, replicas: Iterable[int]) -> list[RackNode]:
     """Return the nodes whose children could share the replicas more evenly; arguments as for `is_even`."""
     counts = _counts(tree, replicas)
     return [node for node in counts if _is_uneven(node, counts)]
 
 
-def spread_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Level[K]]:
+def spread_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[LevelSpread[K]]:
     """Count replicas and leaders on every node, level by level.
 
     Args:
@@ -77,7 +77,7 @@ def spread_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Lev
         BrokerNotAvailable: a broker is not in the tree.
     """
     depth = max(node.depth for node in tree.nodes)
-    levels: list[Level[K]] = [Level(number + 1) for number in range(depth + 1)]
+    levels: list[LevelSpread[K]] = [LevelSpread(number + 1) for number in range(depth + 1)]
     loads = {node: Load(node) for node in [tree.root, *_below_root(tree)]}
     for node in _below_root(tree):
         levels[depth if node.broker is not None else node.depth - 1].loads.append(loads[node])
@@ -92,7 +92,7 @@ def spread_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Lev
     return levels
 
 
-def losses_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Loss[K]]:
+def losses_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[RackLoss[K]]:
     """Return the partitions that lose half or all of their replicas with each data centre, rack and broker.
 
     Nodes without losses are omitted. For arguments and errors see `spread_of`.
@@ -102,7 +102,7 @@ def losses_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Los
     >>> [(loss.node, loss.majority, loss.everything) for loss in losses_of(tree, {"a": [0, 1, 2], "b": [3]})]
     [(<Node /DC0>, ['a'], []), (<Node /DC1>, [], ['b']), (<Node broker 3>, [], ['b'])]
     """
-    losses: dict[Node, Loss[K]] = {node: Loss(node) for node in _below_root(tree)}
+    losses: dict[RackNode, RackLoss[K]] = {node: RackLoss(node) for node in _below_root(tree)}
     for partition, replicas in assignment.items():
         for node, count in _counts(tree, replicas).items():
             if node is tree.root or count * 2 < len(replicas):
@@ -112,20 +112,20 @@ def losses_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Los
     return [loss for loss in losses.values() if loss.majority or loss.everything]
 
 
-def _below_root(tree: RackTree) -> list[Node]:
+def _below_root(tree: RackTree) -> list[RackNode]:
     return [*tree.nodes[1:], *(leaf for _, leaf in sorted(tree.brokers.items()))]
 
 
-def _counts(tree: RackTree, replicas: Iterable[int]) -> dict[Node, int]:
+def _counts(tree: RackTree, replicas: Iterable[int]) -> dict[RackNode, int]:
     """Count the replicas on the root and on every node below it that has any."""
-    counts: dict[Node, int] = {}
+    counts: dict[RackNode, int] = {}
     for leaf in tree.leaves(replicas):
         for node in leaf.upwards():
             counts[node] = counts.get(node, 0) + 1
     return counts
 
 
-def _is_uneven(node: Node, counts: dict[Node, int]) -> bool:
+def _is_uneven(node: RackNode, counts: dict[RackNode, int]) -> bool:
     """Whether a child has at least two replicas more than another child that still has a free broker."""
     found = [(counts.get(child, 0), child.size) for child in node.children]
     spare = [count for count, size in found if count < size]

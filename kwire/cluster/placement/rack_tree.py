@@ -32,7 +32,7 @@ def rack_path(rack: str) -> list[str]:
     return names
 
 
-class Node:
+class RackNode:
     """A node of the rack tree: the root, a data centre, a rack and so on; or a broker, which has no children.
 
     `size` is the number of brokers below it, `depth` the number of levels above it, `index` its position among the
@@ -41,12 +41,12 @@ class Node:
 
     __slots__ = ("broker", "children", "depth", "index", "name", "parent", "size")
 
-    def __init__(self, name: str, parent: Node | None, broker: int | None = None) -> None:
+    def __init__(self, name: str, parent: RackNode | None, broker: int | None = None) -> None:
         self.name: str = name
-        self.parent: Node | None = parent
+        self.parent: RackNode | None = parent
         self.broker: int | None = broker
         self.depth: int = parent.depth + 1 if parent else 0
-        self.children: list[Node] = []
+        self.children: list[RackNode] = []
         self.size: int = 0
         self.index: int = 0
 
@@ -57,9 +57,9 @@ class Node:
         names = [above.name for above in node.upwards()] if node else []
         return "".join(reversed(names)) or "/"
 
-    def upwards(self) -> Iterator[Node]:
+    def upwards(self) -> Iterator[RackNode]:
         """Yield the node and its ancestors, the root last."""
-        node: Node | None = self
+        node: RackNode | None = self
         while node is not None:
             yield node
             node = node.parent
@@ -91,31 +91,31 @@ class RackTree:
         check_distinct(broker.node_id for broker in brokers)
         if strict and (without := [broker.node_id for broker in brokers if broker.rack is None]):
             raise InvalidRack("no_rack", without=without)
-        self.root: Node = Node("", None)
-        self.brokers: dict[int, Node] = {}
-        known: dict[tuple[Node, str], Node] = {}
+        self.root: RackNode = RackNode("", None)
+        self.brokers: dict[int, RackNode] = {}
+        known: dict[tuple[RackNode, str], RackNode] = {}
         for broker in brokers:
             self._add(broker, _names(broker.rack, strict), known)
-        self.nodes: list[Node] = [self.root]
+        self.nodes: list[RackNode] = [self.root]
         for node in self.nodes:
             node.children.sort(key=_order)
             for index, child in enumerate(node.children):
                 child.index = index
             self.nodes.extend(child for child in node.children if child.broker is None)
 
-    def _add(self, broker: Broker, names: list[str], known: dict[tuple[Node, str], Node]) -> None:
+    def _add(self, broker: Broker, names: list[str], known: dict[tuple[RackNode, str], RackNode]) -> None:
         node = self.root
         for name in names:
             if (node, name) not in known:
-                known[node, name] = Node(name, node)
+                known[node, name] = RackNode(name, node)
                 node.children.append(known[node, name])
             node = known[node, name]
-        leaf = self.brokers[broker.node_id] = Node("", node, broker.node_id)
+        leaf = self.brokers[broker.node_id] = RackNode("", node, broker.node_id)
         node.children.append(leaf)
         for above in leaf.upwards():
             above.size += 1
 
-    def leaves(self, replicas: Iterable[int]) -> list[Node]:
+    def leaves(self, replicas: Iterable[int]) -> list[RackNode]:
         """Return the nodes of brokers, in the given order.
 
         Raises:
@@ -138,6 +138,6 @@ def _names(rack: str | None, strict: bool) -> list[str]:
         return [rack]
 
 
-def _order(node: Node) -> tuple[bool, bytes, int]:
+def _order(node: RackNode) -> tuple[bool, bytes, int]:
     is_broker = node.broker is not None
     return is_broker, utf16(node.name), node.broker or 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..placement.rack_tree import Node, RackTree
+from ..placement.rack_tree import RackNode, RackTree
 from .broker_masks import bits, scattered
 
 
@@ -32,7 +32,7 @@ class EvenSets:
         self.ids: list[int] = sorted(tree.brokers)
         self.index: dict[int, int] = {node_id: index for index, node_id in enumerate(self.ids)}
         leaves = [tree.brokers[node_id] for node_id in self.ids]
-        nodes: list[Node] = [*leaves, *tree.nodes]
+        nodes: list[RackNode] = [*leaves, *tree.nodes]
         numbers = {node: number for number, node in enumerate(nodes)}
         self.root: int = numbers[tree.root]
         self.sizes: list[int] = [node.size for node in nodes]

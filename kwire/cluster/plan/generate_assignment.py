@@ -20,7 +20,7 @@ T = TypeVar("T", str, int)
 
 
 @dataclass(frozen=True, slots=True)
-class Reassignment:
+class GeneratedAssignment:
     """The output of `kafka-reassign-partitions --generate`, by topic and partition.
 
     `proposed` has the topics in Kafka's order of placement, `current` in the order of input.
@@ -37,7 +37,7 @@ def generate_assignment(
     broker_list: Sequence[int],
     rng: Rng,
     rack_aware: bool = True,
-) -> Reassignment:
+) -> GeneratedAssignment:
     """Propose new brokers for topics (`kafka-reassign-partitions --generate`).
 
     Args:
@@ -65,7 +65,7 @@ def generate_assignment(
     for topic in grouped:
         proposed[topic] = assign_replicas(usable, len(topics[topic]), factors[topic], rng=rng)
     current = {topic: {index: list(ids) for index, ids in topics[topic].items()} for topic in factors}
-    return Reassignment(proposed, current)
+    return GeneratedAssignment(proposed, current)
 
 
 def _check_lists(topics: Mapping[str, Replicas], topics_to_move: Sequence[str], broker_list: Sequence[int]) -> None:

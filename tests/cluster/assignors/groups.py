@@ -8,8 +8,8 @@ from typing import Any
 
 from kwire.cluster.assignors import (
     UNREADABLE,
-    Held,
     Member,
+    MemberData,
     algorithm_for,
     assign_cooperative,
     assign_range,
@@ -47,7 +47,7 @@ def texts(partitions: Iterable[TopicPartition]) -> list[str]:
     return [f"{topic}-{number}" for topic, number in partitions]
 
 
-def held_of(assignor: str, data: str | None) -> Held | None:
+def held_of(assignor: str, data: str | None) -> MemberData | None:
     """Read user data as Kafka's leader does."""
     if data is None or assignor not in DECODERS or (assignor == "sticky" and not data):
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster import Broker, ClusterState, Partition
-from kwire.cluster.assignors import UNREADABLE, Held, Member, by_topic, member_of, topics_of
-from kwire.cluster.assignors.members import Group, racks_matter
+from kwire.cluster.assignors import UNREADABLE, Member, MemberData, by_topic, member_of, topics_of
+from kwire.cluster.assignors.members import GroupSubscription, racks_matter
 from kwire.internal import (
     CooperativeUserData,
     StickyUserData,
@@ -31,10 +31,10 @@ def test_a_member_is_what_its_subscription_says() -> None:
 def test_user_data_of_both_assignors() -> None:
     topic = ConsumerProtocolAssignment.TopicPartition(topic="a", partitions=(2, 0))
     empty = subscription_of(["a"])
-    assert member_of("m", empty, user_data=StickyUserData((topic,), 5)).user_data == Held((("a", 2), ("a", 0)), 5)
-    assert member_of("m", empty, user_data=StickyUserData((topic,))).user_data == Held((("a", 2), ("a", 0)), -1)
-    assert member_of("m", empty, user_data=CooperativeUserData(5)).user_data == Held((), 5)
-    assert member_of("m", empty, user_data=UNREADABLE).user_data == Held()
+    assert member_of("m", empty, user_data=StickyUserData((topic,), 5)).user_data == MemberData((("a", 2), ("a", 0)), 5)
+    assert member_of("m", empty, user_data=StickyUserData((topic,))).user_data == MemberData((("a", 2), ("a", 0)), -1)
+    assert member_of("m", empty, user_data=CooperativeUserData(5)).user_data == MemberData((), 5)
+    assert member_of("m", empty, user_data=UNREADABLE).user_data == MemberData()
     assert member_of("m", empty).user_data is None
 
 
@@ -62,7 +62,7 @@ def test_vectors_of_user_data_stand_in_kafkas_order() -> None:
 
 def test_a_group_goes_through_its_members_and_topics_as_javas_maps_do() -> None:
     members = [Member(f"c{number}", ["t10", "t9", "none"]) for number in (10, 2, 1)]
-    group = Group({"t9": 1, "t10": {3: ["a", None], 0: []}, "other": 5}, members)
+    group = GroupSubscription({"t9": 1, "t10": {3: ["a", None], 0: []}, "other": 5}, members)
     assert list(group.members) == ["c10", "c1", "c2"]
     assert {topic: list(numbers) for topic, numbers in group.topics.items()} == {"t10": [0, 3], "t9": [0]}
     assert list(group.topics) == ["t10", "t9"]

@@ -11,8 +11,8 @@ from kwire.cluster import Broker, ClusterState, Partition
 from kwire.cluster.assignors import (
     ASSIGNORS,
     Member,
-    Replica,
-    Snapshot,
+    MetadataSnapshot,
+    ReplicaRack,
     asks_for_rebalance,
     assign,
     has_assignor,
@@ -25,10 +25,13 @@ from tests.cluster.assignors.groups import releases_that_differ
 from tests.cluster.vectors import Case, cases, check
 
 
-def snapshot(side: Case) -> Snapshot:
-    return Snapshot(
+def snapshot(side: Case) -> MetadataSnapshot:
+    return MetadataSnapshot(
         side["version"],
-        {topic: [[Replica(*one) for one in nodes] for nodes in found] for topic, found in side["partitions"].items()},
+        {
+            topic: [[ReplicaRack(*one) for one in nodes] for nodes in found]
+            for topic, found in side["partitions"].items()
+        },
     )
 
 
@@ -89,7 +92,9 @@ def test_assignors_of_brokers_begin_with_4_0_and_ignore_racks(name: str) -> None
 
 
 def test_before_3_5_racks_ask_for_no_rebalance() -> None:
-    before, after = (Snapshot(version, {"t": [[Replica(1, rack)]]}) for version, rack in ((1, "a"), (2, "b")))
+    before, after = (
+        MetadataSnapshot(version, {"t": [[ReplicaRack(1, rack)]]}) for version, rack in ((1, "a"), (2, "b"))
+    )
     asks = {
         release: leader_rebalances(["t"], before, after, client_rack="a", release=release)
         for release in ("3.4.1", "3.5.0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.cluster.assignors.releases import Rules, rules_of
+from kwire.cluster.assignors.releases import AssignorRules, rules_of
 from kwire.errors import UnknownMessage
 
 
@@ -28,7 +28,7 @@ from kwire.errors import UnknownMessage
 def test_releases(release: str, old: set[str]) -> None:
     rules = rules_of(release)
     assert old <= {name for name, value in rules._asdict().items() if not value}
-    assert (rules == rules_of("newest") == Rules()) is (not old)
+    assert (rules == rules_of("newest") == AssignorRules()) is (not old)
 
 
 @pytest.mark.parametrize("release", ["", "2", "2.3.1", "2.5", "2.7.2", "-3.5", "3..5", "3.\u0665", "v3.5"])

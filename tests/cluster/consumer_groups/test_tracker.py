@@ -11,7 +11,7 @@ import pytest
 import kwire
 from kwire import messages as m
 from kwire.cluster.assignors import assign
-from kwire.cluster.consumer_groups.tracker import ConsumerGroups
+from kwire.cluster.consumer_groups.tracker import GroupTracker
 from kwire.internal import assignment_of, encode_assignment, encode_subscription, subscription_of
 from kwire.protocol import Client, Frame, Request, Response, Source
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
@@ -21,8 +21,8 @@ DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 
 
 @cache
-def groups_of(path: Any) -> ConsumerGroups:
-    groups = ConsumerGroups()
+def groups_of(path: Any) -> GroupTracker:
+    groups = GroupTracker()
     for result in kwire.decode_frames(kwire.read_dump(path)):
         groups.see(result)
     return groups
@@ -98,7 +98,7 @@ class Conversation:
     """Frames of one connection of one client to one broker."""
 
     def __init__(self, client: str = "10.0.0.1:5", broker: str = "b1:9092", client_id: str = "app") -> None:
-        self.groups = ConsumerGroups()
+        self.groups = GroupTracker()
         self.client, self.broker, self.client_id = client, broker, client_id
         self.number = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire import messages
 from kwire.cluster.events.body import body_of
-from kwire.cluster.events.event import DELETED, DELETION_BEGUN, Event, State
+from kwire.cluster.events.event import DELETED, DELETION_BEGUN, Event, ReportedState
 from kwire.cluster.events.from_brokers import events_of_view
 from kwire.cluster.events.from_controllers import events_of_controller
 from kwire.cluster.events.listed_brokers import Listed, listed_by_controller, listed_by_view
@@ -19,12 +19,12 @@ def test_an_update_lists_offline_replicas_from_version_4() -> None:
         heard = update(1.0, offline=(2, 1), epochs=(3, 5), version=version)
         offline = (1, 2) if version >= 4 else None
         found = list(events_of_controller(heard.body))
-        assert found == [Event("t", 0, State(1, 3, 5, (1, 2), (1, 2), offline))]
+        assert found == [Event("t", 0, ReportedState(1, 3, 5, (1, 2), (1, 2), offline))]
 
 
 def test_leader_and_isr_never_does_and_gives_the_topic_id() -> None:
     (found,) = events_of_controller(leader_and_isr(1.0, epochs=(3, 5)).body)
-    assert found == Event("t", 0, State(1, 3, 5, (1, 2), (1, 2), None, bytes([7] * 16), (), ()))
+    assert found == Event("t", 0, ReportedState(1, 3, 5, (1, 2), (1, 2), None, bytes([7] * 16), (), ()))
 
 
 def test_deletions_are_told_by_the_leader_and_by_stop_replica() -> None:
@@ -36,11 +36,13 @@ def test_deletions_are_told_by_the_leader_and_by_stop_replica() -> None:
 
 
 def test_a_view_has_the_state_of_its_broker() -> None:
-    assert list(events_of_view(view(1.0, epoch=4).body)) == [Event("t", 0, State(1, 4, None, (1, 2), (1, 2), ()))]
-    without = State(-1, None, None, (1, 2), (1, 2))
+    assert list(events_of_view(view(1.0, epoch=4).body)) == [
+        Event("t", 0, ReportedState(1, 4, None, (1, 2), (1, 2), ()))
+    ]
+    without = ReportedState(-1, None, None, (1, 2), (1, 2))
     assert list(events_of_view(view(1.0, error=5, version=1).body)) == [Event("t", 0, without)]
-    assert list(events_of_view(view(1.0, error=5, version=0).body)) == [Event("t", 0, State(-1))]
-    unreached = State(None, 0, None, (1, 2), (1, 2), ())  # on this listener; others may reach the leader
+    assert list(events_of_view(view(1.0, error=5, version=0).body)) == [Event("t", 0, ReportedState(-1))]
+    unreached = ReportedState(None, 0, None, (1, 2), (1, 2), ())  # on this listener; others may reach the leader
     assert list(events_of_view(view(1.0, error=72).body)) == [Event("t", 0, unreached)]
     assert list(events_of_view(view(1.0, topic_error=3).body)) == [Event("t", None, DELETED)]
     assert list(events_of_view(view(1.0, topic_error=29).body)) == []

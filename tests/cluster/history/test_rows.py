@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster import Observation, history_of
-from kwire.cluster.history.rows import BrokerLife, IsrShrink, PartitionState, RackViolation, Tables
+from kwire.cluster.history.rows import BrokerLife, IsrShrink, PartitionStateRow, RackViolation, Tables
 
 from ..observations import brokers, update, view
 
@@ -14,8 +14,8 @@ def test_states_have_a_beginning_and_an_end() -> None:
     tables = history_of([update(1.0), update(2.0, isr=(1,), epochs=(0, 1)), update(3.0, leader=-2, isr=())])
     source = "UpdateMetadataRequest"
     assert tables.partition_states == (
-        PartitionState("t", 0, 1, 0, 0, (1, 2), (1, 2), (), 1.0, 2.0, source),
-        PartitionState("t", 0, 1, 0, 1, (1,), (1, 2), (), 2.0, 3.0, source),
+        PartitionStateRow("t", 0, 1, 0, 0, (1, 2), (1, 2), (), 1.0, 2.0, source),
+        PartitionStateRow("t", 0, 1, 0, 1, (1,), (1, 2), (), 2.0, 3.0, source),
     )
     assert tables.isr_shrinks == (IsrShrink("t", 0, 2.0, 1, 0, (1, 2), (1,), (2,), source),)
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.events.event import DELETED, Authority, State
-from kwire.cluster.history.timeline import LAG, Moment, Timeline
+from kwire.cluster.events.event import DELETED, Authority, ReportedState
+from kwire.cluster.history.timeline import LAG, Moment, PartitionTimeline
 
 A, B, C = "to 1", "to 2", "to 3"
 
 
-def reported(*said: tuple[str, float | None, State]) -> list[State]:
-    timeline = Timeline()
+def reported(*said: tuple[str, float | None, ReportedState]) -> list[ReportedState]:
+    timeline = PartitionTimeline()
     for order, (reporter, time, state) in enumerate(said):
         timeline.observe(reporter, state, Moment(order, time), "UpdateMetadataRequest")
     return [entry.state for entry in timeline.entries]
 
 
-def state(leader: int = 1, offline: tuple[int, ...] | None = (), epochs: tuple[int, int] = (0, 0)) -> State:
-    return State(leader, *epochs, isr=(1, 2), replicas=(1, 2), offline=offline)
+def state(leader: int = 1, offline: tuple[int, ...] | None = (), epochs: tuple[int, int] = (0, 0)) -> ReportedState:
+    return ReportedState(leader, *epochs, isr=(1, 2), replicas=(1, 2), offline=offline)
 
 
 UP, DOWN = state(), state(offline=(2,))
@@ -65,7 +65,7 @@ def test_a_topic_made_anew_begins_again() -> None:
     before, after = state(2, epochs=(5, 9)), state(3, epochs=(0, 0))
     assert reported((A, 1, before), (A, 2 + LAG, after)) == [before, after]
     assert reported((A, 1, before), (A, 2, DELETED), (B, 2.5, DELETED), (A, 3, after)) == [before, DELETED, after]
-    ids = [State(1, epochs, 0, topic_id=bytes([one] * 16)) for one, epochs in ((1, 4), (2, 0))]
+    ids = [ReportedState(1, epochs, 0, topic_id=bytes([one] * 16)) for one, epochs in ((1, 4), (2, 0))]
     assert reported((A, 1, ids[0]), (A, 2, ids[1]), (B, 3, ids[0])) == ids
 
 
@@ -75,7 +75,7 @@ def test_a_deletion_is_accepted_over_older_states() -> None:
 
 
 def test_what_one_message_leaves_open_another_fills_in() -> None:
-    leader = State(1, 0, 0, isr=(1, 2), replicas=(1, 2))
+    leader = ReportedState(1, 0, 0, isr=(1, 2), replicas=(1, 2))
     assert reported((A, 1, leader), (A, 2, DOWN)) == [DOWN]
     assert reported((A, 1, leader), (A, 2 + LAG, DOWN)) == [leader, DOWN]
 
@@ -86,7 +86,7 @@ def test_without_times_one_teller_is_followed() -> None:
 
 
 def test_a_view_counts_where_no_controller_is_heard_or_where_it_is_ahead() -> None:
-    timeline = Timeline()
+    timeline = PartitionTimeline()
     for order, (is_view, one) in enumerate(
         [(True, UP), (False, DOWN), (True, UP), (True, state(3, epochs=(0, 0))), (True, state(2, epochs=(1, 0)))]
     ):
@@ -94,22 +94,22 @@ def test_a_view_counts_where_no_controller_is_heard_or_where_it_is_ahead() -> No
     assert [entry.state.leader for entry in timeline.entries] == [1, 1, 2]
 
 
-def recorded(*told: tuple[Authority, State]) -> Timeline:
-    story = Timeline()
+def recorded(*told: tuple[Authority, ReportedState]) -> PartitionTimeline:
+    story = PartitionTimeline()
     for order, (authority, one) in enumerate(told):
         story.observe(str(authority), one, Moment(order, float(order)), authority.name, authority)
     return story
 
 
 def test_what_the_metadata_log_or_zookeeper_has_is_put_where_its_epochs_belong() -> None:
-    first, second, third = (State(1, epoch, epoch, isr) for epoch, isr in ((0, (1, 2)), (1, (1,)), (2, (1, 2))))
+    first, second, third = (ReportedState(1, epoch, epoch, isr) for epoch, isr in ((0, (1, 2)), (1, (1,)), (2, (1, 2))))
     story = recorded((Authority.RECORD, first), (Authority.CONTROLLER, third), (Authority.RECORD, second))
     assert [entry.state.leader_epoch for entry in story.entries] == [0, 1, 2]
     assert story.contradictions == []
 
 
 def test_the_higher_authority_is_accepted_and_the_contradiction_is_kept() -> None:
-    true, false = State(1, 3, 3, (1, 2)), State(2, 3, 3, (1, 2))
+    true, false = ReportedState(1, 3, 3, (1, 2)), ReportedState(2, 3, 3, (1, 2))
     story = recorded((Authority.RECORD, true), (Authority.CLIENT, false))
     assert [entry.state.leader for entry in story.entries] == [1]
     assert [(one.source, one.state.leader, one.believed) for one in story.contradictions] == [("CLIENT", 2, "RECORD")]
@@ -119,7 +119,9 @@ def test_the_higher_authority_is_accepted_and_the_contradiction_is_kept() -> Non
 
 
 def test_a_broker_that_does_not_reach_the_leader_is_no_contradiction() -> None:
-    story = recorded((Authority.RECORD, State(1, 3, 3, (1, 2))), (Authority.CLIENT, State(-1, 3, None, (1, 2))))
+    story = recorded(
+        (Authority.RECORD, ReportedState(1, 3, 3, (1, 2))), (Authority.CLIENT, ReportedState(-1, 3, None, (1, 2)))
+    )
     assert story.contradictions == []
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from kwire.cluster.events.partition_states import partition_states
-from kwire.cluster.kip112 import Disk, Exchange, JbodCluster, ReplicaAssignment, TopicPartition
+from kwire.cluster.kip112 import JbodCluster, JbodDisk, ReplicaAssignment, RequestExchange, TopicPartition
 from kwire.cluster.kip112.jbod_cluster import Step
 from kwire.cluster.kip112.kafka_zk_client import partition_of
 from kwire.zookeeper import read_znode
@@ -49,7 +49,7 @@ class Replay:
             protocol=run.protocol,
             unclean=run.unclean,
         )
-        self.heard: list[tuple[float, Exchange]] = []
+        self.heard: list[tuple[float, RequestExchange]] = []
         self.log: list[str] = []
         # of how many partitions a broker was asked, and has answered, by LeaderAndIsr on the wire, and not yet here
         self.due = {"request": Counter[int](), "answer": Counter[int]()}
@@ -178,7 +178,7 @@ class Replay:
             self.log.append(f"broker {broker_id} is not there to lose a disk")
             return
         name = f"failed-{len(broker.logs.disks)}"
-        broker.logs.disks[name] = Disk()
+        broker.logs.disks[name] = JbodDisk()
         broker.logs.live.append(name)
         broker.logs.place(lost - broker.replicas.offline, name)
         broker.logs.disks[name].works = False

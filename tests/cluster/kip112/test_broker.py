@@ -6,7 +6,7 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.cluster.kip112 import Disk, Ensemble, KafkaBroker, KafkaZkClient, protocol_for
+from kwire.cluster.kip112 import Ensemble, JbodDisk, KafkaBroker, KafkaZkClient, protocol_for
 from kwire.zookeeper import BrokerRegistration
 from tests.cluster.kip112.playing import fail, said, started
 
@@ -14,7 +14,7 @@ HERE = BrokerRegistration(host="h", port=9, version=1, timestamp="0")
 
 
 def broker(works: tuple[bool, ...], protocol: str = "3.9") -> KafkaBroker:
-    disks = {f"/{number}": Disk(one) for number, one in enumerate(works)}
+    disks = {f"/{number}": JbodDisk(one) for number, one in enumerate(works)}
     return KafkaBroker(4, disks, KafkaZkClient(Ensemble(), 1), HERE, protocol=protocol_for(protocol))
 
 

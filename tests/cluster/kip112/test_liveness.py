@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.kip112 import Behaviour, LeaderAndIsr, behaviour_for
-from kwire.cluster.kip112.reassignment import PartitionReassignment
+from kwire.cluster.kip112.reassignment import PartitionReassigner
 from kwire.cluster.kip112.replica_liveness import ReplicaLiveness
 from kwire.cluster.kip112.topic_deletion import TopicDeletionManager
 from kwire.zookeeper import BrokerRegistration
@@ -23,7 +23,7 @@ def liveness(behaviour: Behaviour | None = None) -> ReplicaLiveness:
     made.partitions.startup()
     sent(made.batch)
     deletion = TopicDeletionManager(made)
-    return ReplicaLiveness(made, deletion, PartitionReassignment(made, deletion))
+    return ReplicaLiveness(made, deletion, PartitionReassigner(made, deletion))
 
 
 def test_offline_are_those_with_an_error_and_online_again_those_without() -> None:

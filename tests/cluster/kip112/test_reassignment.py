@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from kwire.cluster.kip112 import LeaderAndIsr, behaviour_for
 from kwire.cluster.kip112.machines import Machines
-from kwire.cluster.kip112.reassignment import PartitionReassignment
+from kwire.cluster.kip112.reassignment import PartitionReassigner
 from kwire.cluster.kip112.topic_deletion import TopicDeletionManager
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 
 
-def moving(release: str | None = None) -> tuple[Machines, PartitionReassignment]:
+def moving(release: str | None = None) -> tuple[Machines, PartitionReassigner]:
     behaviour = behaviour_for("released", release) if release else None
     made = with_partition(machines(behaviour), LeaderAndIsr(1, (1, 2)), (1, 2))
     made.replicas.startup()
     made.partitions.startup()
     sent(made.batch)
-    return made, PartitionReassignment(made, TopicDeletionManager(made))
+    return made, PartitionReassigner(made, TopicDeletionManager(made))
 
 
 def in_sync(made: Machines, isr: tuple[int, ...]) -> None:

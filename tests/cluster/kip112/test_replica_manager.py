@@ -10,8 +10,8 @@ from kwire import messages
 from kwire.cluster.events.partition_states import partition_errors
 from kwire.cluster.kip112 import (
     Behaviour,
-    Disk,
     Ensemble,
+    JbodDisk,
     KafkaZkClient,
     LeaderAndIsr,
     LogManager,
@@ -25,7 +25,7 @@ T = ("orders", 0)
 
 
 def manager(behaviour: Behaviour | None = None) -> ReplicaManager:
-    return ReplicaManager(1, LogManager({"/a": Disk(), "/b": Disk()}), behaviour or behaviour_for("kip"))
+    return ReplicaManager(1, LogManager({"/a": JbodDisk(), "/b": JbodDisk()}), behaviour or behaviour_for("kip"))
 
 
 def told(

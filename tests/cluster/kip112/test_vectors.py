@@ -13,7 +13,7 @@ import pytest
 
 import kwire
 from kwire import messages, values
-from kwire.cluster.kip112 import Disk, JbodCluster, Link, LogManager, ReplicaAssignment
+from kwire.cluster.kip112 import JbodCluster, JbodDisk, Link, LogManager, ReplicaAssignment
 from kwire.cluster.kip112.controller_context import ControllerContext
 from kwire.cluster.kip112.ensemble import Ensemble
 from kwire.cluster.kip112.kafka_zk_client import LOG_DIR_EVENTS, KafkaZkClient
@@ -33,7 +33,7 @@ ERRORS = {"None": 0, "KafkaStorageException": 56, "UnknownServerError": -1}
 
 def decision(case: dict[str, Any]) -> None:
     """What a broker does with one partition of a LeaderAndIsrRequest."""
-    disks = {"/good": Disk(case["some_directory_good"]), "/bad": Disk(not case["some_directory_bad"])}
+    disks = {"/good": JbodDisk(case["some_directory_good"]), "/bad": JbodDisk(not case["some_directory_bad"])}
     cluster = JbodCluster({1: [], 2: ["/x"]}, protocol="1.0")
     cluster.hosts[1].disks = disks
     cluster.start(2)
@@ -368,7 +368,7 @@ def story_4() -> Iterator[str]:
         cluster.stop(2)
         cluster.run()
         if choice == "replace":
-            cluster.hosts[2].disks[bad] = Disk()
+            cluster.hosts[2].disks[bad] = JbodDisk()
         else:
             del cluster.hosts[2].disks[bad]
         cluster.journal.clear()

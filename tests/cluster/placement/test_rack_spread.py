@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kwire.cluster import Broker
 from kwire.cluster.placement.rack_spread import is_even, losses_of, spread_of, uneven_nodes
-from kwire.cluster.placement.rack_tree import Node, RackTree
+from kwire.cluster.placement.rack_tree import RackNode, RackTree
 from kwire.errors.refused import BrokerNotAvailable
 from tests.cluster.vectors import brokers_of, cases, check
 
@@ -41,7 +41,7 @@ def test_a_child_that_is_full_may_have_less() -> None:
     assert not is_even(tree, [0, 2, 5, 1])
 
 
-def name_of(node: Node) -> str:
+def name_of(node: RackNode) -> str:
     return node.path if node.broker is None else str(node.broker)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.placement.rack_tree import Node, RackTree, rack_path
+from kwire.cluster.placement.rack_tree import RackNode, RackTree, rack_path
 from kwire.errors.refused import BrokerNotAvailable, InvalidRack, InvalidReplicaAssignment
 from tests.cluster.vectors import brokers_of, cases, check, reason_of
 
 
-def nested(node: Node) -> dict[str, Any]:
+def nested(node: RackNode) -> dict[str, Any]:
     inner = [nested(child) for child in node.children if child.broker is None]
     return {"path": node.path, "children": inner, "brokers": [leaf.broker for leaf in node.children[len(inner) :]]}
 

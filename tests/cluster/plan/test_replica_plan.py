@@ -12,7 +12,7 @@ import pytest
 
 from kwire.cluster import Broker
 from kwire.cluster.placement.rack_spread import is_even
-from kwire.cluster.placement.rack_tree import Node, RackTree
+from kwire.cluster.placement.rack_tree import RackNode, RackTree
 from kwire.cluster.plan.replica_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.cluster.plan.test_even_sets import uneven_tree
@@ -68,10 +68,10 @@ class Exact:
     def column(self, *key: object) -> int:
         return self.columns.setdefault(key, len(self.columns))
 
-    def below(self, node: Node) -> list[int]:
+    def below(self, node: RackNode) -> list[int]:
         return [one for one, leaf in self.tree.brokers.items() if node in leaf.upwards()]
 
-    def no_child_has_two_more(self, index: int, node: Node, child: Node) -> None:
+    def no_child_has_two_more(self, index: int, node: RackNode, child: RackNode) -> None:
         """A child that is not full has at most one replica less than any other."""
         full = self.column("full", index, id(child))
         held = {self.column(index, one): 1 for one in self.below(child)}

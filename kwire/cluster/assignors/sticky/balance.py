@@ -11,7 +11,7 @@ from itertools import accumulate
 from ....errors.refused import CannotAssign
 from ...java.hash_order import int32
 from ..members import TopicPartition
-from ..releases import Rules
+from ..releases import AssignorRules
 from .evenness import Evenness
 from .group_racks import GroupRacks
 from .holdings import Holdings, Pile
@@ -39,7 +39,7 @@ class Balance:
         wishes: Wishes,
         holdings: Holdings,
         racks: GroupRacks,
-        rules: Rules,
+        rules: AssignorRules,
         before: Mapping[TopicPartition, str],
     ) -> None:
         self.result: dict[str, Pile] = {}

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from ....errors.refused import CannotAssign
 from ...java.hash_order import TOPIC_PARTITIONS, hash_order_of, utf16
-from ..members import Assignment, Group, Held, TopicPartition
-from ..releases import Rules
+from ..members import Assignment, GroupSubscription, MemberData, TopicPartition
+from ..releases import AssignorRules
 from .claims import Claims
 from .holdings import Holdings, Pile
 from .wishes import Start, Wishes
@@ -20,7 +20,7 @@ class _Owners:
     `now` maps a member id to its partitions, which need not exist; `before` maps a partition to its former owner.
     """
 
-    def __init__(self, group: Group, held: Mapping[str, Held]) -> None:
+    def __init__(self, group: GroupSubscription, held: Mapping[str, MemberData]) -> None:
         claims: dict[TopicPartition, dict[int, str]] = {}
         for member_id in group.members:
             past = held[member_id]
@@ -37,7 +37,7 @@ class _Owners:
                 self.before[partition] = claims[partition][earlier[0]]
 
 
-def start_before_3_0(group: Group, held: Mapping[str, Held], rules: Rules) -> Start:
+def start_before_3_0(group: GroupSubscription, held: Mapping[str, MemberData], rules: AssignorRules) -> Start:
     """Return the initial state of the general algorithm."""
     owners, wishes = _Owners(group, held), Wishes(group)
     every = [(topic, number) for topic in wishes.rarest_first for number in group.topics[topic]]
@@ -56,7 +56,7 @@ def start_before_3_0(group: Group, held: Mapping[str, Held], rules: Rules) -> St
 
 
 def _most_loaded_first(
-    group: Group, owned: Mapping[str, list[TopicPartition]], before: Mapping[TopicPartition, str]
+    group: GroupSubscription, owned: Mapping[str, list[TopicPartition]], before: Mapping[TopicPartition, str]
 ) -> list[TopicPartition]:
     """Return all partitions. Members with the most partitions come first and contribute one partition per turn, if
     possible one with a former owner.
@@ -76,7 +76,7 @@ def _most_loaded_first(
 
 
 def assign_constrained_before_3_0(
-    assignor: str, group: Group, claims: Claims
+    assignor: str, group: GroupSubscription, claims: Claims
 ) -> tuple[Assignment, dict[TopicPartition, str]]:
     """Assign all partitions with the constrained algorithm of 2.8; also return those that change their owner."""
     shares = _Shares(assignor, group, claims)
@@ -90,7 +90,7 @@ def assign_constrained_before_3_0(
 class _Shares:
     """Assigns `least` or `most` partitions to each member."""
 
-    def __init__(self, assignor: str, group: Group, claims: Claims) -> None:
+    def __init__(self, assignor: str, group: GroupSubscription, claims: Claims) -> None:
         every = [(topic, number) for topic in sorted(group.topics, key=utf16) for number in group.topics[topic]]
         self._assignor, self._claims = assignor, claims
         self._least, more = divmod(len(every), len(group.members))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..members import NO_GENERATION, Group, Held, TopicPartition
-from ..releases import Rules
+from ..members import NO_GENERATION, GroupSubscription, MemberData, TopicPartition
+from ..releases import AssignorRules
 
 
 class Claims:
@@ -16,7 +16,13 @@ class Claims:
         contested: partitions that two members of one generation claim; neither of them keeps these.
     """
 
-    def __init__(self, group: Group, held: Mapping[str, Held], rules: Rules, newest: int = NO_GENERATION) -> None:
+    def __init__(
+        self,
+        group: GroupSubscription,
+        held: Mapping[str, MemberData],
+        rules: AssignorRules,
+        newest: int = NO_GENERATION,
+    ) -> None:
         self._group, self._rules = group, rules
         self.owned: dict[str, dict[TopicPartition, None]] = {member_id: {} for member_id in group.nothing()}
         self.contested: set[TopicPartition] = set()
@@ -27,7 +33,7 @@ class Claims:
         for member_id, past in held.items():
             self._claim(member_id, past)
 
-    def _claim(self, member_id: str, past: Held) -> None:
+    def _claim(self, member_id: str, past: MemberData) -> None:
         topics, owners, mine = self._group.topics, self._owners, self.owned[member_id]
         if {topic for topic, _ in past.partitions} <= topics.keys():
             all_at_once = dict.fromkeys(past.partitions)

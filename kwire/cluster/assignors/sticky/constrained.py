@@ -10,18 +10,20 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ....errors.refused import CannotAssign
 from ...java.hash_order import STRINGS, hash_order_of, utf16
-from ..members import Assignment, Group, Held, Member, TopicPartition
-from ..releases import Rules
+from ..members import Assignment, GroupSubscription, Member, MemberData, TopicPartition
+from ..releases import AssignorRules
 from .claims import Claims
 from .group_racks import GroupRacks
 from .topic_sets import not_among, numbers_of
-from .waiting import Waiting
+from .waiting import WaitingMembers
 
 Plan = tuple[Assignment, dict[TopicPartition, str]]
-Past = Callable[[Member], Held]
+Past = Callable[[Member], MemberData]
 
 
-def assign_constrained(assignor: str, group: Group, claims: Claims, racks: GroupRacks, rules: Rules) -> Plan:
+def assign_constrained(
+    assignor: str, group: GroupSubscription, claims: Claims, racks: GroupRacks, rules: AssignorRules
+) -> Plan:
     """Assign all partitions with the constrained algorithm.
 
     Returns:
@@ -34,7 +36,9 @@ def assign_constrained(assignor: str, group: Group, claims: Claims, racks: Group
 
 
 class _Constrained:
-    def __init__(self, assignor: str, group: Group, claims: Claims, racks: GroupRacks, rules: Rules) -> None:
+    def __init__(
+        self, assignor: str, group: GroupSubscription, claims: Claims, racks: GroupRacks, rules: AssignorRules
+    ) -> None:
         self.assignor, self.group, self.claims, self.racks, self.rules = assignor, group, claims, racks, rules
         self.least, self.full_left = divmod(sum(map(len, group.topics.values())), len(group.members))
         self.most = self.least + (self.full_left > 0)
@@ -52,8 +56,8 @@ class _Constrained:
         self._keep()
         left = self.racks.hardest_first(self._unassigned())
         of_members = self.racks.of_members
-        below = Waiting(sorted(self.below, key=utf16), of_members)
-        at_least = Waiting(sorted(self.at_least, key=utf16), of_members)
+        below = WaitingMembers(sorted(self.below, key=utf16), of_members)
+        at_least = WaitingMembers(sorted(self.at_least, key=utf16), of_members)
         if of_members:
             left = self._fill_by_rack(left, below, at_least)
         self._fill(left, below, at_least)
@@ -93,7 +97,7 @@ class _Constrained:
         contested = self.claims.contested
         return [partition for partition in owned if partition not in contested] if contested else owned
 
-    def _fill_up(self, at_least: Waiting | list[str]) -> None:
+    def _fill_up(self, at_least: WaitingMembers | list[str]) -> None:
         """Record that a member has `most` partitions; once enough members have, members with `least` get no more."""
         self.full_left -= 1
         if self.full_left == 0:
@@ -107,7 +111,7 @@ class _Constrained:
         return not_among(self.kept, {topic: range(len(topics[topic])) for topic in self.names})
 
     def _fill_by_rack(
-        self, partitions: Iterable[TopicPartition], below: Waiting, at_least: Waiting
+        self, partitions: Iterable[TopicPartition], below: WaitingMembers, at_least: WaitingMembers
     ) -> list[TopicPartition]:
         """Assign partitions to members in their racks; return the others."""
         left = []
@@ -127,20 +131,20 @@ class _Constrained:
             self._give(partition, member_id)
         return left
 
-    def _give_to_below(self, member_id: str, below: Waiting, at_least: Waiting) -> None:
+    def _give_to_below(self, member_id: str, below: WaitingMembers, at_least: WaitingMembers) -> None:
         count = len(self.assignment[member_id]) + 1
         if count >= self.least:
             below.remove(member_id)
             if count < self.most and (self.full_left or not self.rules.counts_full_members):
                 at_least.add(member_id)
 
-    def _give_to_at_least(self, member_id: str, at_least: Waiting) -> None:
+    def _give_to_at_least(self, member_id: str, at_least: WaitingMembers) -> None:
         if len(self.assignment[member_id]) + 1 == self.most:
             at_least.remove(member_id)
             if self.rules.counts_full_members:
                 self._fill_up(at_least)
 
-    def _fill(self, partitions: Sequence[TopicPartition], below: Waiting, at_least: Waiting) -> None:
+    def _fill(self, partitions: Sequence[TopicPartition], below: WaitingMembers, at_least: WaitingMembers) -> None:
         """Assign partitions to members in turn: first to members below `least`, then one more to each."""
         turns = iter(list(below))
         for place, partition in enumerate(partitions):
@@ -169,7 +173,7 @@ class _Constrained:
         if other or partition in self.claims.contested:
             self.transferring[partition] = member_id
 
-    def _check(self, below: Waiting) -> None:
+    def _check(self, below: WaitingMembers) -> None:
         """Raise an error, as Kafka does, if members have less than their share."""
         counts = Counter(len(self.assignment[member_id]) for member_id in below)
         if below and (self.full_left or counts.keys() != {self.least}):

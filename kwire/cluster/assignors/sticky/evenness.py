@@ -6,7 +6,7 @@ from collections import Counter
 
 from ....errors.refused import CannotAssign
 from ..members import TopicPartition
-from ..releases import Rules
+from ..releases import AssignorRules
 from .holdings import Holdings
 from .wishes import Wishes
 
@@ -21,7 +21,7 @@ class Evenness:
         odd: topics with a partition that has no owner or several, or with a subscriber that cannot take part.
     """
 
-    def __init__(self, wishes: Wishes, holdings: Holdings, rules: Rules, assignor: str) -> None:
+    def __init__(self, wishes: Wishes, holdings: Holdings, rules: AssignorRules, assignor: str) -> None:
         self._wishes, self._holdings, self._assignor = wishes, holdings, assignor
         self._slack = 1 if rules.one_more_is_balanced else 0
         self._reached: bool | None = None

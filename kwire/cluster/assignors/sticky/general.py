@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...java.hash_order import STRINGS, HashOrder, hash_order_of
-from ..members import Assignment, Group, Held, TopicPartition
-from ..releases import Rules
+from ..members import Assignment, GroupSubscription, MemberData, TopicPartition
+from ..releases import AssignorRules
 from .balance import Balance
 from .claims import Claims
 from .group_racks import GroupRacks
@@ -18,7 +18,9 @@ from .topic_sets import not_among, numbers_of
 from .wishes import Start, Wishes
 
 
-def assign_general(assignor: str, group: Group, start: Start, racks: GroupRacks, rules: Rules) -> Assignment:
+def assign_general(
+    assignor: str, group: GroupSubscription, start: Start, racks: GroupRacks, rules: AssignorRules
+) -> Assignment:
     """Assign all partitions with the general algorithm.
 
     Raises:
@@ -32,7 +34,9 @@ def assign_general(assignor: str, group: Group, start: Start, racks: GroupRacks,
     return group.answer({member_id: list(balance.result[member_id]) for member_id in _order(group, balance)})
 
 
-def start_of(group: Group, claims: Claims, racks: GroupRacks, held: Mapping[str, Held], newest: int) -> Start:
+def start_of(
+    group: GroupSubscription, claims: Claims, racks: GroupRacks, held: Mapping[str, MemberData], newest: int
+) -> Start:
     """Return the initial state of the general algorithm.
 
     Args:
@@ -50,7 +54,7 @@ def start_of(group: Group, claims: Claims, racks: GroupRacks, held: Mapping[str,
     return Start(wishes, piles, holder, every, left, revoked, _before(held, newest))
 
 
-def _order(group: Group, balance: Balance) -> HashOrder[str]:
+def _order(group: GroupSubscription, balance: Balance) -> HashOrder[str]:
     """Return the order of Kafka's map.
 
     Members that do not take part are removed from the map for a while; if balancing is undone, all members are.
@@ -70,7 +74,7 @@ def _order(group: Group, balance: Balance) -> HashOrder[str]:
     return order
 
 
-def _kept(group: Group, claims: Claims, racks: GroupRacks) -> tuple[dict[str, Pile], bool]:
+def _kept(group: GroupSubscription, claims: Claims, racks: GroupRacks) -> tuple[dict[str, Pile], bool]:
     """Return the partitions that members keep, and whether a member loses an existing partition."""
     piles = {}
     revoked = False
@@ -99,7 +103,7 @@ def _hand_out(partitions: Iterable[TopicPartition], holdings: Holdings, racks: G
             holdings.give(partition, member_id)
 
 
-def _before(held: Mapping[str, Held], newest: int) -> dict[TopicPartition, str]:
+def _before(held: Mapping[str, MemberData], newest: int) -> dict[TopicPartition, str]:
     """Return the latest owner of each partition in the generations before the newest."""
     before: dict[TopicPartition, tuple[int, str]] = {}
     for member_id, past in held.items():

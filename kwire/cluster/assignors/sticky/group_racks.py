@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..members import Group, Racks, TopicPartition, racks_matter
+from ..members import GroupSubscription, Racks, TopicPartition, racks_matter
 
 NOWHERE: frozenset[str] = frozenset()
 
@@ -15,7 +15,7 @@ class GroupRacks:
     `of_members` and `of_topics` are empty if racks do not affect the assignment.
     """
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: GroupSubscription) -> None:
         members = {member_id: member.rack for member_id, member in group.members.items() if member.rack}
         topics = {topic: group.racks(topic) for topic in group.topics} if members else {}
         all_sets = {racks for topic in topics.values() for racks in topic.values()}

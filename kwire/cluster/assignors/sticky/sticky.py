@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ....errors.refused import CannotAssign
-from ..members import NO_GENERATION, Assignment, Group, Held, Member, TopicPartition, Topics
-from ..releases import NEWEST, Rules, rules_of
+from ..members import NO_GENERATION, Assignment, GroupSubscription, Member, MemberData, TopicPartition, Topics
+from ..releases import NEWEST, AssignorRules, rules_of
 from .before_3_0 import assign_constrained_before_3_0, start_before_3_0
 from .claims import Claims
 from .constrained import Past, assign_constrained
@@ -41,13 +41,13 @@ def assign_sticky(
     Raises:
         CannotAssign: there are no members, or they claim more partitions than exist.
 
-    >>> held = Held([("a", 1), ("a", 2)], generation=1)
+    >>> held = MemberData([("a", 1), ("a", 2)], generation=1)
     >>> assign_sticky({"a": 3}, [Member("c1", ["a"], user_data=held), Member("c2", ["a"])])
     {'c1': [('a', 1), ('a', 2)], 'c2': [('a', 0)]}
 
     Source: KIP-54, KIP-341 (generations), KIP-881 (racks).
     """
-    return _assign("sticky", Group(topics, members), sticky_past, max_generation, release)[0]
+    return _assign("sticky", GroupSubscription(topics, members), sticky_past, max_generation, release)[0]
 
 
 def assign_cooperative(
@@ -68,7 +68,7 @@ def assign_cooperative(
 
     Source: KIP-429, KIP-792 (generation in the subscription), KIP-881 (racks).
     """
-    group = Group(topics, members)
+    group = GroupSubscription(topics, members)
     assignment, transferring = _assign("cooperative-sticky", group, cooperative_past, max_generation, release)
     if transferring is None:
         transferring = _changing_hands(group, assignment)
@@ -85,26 +85,26 @@ def algorithm_for(topics: Topics, members: Iterable[Member], release: str = NEWE
     'general'
     """
     differ = rules_of(release).equal_topics_differ
-    return "constrained" if differ and same_topics(Group(topics, members)) else "general"
+    return "constrained" if differ and same_topics(GroupSubscription(topics, members)) else "general"
 
 
-def sticky_past(member: Member) -> Held:
+def sticky_past(member: Member) -> MemberData:
     """Return the partitions that a member owned according to the sticky assignor, from its user data."""
-    return member.user_data or Held()
+    return member.user_data or MemberData()
 
 
-def cooperative_past(member: Member) -> Held:
+def cooperative_past(member: Member) -> MemberData:
     """Return the partitions that a member owned according to the cooperative assignor.
 
     The user data of this assignor contains at most a generation.
     """
     if member.generation >= 0 or member.user_data is None:
-        return Held(member.owned, max(member.generation, NO_GENERATION))
-    return Held(member.owned, member.user_data.generation)
+        return MemberData(member.owned, max(member.generation, NO_GENERATION))
+    return MemberData(member.owned, member.user_data.generation)
 
 
 def _assign(
-    assignor: str, group: Group, past: Past, max_generation: int, release: str
+    assignor: str, group: GroupSubscription, past: Past, max_generation: int, release: str
 ) -> tuple[Assignment, dict[TopicPartition, str] | None]:
     rules = rules_of(release)
     if not group.members:
@@ -127,21 +127,23 @@ def _assign(
     return assign_constrained(assignor, group, claims, racks, rules)
 
 
-def _read_again(assignor: str, group: Group, held: Mapping[str, Held], rules: Rules) -> dict[str, Held]:
+def _read_again(
+    assignor: str, group: GroupSubscription, held: Mapping[str, MemberData], rules: AssignorRules
+) -> dict[str, MemberData]:
     """Return the partitions that the general algorithm before 3.0 reads from subscriptions.
 
     Kafka 2.8 reads user data until it finds different subscriptions. For the general algorithm, the user data read by
     then is empty: these members own nothing with `sticky`, and have no generation with `cooperative-sticky`.
     """
     if not rules.equal_topics_differ:
-        return {one: Held(past.partitions) for one, past in held.items()} if assignor != "sticky" else {**held}
-    lost = dict.fromkeys(same_topics_at_first(group), Held())
+        return {one: MemberData(past.partitions) for one, past in held.items()} if assignor != "sticky" else {**held}
+    lost = dict.fromkeys(same_topics_at_first(group), MemberData())
     if assignor != "sticky":
-        lost = {one: Held(held[one].partitions) for one in lost}
+        lost = {one: MemberData(held[one].partitions) for one in lost}
     return {**held, **lost}
 
 
-def _changing_hands(group: Group, assignment: Assignment) -> dict[TopicPartition, str]:
+def _changing_hands(group: GroupSubscription, assignment: Assignment) -> dict[TopicPartition, str]:
     """Return the partitions that are assigned to one member and must be revoked from another one."""
     added: dict[TopicPartition, str] = {}
     revoked: set[TopicPartition] = set()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..members import Group, TopicPartition
+from ..members import GroupSubscription, TopicPartition
 
 
-def same_topics(group: Group) -> bool:
+def same_topics(group: GroupSubscription) -> bool:
     """Whether all members subscribe to the same topics; members before the first with topics are ignored."""
     return len(same_topics_at_first(group)) == len(group.members)
 
 
-def same_topics_at_first(group: Group) -> list[str]:
+def same_topics_at_first(group: GroupSubscription) -> list[str]:
     """Return the members before the first one that subscribes to other topics."""
     wanted: set[str] = set()
     equal: list[str] = []

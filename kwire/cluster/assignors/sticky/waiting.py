@@ -1,4 +1,4 @@
-"""Partitions that wait for a member, found by topic and rack."""
+"""A queue of members that can also be searched by rack."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 
 
-class Waiting:
+class WaitingMembers:
     """A queue of member ids that can also be searched by rack.
 
     Args:
         members: the initial members, in order.
         racks: member id -> rack.
 
-    >>> waiting = Waiting(["c1", "c2", "c3"], {"c1": "a", "c2": "b", "c3": "a"})
+    >>> waiting = WaitingMembers(["c1", "c2", "c3"], {"c1": "a", "c2": "b", "c3": "a"})
     >>> waiting.next_in({"a"}, after="c1"), waiting.next_in({"a"}, after="c3"), waiting.next_in({"x"})
     ('c3', 'c1', None)
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...java.hash_order import utf16
-from ..members import Group, TopicPartition
+from ..members import GroupSubscription, TopicPartition
 from .holdings import Pile
 
 
@@ -18,7 +18,7 @@ class Wishes:
         rarest_first: topics ordered by number of subscribers, then by name.
     """
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: GroupSubscription) -> None:
         self.counts: dict[str, int] = {topic: len(numbers) for topic, numbers in group.topics.items()}
         self.wanted_by: dict[str, list[str]] = {topic: [] for topic in group.topics}
         self.wants: dict[str, list[str]] = {}

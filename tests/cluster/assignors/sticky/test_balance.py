@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.assignors import Held, Member, assign_sticky
+from kwire.cluster.assignors import Member, MemberData, assign_sticky
 from kwire.cluster.assignors.sticky.balance import MOST_ROUNDS, _spread
 from kwire.errors.refused import CannotAssign
 
@@ -27,7 +27,7 @@ def test_nobody_could_have_one_more_without_another_having_less(wanted: list[set
 
 
 def test_only_what_must_move_moves() -> None:
-    held = [Held([("t", number) for number in range(4)], 1), Held([("t", 4)], 1)]
+    held = [MemberData([("t", number) for number in range(4)], 1), MemberData([("t", 4)], 1)]
     members = [Member("m1", ["t"], user_data=held[0]), Member("m2", ["t", "u"], user_data=held[1])]
     found = assign_sticky({"t": 5, "u": 1}, members)
     assert found == {"m1": [("t", 1), ("t", 2), ("t", 3)], "m2": [("t", 4), ("u", 0), ("t", 0)]}
@@ -35,15 +35,15 @@ def test_only_what_must_move_moves() -> None:
 
 def test_a_partition_goes_back_to_who_held_it_in_an_earlier_generation() -> None:
     members = [
-        Member("m1", ["t", "u"], user_data=Held([("t", 0), ("t", 1), ("t", 2), ("t", 3)], 5)),
+        Member("m1", ["t", "u"], user_data=MemberData([("t", 0), ("t", 1), ("t", 2), ("t", 3)], 5)),
         Member("m2", ["t"]),
-        Member("m3", ["t"], user_data=Held([("t", 3)], 4)),
+        Member("m3", ["t"], user_data=MemberData([("t", 3)], 4)),
     ]
     assert ("t", 3) in assign_sticky({"t": 4, "u": 2}, members)["m3"]
 
 
-def held_a(generation: int, *partitions: tuple[str, int]) -> Held:
-    return Held(partitions, generation)
+def held_a(generation: int, *partitions: tuple[str, int]) -> MemberData:
+    return MemberData(partitions, generation)
 
 
 def test_a_group_that_kafka_never_brings_to_rest() -> None:

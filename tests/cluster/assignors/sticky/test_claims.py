@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.cluster.assignors import Held, Member
-from kwire.cluster.assignors.members import Group, TopicPartition
+from kwire.cluster.assignors import Member, MemberData
+from kwire.cluster.assignors.members import GroupSubscription, TopicPartition
 from kwire.cluster.assignors.releases import rules_of
 from kwire.cluster.assignors.sticky.claims import Claims
 from kwire.cluster.assignors.sticky.topic_sets import not_among, same_topics
@@ -16,8 +16,8 @@ ONE: TopicPartition = ("t", 1)
 def claims_of(*generations: int, release: str = "newest", twice: bool = False) -> Claims:
     """Members c0, c1 ... that all claim one partition, each in a generation."""
     members = [Member(f"c{number}", ["t"], generation=one) for number, one in enumerate(generations)]
-    held = {member.member_id: Held([ONE] * (1 + twice), member.generation) for member in members}
-    return Claims(Group({"t": 3}, members), held, rules_of(release))
+    held = {member.member_id: MemberData([ONE] * (1 + twice), member.generation) for member in members}
+    return Claims(GroupSubscription({"t": 3}, members), held, rules_of(release))
 
 
 def owners(claims: Claims) -> list[str]:
@@ -50,8 +50,8 @@ def test_who_claims_a_partition_twice_loses_it() -> None:
 
 
 def test_partitions_of_topics_that_are_gone_do_not_count() -> None:
-    group = Group({"t": 1}, [Member("c0", ["t", "gone"])])
-    claims = Claims(group, {"c0": Held([("gone", 0), ("t", 9)])}, rules_of("newest"))
+    group = GroupSubscription({"t": 1}, [Member("c0", ["t", "gone"])])
+    claims = Claims(group, {"c0": MemberData([("gone", 0), ("t", 9)])}, rules_of("newest"))
     assert claims.owned == {"c0": {("t", 9): None}}
 
 
@@ -68,7 +68,7 @@ def test_partitions_of_topics_that_are_gone_do_not_count() -> None:
 )
 def test_the_same_topics_as_kafka_counts_them(topics: tuple[list[str], ...], same: bool) -> None:
     members = [Member(f"c{number}", wanted) for number, wanted in enumerate(topics)]
-    assert same_topics(Group({"a": 1, "b": 1}, members)) is same
+    assert same_topics(GroupSubscription({"a": 1, "b": 1}, members)) is same
 
 
 def test_what_is_kept_twice_hides_nothing_behind_it() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.assignors import Held, Member, assign_cooperative, assign_sticky
+from kwire.cluster.assignors import Member, MemberData, assign_cooperative, assign_sticky
 from kwire.errors.refused import CannotAssign
 
 RACKS = st.sampled_from(["a", "b", "c", None])
@@ -31,7 +31,9 @@ def test_all_is_shared_out_evenly(
 ) -> None:
     topics, members = group
     with_past = [
-        Member(one.member_id, one.topics, one.rack, None, one.generation, user_data=Held(one.owned, one.generation))
+        Member(
+            one.member_id, one.topics, one.rack, None, one.generation, user_data=MemberData(one.owned, one.generation)
+        )
         for one in members
     ]
     found = assign_sticky(topics, with_past)
@@ -44,7 +46,7 @@ def test_all_is_shared_out_evenly(
 
 
 def test_members_keep_their_lowest_partitions_since_3_7_1() -> None:
-    held = Held([("t", 3), ("t", 0), ("t", 2), ("t", 1)], 1)
+    held = MemberData([("t", 3), ("t", 0), ("t", 2), ("t", 1)], 1)
     members = [Member("m1", ["t"], user_data=held), Member("m2", ["t"])]
     assert assign_sticky({"t": 4}, members)["m1"] == [("t", 0), ("t", 1)]
     assert assign_sticky({"t": 4}, members, release="3.7.0")["m1"] == [("t", 3), ("t", 0)]
@@ -52,5 +54,5 @@ def test_members_keep_their_lowest_partitions_since_3_7_1() -> None:
 
 def test_partitions_that_do_not_exist_break_the_shares() -> None:
     with pytest.raises(CannotAssign, match="2 partitions are left and all members have their share") as caught:
-        assign_sticky({"t": 2}, [Member("m1", ["t"], user_data=Held([("t", 7), ("t", 8)], 1))])
+        assign_sticky({"t": 2}, [Member("m1", ["t"], user_data=MemberData([("t", 7), ("t", 8)], 1))])
     assert (caught.value.exception, caught.value.count) == ("java.lang.IllegalStateException", 2)

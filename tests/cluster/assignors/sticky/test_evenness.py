@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.assignors import Member
-from kwire.cluster.assignors.members import Group, TopicPartition
+from kwire.cluster.assignors.members import GroupSubscription, TopicPartition
 from kwire.cluster.assignors.releases import rules_of
 from kwire.cluster.assignors.sticky.evenness import Evenness
 from kwire.cluster.assignors.sticky.holdings import Holdings, Pile
@@ -16,7 +16,7 @@ from kwire.errors.refused import CannotAssign
 def even_of(wanted: dict[str, str], held: dict[str, list[str]], release: str = "newest") -> tuple[Evenness, Holdings]:
     """Topics of one letter with three partitions each; partitions such as `t0`."""
     topics = {topic: 3 for wants in wanted.values() for topic in wants}
-    wishes = Wishes(Group(topics, [Member(member_id, list(wants)) for member_id, wants in wanted.items()]))
+    wishes = Wishes(GroupSubscription(topics, [Member(member_id, list(wants)) for member_id, wants in wanted.items()]))
     piles = {member_id: Pile(map(one, texts)) for member_id, texts in held.items()}
     holder = {partition: member_id for member_id, pile in piles.items() for partition in pile}
     holdings = Holdings(piles, holder, wishes.wanted_by, {})

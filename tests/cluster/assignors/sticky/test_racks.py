@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from kwire.cluster.assignors import Member
-from kwire.cluster.assignors.members import Group
+from kwire.cluster.assignors.members import GroupSubscription
 from kwire.cluster.assignors.sticky.group_racks import GroupRacks
 
 TOPICS: dict[str, dict[int, list[str | None]]] = {"t": {0: ["a", None], 1: ["b"], 2: []}}
 
 
 def racks_of(*racks: str | None) -> GroupRacks:
-    return GroupRacks(Group(TOPICS, [Member(f"m{number}", ["t"], rack) for number, rack in enumerate(racks)]))
+    return GroupRacks(
+        GroupSubscription(TOPICS, [Member(f"m{number}", ["t"], rack) for number, rack in enumerate(racks)])
+    )
 
 
 def test_who_is_elsewhere() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.cluster.assignors import Held, Member, algorithm_for, assign_cooperative, assign_sticky, by_topic
+from kwire.cluster.assignors import Member, MemberData, algorithm_for, assign_cooperative, assign_sticky, by_topic
 from kwire.cluster.assignors.members import TopicPartition
 from kwire.errors import UnknownMessage
 from kwire.errors.refused import CannotAssign
@@ -98,7 +98,7 @@ def test_what_changes_hands_is_nobodys_for_one_rebalance() -> None:
 
 def test_a_rack_is_worth_a_move() -> None:
     topics = {"t": {0: ["a"], 1: ["b"]}}
-    held = {"m1": Held([("t", 1)], 1), "m2": Held([("t", 0)], 1)}
+    held = {"m1": MemberData([("t", 1)], 1), "m2": MemberData([("t", 0)], 1)}
     members = [Member("m1", ["t"], "a", user_data=held["m1"]), Member("m2", ["t"], "b", user_data=held["m2"])]
     assert assign_sticky(topics, members) == {"m1": [("t", 0)], "m2": [("t", 1)]}
 
@@ -112,8 +112,8 @@ def test_the_user_data_of_the_cooperative_assignor_counts_only_without_a_generat
         found = assign_cooperative({"t": 1}, rivals)
         return next((member_id for member_id, partitions in found.items() if partitions), "")
 
-    assert winner(generation=3, user_data=Held((), 9)) == "m1"
-    assert winner(user_data=Held((), 9)) == "m2"
+    assert winner(generation=3, user_data=MemberData((), 9)) == "m1"
+    assert winner(user_data=MemberData((), 9)) == "m2"
     assert winner() == "m1"
 
 
@@ -123,7 +123,7 @@ def test_a_member_without_wishes_in_front_does_not_count() -> None:
 
 
 def test_a_leader_that_keeps_its_assignor_remembers_generations() -> None:
-    held = {"m1": Held([("t", 0), ("t", 1)], 1), "m2": Held([("u", 0)], 1)}
+    held = {"m1": MemberData([("t", 0), ("t", 1)], 1), "m2": MemberData([("u", 0)], 1)}
     members = [Member("m1", ["t", "u"], user_data=held["m1"]), Member("m2", ["u"], user_data=held["m2"])]
     topics = {"t": 2, "u": 1}
     assert assign_sticky(topics, members) == assign_sticky(topics, members, max_generation=9)
@@ -134,7 +134,7 @@ def test_a_leader_that_keeps_its_assignor_remembers_generations() -> None:
 def test_kafka_2_8_loses_what_members_had_before_the_first_with_other_topics() -> None:
     """It reads their user data twice, and the second time there is nothing left; equal topics are read once."""
     owned = {"m1": ("t", 1), "m2": ("t", 0), "m3": ("u", 0)}
-    members = [Member(name, [one[0]], user_data=Held([one], 1)) for name, one in owned.items()]
+    members = [Member(name, [one[0]], user_data=MemberData([one], 1)) for name, one in owned.items()]
     topics = {"t": 2, "u": 1}
     assert assign_sticky(topics, members, release="3.0.2") == {name: [one] for name, one in owned.items()}
     assert assign_sticky(topics, members, release="2.8.2") == {"m1": [("t", 0)], "m2": [("t", 1)], "m3": [("u", 0)]}

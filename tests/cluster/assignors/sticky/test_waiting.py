@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.assignors.sticky.waiting import Waiting
+from kwire.cluster.assignors.sticky.waiting import WaitingMembers
 
 RACKS = {f"c{number}": rack for number, rack in enumerate("abcabcaab")} | {"c9": "d"}
 MEMBERS = [*RACKS, "c10"]
@@ -18,7 +18,7 @@ def searched(members: list[str], racks: set[str], start: int) -> str | None:
 
 @given(st.permutations(MEMBERS), st.lists(st.tuples(st.sets(st.sampled_from("abcdx")), st.booleans()), max_size=30))
 def test_the_next_in_a_rack(members: list[str], questions: list[tuple[set[str], bool]]) -> None:
-    waiting, start = Waiting(members, RACKS), 0
+    waiting, start = WaitingMembers(members, RACKS), 0
     last: str | None = None
     for racks, leaves in questions:
         found = waiting.next_in(racks, last)
@@ -36,7 +36,7 @@ def test_the_next_in_a_rack(members: list[str], questions: list[tuple[set[str], 
 
 
 def test_the_first_goes_and_a_new_one_waits_behind_all() -> None:
-    waiting = Waiting(["c3", "c1", "c2"], RACKS)
+    waiting = WaitingMembers(["c3", "c1", "c2"], RACKS)
     waiting.remove("c3")
     assert waiting.pop() == "c1"
     waiting.add("c3")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from kwire.cluster.assignors import Member
-from kwire.cluster.assignors.members import Group
+from kwire.cluster.assignors.members import GroupSubscription
 from kwire.cluster.assignors.sticky.wishes import Wishes
 
 
 def test_topics_by_how_many_want_them() -> None:
-    wishes = Wishes(Group({"t": 3, "u": 2, "v": 1}, [Member("m1", ["v", "t", "x"]), Member("m2", ["t", "u", "u"])]))
+    wishes = Wishes(
+        GroupSubscription({"t": 3, "u": 2, "v": 1}, [Member("m1", ["v", "t", "x"]), Member("m2", ["t", "u", "u"])])
+    )
     assert wishes.rarest_first == ["v", "t", "u"]
     assert wishes.wanted_by == {"t": ["m1", "m2"], "u": ["m2", "m2"], "v": ["m1"]}
     assert (wishes.most("m1"), wishes.most("m2")) == (4, 6)
@@ -16,5 +18,5 @@ def test_topics_by_how_many_want_them() -> None:
 
 
 def test_a_topic_named_twice_counts_twice() -> None:
-    wishes = Wishes(Group({"t": 3, "u": 2}, [Member("m1", ["t", "t", "t"]), Member("m2", ["t", "u"])]))
+    wishes = Wishes(GroupSubscription({"t": 3, "u": 2}, [Member("m1", ["t", "t", "t"]), Member("m2", ["t", "u"])]))
     assert (wishes.most("m1"), wishes.most("m2")) == (9, 5)
