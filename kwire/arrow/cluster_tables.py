@@ -416,9 +416,9 @@ def _learnt(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> GroupTracker:
         result = read_row(Frame(bytes(data), source), api_name, direction, api_version, catalog)
         if isinstance(result, Request):
             client = Client(getattr(result.header, "client_id", None))
-            groups.see(replace(result, correlation_id=correlation_id, client=client))
+            groups.apply(replace(result, correlation_id=correlation_id, client=client))
         elif isinstance(result, Response):
-            groups.see(replace(result, correlation_id=correlation_id))
+            groups.apply(replace(result, correlation_id=correlation_id))
     return groups
 
 

@@ -31,7 +31,8 @@ from ..cluster.assignors import (
 )
 from ..cluster.assignors.members import Assignment, TopicPartition
 from ..cluster.assignors.releases import NEWEST
-from ..cluster.consumer_groups.tracker import GroupTracker, Rebalance
+from ..cluster.consumer_groups.group import Rebalance
+from ..cluster.consumer_groups.tracker import GroupTracker
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table
 from ..render.value_text import count_text
@@ -154,7 +155,7 @@ def _question(options: argparse.Namespace) -> Question:
             return _of_description(text, options.files[0])
     groups = GroupTracker()
     for result in results(options):
-        groups.see(result)
+        groups.apply(result)
     return _of_rebalance(groups, options)
 
 

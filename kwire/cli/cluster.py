@@ -14,8 +14,9 @@ from itertools import takewhile
 from typing import Any
 
 from ..cluster import Broker, ClusterModel, ClusterState, LogDir, Partition, Tables
+from ..cluster.consumer_groups.group import CapturedGroup
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
-from ..cluster.consumer_groups.tracker import CapturedGroup, GroupTracker
+from ..cluster.consumer_groups.tracker import GroupTracker
 from ..cluster.placement.rack_rule import KIP_36, KIP_879, RackRule
 from ..cluster.sources import SEPARATOR
 from ..cluster.state import Settings
@@ -150,7 +151,7 @@ def _groups(options: argparse.Namespace) -> int:
     """Print the consumer groups that the frames contain."""
     groups, read = GroupTracker(), with_progress(results(options), partial(part_read, options))
     for result in takewhile(_limit_of_frames(options.at), read):
-        groups.see(result)
+        groups.apply(result)
     known = sorted(name for name, group in groups.groups.items() if group.is_known)
     if not known:
         hint = (

@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
 def learnt(path: Any) -> dict[str, list[tuple[Any, ...]]]:
     groups = GroupTracker()
     for result in kwire.decode_frames(kwire.read_dump(path)):
-        groups.see(result)
+        groups.apply(result)
     found: dict[str, Any] = {"members": groups.history(), "partitions": groups.partitions()}
     return {name: [tuple(map(plain, row)) for row in rows] for name, rows in found.items()}
 

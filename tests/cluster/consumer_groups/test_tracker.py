@@ -24,7 +24,7 @@ DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 def groups_of(path: Any) -> GroupTracker:
     groups = GroupTracker()
     for result in kwire.decode_frames(kwire.read_dump(path)):
-        groups.see(result)
+        groups.apply(result)
     return groups
 
 
@@ -113,7 +113,7 @@ class Conversation:
         who = Client(self.client_id)
         for direction, make, message in (("request", Request, request), ("response", Response, response)):
             codec = kwire.codec(type(message).__name__, version)
-            self.groups.see(
+            self.groups.apply(
                 make(frame=self.frame(direction), codec=codec, message=message, correlation_id=self.number, client=who)
             )
 
