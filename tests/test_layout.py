@@ -35,8 +35,8 @@ def definitions(tree: ast.Module) -> Definitions:
 
 
 def count_lines(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", [])
-    return (node.end_lineno or 0) - min(node.lineno, *(one.lineno for one in decorators), node.lineno) + 1
+    first = min((decorator.lineno for decorator in getattr(node, "decorator_list", ())), default=node.lineno)
+    return (node.end_lineno or node.lineno) - int(first) + 1
 
 
 def subjects(tree: ast.Module) -> list[tuple[int, list[str]]]:

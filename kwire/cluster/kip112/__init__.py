@@ -4,16 +4,16 @@
 advances one step at a time. The package uses no sockets, clocks or random numbers.
 """
 
+from .controller.kafka_controller import KafkaController
+from .controller.request_batch import Send
 from .ensemble import Ensemble
 from .jbod_cluster import Host, JbodCluster
 from .kafka_broker import KafkaBroker
-from .kafka_controller import KafkaController
 from .kafka_zk_client import KafkaZkClient
 from .links import Link, RequestExchange
 from .log_manager import JbodDisk, LogManager, PartitionLog
 from .releases import KIP, Behaviour, InterBrokerProtocol, behaviour_for, protocol_for
 from .replica_manager import Fetch, Fetched, Partition, ReplicaManager
-from .request_batch import Send
 from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 __all__ = [

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...zookeeper import BrokerRegistration
+from .controller.kafka_controller import KafkaController
+from .controller.request_batch import Send
 from .ensemble import Ensemble
 from .kafka_broker import KafkaBroker
-from .kafka_controller import KafkaController
 from .kafka_zk_client import BROKERS, CONTROLLER, DELETE_TOPICS, KafkaZkClient
 from .links import Link, LinkKey, RequestExchange
 from .log_manager import JbodDisk
 from .releases import Behaviour, InterBrokerProtocol, Name, behaviour_for, protocol_for
-from .request_batch import Send
 from .values import ReplicaAssignment, TopicPartition
 
 Step = tuple[str, LinkKey | int]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...protocol import Frame, FrameDecoder, Request, Response, Source, encode_request, encode_response
-from .request_batch import Send
+from .controller.request_batch import Send
 
 LinkKey = tuple[int, int, int]  # controller epoch, broker, epoch of the broker
 

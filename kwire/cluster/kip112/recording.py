@@ -74,7 +74,7 @@ class RecordedCluster(JbodCluster):
 
 
 @dataclass(slots=True)
-class Recorder:
+class ScenarioRecorder:
     """Records events in order, each a millisecond after the previous one."""
 
     now: float

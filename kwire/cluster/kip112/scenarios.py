@@ -19,7 +19,7 @@ from ...zookeeper import BrokerRegistration
 from ..state import NO_LEADER
 from .jbod_cluster import JbodCluster
 from .links import Link
-from .recording import TICK, Played, RecordedCluster, Recorder, Setting
+from .recording import TICK, Played, RecordedCluster, ScenarioRecorder, Setting
 from .releases import release_number
 from .values import TopicPartition
 
@@ -67,7 +67,7 @@ class Scenario:
         if setting.racks and len(setting.racks) != setting.brokers:
             raise BadStep(f"{len(setting.racks)} racks for {setting.brokers} brokers", "name one for each, or none")
         self.setting = setting
-        self._recorder = Recorder(setting.start)
+        self._recorder = ScenarioRecorder(setting.start)
         self._connections = 0
         self._links: dict[int, tuple[int, str]] = {}  # by identity: number of the connection, the client's address
         self.cluster: JbodCluster = RecordedCluster(setting, self._show)

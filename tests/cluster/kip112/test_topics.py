@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster.kip112 import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.kip112.new_topics import Topics
+from kwire.cluster.kip112.controller.new_topics import Topics
 from kwire.cluster.kip112.values import ReplicaState
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 

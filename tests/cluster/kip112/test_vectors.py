@@ -14,7 +14,7 @@ import pytest
 import kwire
 from kwire import messages, values
 from kwire.cluster.kip112 import JbodCluster, JbodDisk, Link, LogManager, ReplicaAssignment
-from kwire.cluster.kip112.controller_context import ControllerContext
+from kwire.cluster.kip112.controller.controller_context import ControllerContext
 from kwire.cluster.kip112.ensemble import Ensemble
 from kwire.cluster.kip112.kafka_zk_client import LOG_DIR_EVENTS, KafkaZkClient
 from kwire.cluster.state import Broker

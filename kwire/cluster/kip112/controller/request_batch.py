@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..state import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
+from ...state import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
+from ..releases import Behaviour, InterBrokerProtocol
+from ..requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
+from ..values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 from .controller_context import ControllerContext
-from .releases import Behaviour, InterBrokerProtocol
-from .requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
-from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

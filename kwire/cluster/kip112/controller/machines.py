@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..kafka_zk_client import KafkaZkClient
+from ..releases import Behaviour, InterBrokerProtocol
 from .controller_context import ControllerContext
-from .kafka_zk_client import KafkaZkClient
 from .partition_state_machine import PartitionStateMachine
-from .releases import Behaviour, InterBrokerProtocol
 from .replica_state_machine import ReplicaStateMachine
 from .request_batch import ControllerBrokerRequestBatch
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kwire.cluster.kip112 import LeaderAndIsr, behaviour_for
-from kwire.cluster.kip112.machines import Machines
-from kwire.cluster.kip112.reassignment import PartitionReassigner
-from kwire.cluster.kip112.topic_deletion import TopicDeletionManager
+from kwire.cluster.kip112.controller.machines import Machines
+from kwire.cluster.kip112.controller.reassignment import PartitionReassigner
+from kwire.cluster.kip112.controller.topic_deletion import TopicDeletionManager
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 
 

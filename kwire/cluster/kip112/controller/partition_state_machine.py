@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from ..kafka_zk_client import KafkaZkClient
+from ..values import LeaderAndIsr, PartitionStates, TopicPartition
 from .controller_context import ControllerContext
 from .elections import Election, elect_for_offline
-from .kafka_zk_client import KafkaZkClient
 from .request_batch import ControllerBrokerRequestBatch
-from .values import LeaderAndIsr, PartitionStates, TopicPartition
 
 P = PartitionStates
 PREVIOUS_PARTITION_STATES = {

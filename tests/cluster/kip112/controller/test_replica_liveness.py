@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.kip112 import Behaviour, LeaderAndIsr, behaviour_for
-from kwire.cluster.kip112.reassignment import PartitionReassigner
-from kwire.cluster.kip112.replica_liveness import ReplicaLiveness
-from kwire.cluster.kip112.topic_deletion import TopicDeletionManager
+from kwire.cluster.kip112.controller.reassignment import PartitionReassigner
+from kwire.cluster.kip112.controller.replica_liveness import ReplicaLiveness
+from kwire.cluster.kip112.controller.topic_deletion import TopicDeletionManager
 from kwire.zookeeper import BrokerRegistration
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..values import LeaderAndIsr, TopicPartition
 from .controller_context import ControllerContext
-from .values import LeaderAndIsr, TopicPartition
 
 Election = tuple[LeaderAndIsr, tuple[int, ...]]  # the state to write, and the replicas to notify
 

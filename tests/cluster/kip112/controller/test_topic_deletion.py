@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.kip112 import LeaderAndIsr
-from kwire.cluster.kip112.topic_deletion import TopicDeletionManager
+from kwire.cluster.kip112.controller.topic_deletion import TopicDeletionManager
 from kwire.cluster.kip112.values import ReplicaState
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.kip112 import LeaderAndIsr
-from kwire.cluster.kip112.replica_state_machine import PREVIOUS_REPLICA_STATES
+from kwire.cluster.kip112.controller.replica_state_machine import PREVIOUS_REPLICA_STATES
 from kwire.cluster.kip112.values import ReplicaState as S
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..kafka_zk_client import REASSIGN
+from ..values import LeaderAndIsr, PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
 from .elections import elect_reassigned
-from .kafka_zk_client import REASSIGN
 from .machines import ControllerPart, Machines
 from .topic_deletion import TopicDeletionManager
-from .values import LeaderAndIsr, PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
 
 
 class PartitionReassigner(ControllerPart):

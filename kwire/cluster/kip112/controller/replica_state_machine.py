@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from ..kafka_zk_client import KafkaZkClient
+from ..values import LeaderAndIsr, ReplicaState, TopicPartition
 from .controller_context import ControllerContext, Replica
-from .kafka_zk_client import KafkaZkClient
 from .request_batch import ControllerBrokerRequestBatch
-from .values import LeaderAndIsr, ReplicaState, TopicPartition
 
 S = ReplicaState
 PREVIOUS_REPLICA_STATES = {

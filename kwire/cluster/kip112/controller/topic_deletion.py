@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..kafka_zk_client import DELETE_TOPICS, TOPICS
+from ..values import NONE, PartitionStates, ReplicaState, TopicPartition
 from .controller_context import Replica
-from .kafka_zk_client import DELETE_TOPICS, TOPICS
 from .machines import ControllerPart
-from .values import NONE, PartitionStates, ReplicaState, TopicPartition
 
 
 class TopicDeletionManager(ControllerPart):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .kafka_zk_client import ISR_CHANGES
+from ..kafka_zk_client import ISR_CHANGES
+from ..values import PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
 from .machines import ControllerPart
-from .values import PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
 
 
 class Topics(ControllerPart):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.kip112 import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.kip112.controller_context import ControllerContext
+from kwire.cluster.kip112.controller.controller_context import ControllerContext
 from kwire.cluster.kip112.values import PartitionStates, ReplicaState
 from kwire.cluster.state import Broker
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ... import messages
-from ..events.partition_states import partition_errors, stopped_partitions
-from .elections import elect_and_leave_out, elect_for_shutdown, elect_preferred, elect_unclean
-from .kafka_zk_client import (
+from .... import messages
+from ...events.partition_states import partition_errors, stopped_partitions
+from ..kafka_zk_client import (
     BROKERS,
     DELETE_TOPICS,
     ISR_CHANGES,
@@ -19,14 +18,15 @@ from .kafka_zk_client import (
     KafkaZkClient,
     partition_of,
 )
+from ..releases import KIP, Behaviour, InterBrokerProtocol, protocol_for
+from ..values import NONE, PartitionStates, ReplicaState, TopicPartition
+from .elections import elect_and_leave_out, elect_for_shutdown, elect_preferred, elect_unclean
 from .machines import ControllerPart, Machines
 from .new_topics import Topics
 from .reassignment import PartitionReassigner
-from .releases import KIP, Behaviour, InterBrokerProtocol, protocol_for
 from .replica_liveness import ReplicaLiveness
 from .request_batch import Send
 from .topic_deletion import TopicDeletionManager
-from .values import NONE, PartitionStates, ReplicaState, TopicPartition
 
 
 class KafkaController(ControllerPart):

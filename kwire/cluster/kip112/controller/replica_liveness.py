@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..kafka_zk_client import LOG_DIR_EVENTS
+from ..values import KAFKA_STORAGE_ERROR, NONE, PartitionStates, ReplicaState, TopicPartition
 from .controller_context import Replica
-from .kafka_zk_client import LOG_DIR_EVENTS
 from .machines import ControllerPart, Machines
 from .reassignment import PartitionReassigner
 from .topic_deletion import TopicDeletionManager
-from .values import KAFKA_STORAGE_ERROR, NONE, PartitionStates, ReplicaState, TopicPartition
 
 
 class ReplicaLiveness(ControllerPart):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..state import Broker
-from .values import LeaderAndIsr, PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
+from ...state import Broker
+from ..values import LeaderAndIsr, PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
 
 Replica = tuple[TopicPartition, int]
 
