@@ -84,10 +84,10 @@ class ClusterModel:
         """
         self.count += 1
         if isinstance(seen, LoggedRecord):
-            self._records(self.log.read(seen, _snapshot_end(seen.file)), seen.file)
+            self._apply_records(self.log.read(seen, _snapshot_end(seen.file)), seen.file)
             return True
         if isinstance(seen, Znode):
-            return self._znode(seen)
+            return self._apply_znode(seen)
         adapter = _ADAPTERS.get(seen.name)
         if adapter is None:
             return False
@@ -155,23 +155,23 @@ class ClusterModel:
             tuple(row for key, one in timelines for row in shrinks(*key, one)),
             tuple(row for key, one in timelines for row in reassignments(*key, one)),
             tuple(metrics(self.brokers, outages, self._counts, knows_replicas=self.sources.know_replicas)),
-            tuple(row for key, one in timelines for row in _conflicts(key, one)),
+            tuple(row for key, one in timelines for row in _list_conflicts(key, one)),
             tuple(self.sources.rows(self._directories)),
         )
 
-    def _records(self, records: Iterable[LoggedRecord], file: str) -> None:
+    def _apply_records(self, records: Iterable[LoggedRecord], file: str) -> None:
         """Apply records of the metadata log one by one."""
         for record in records:
             self.sources.count(METADATA_LOG, file, record.time)
-            self._logged(record)
+            self._apply_record(record)
 
-    def _logged(self, record: LoggedRecord) -> None:
+    def _apply_record(self, record: LoggedRecord) -> None:
         """Apply the changes that a record of the metadata log has made."""
         log, message, source = self.log.state, record.message, type(record.message).__name__
         now = Moment(self.count, record.time)
         topic_id = getattr(message, "topic_id", None)
         if source == "RegisterBrokerRecord":
-            self._listen(message.broker_id, message.end_points)
+            self._apply_listeners(message.broker_id, message.end_points)
         if source == "RemoveTopicRecord":
             found = [key for key, one in self.timelines.items() if one.is_of(bytes(message.topic_id))]
             for key in found:
@@ -179,61 +179,61 @@ class ClusterModel:
                 self.timelines[key].observe(METADATA_LOG, DELETED, now, source, Authority.RECORD)
         elif topic_id is not None and hasattr(message, "partition_id"):
             one = log.topics[topic_name(log, topic_id)][message.partition_id]
-            self._log_partition(one, now, source)
+            self._apply_logged_partition(one, now, source)
         elif source.startswith("Snapshot"):
-            self._log_all(now, SNAPSHOT)
+            self._apply_whole_log(now, SNAPSHOT)
         elif hasattr(message, "broker_id") or hasattr(message, "id"):
-            self._log_brokers(now, source, getattr(message, "broker_id", -1))
+            self._apply_logged_brokers(now, source, getattr(message, "broker_id", -1))
 
-    def _listen(self, node: int, endpoints: Iterable[Any]) -> None:
+    def _apply_listeners(self, node: int, endpoints: Iterable[Any]) -> None:
         self.brokers.listen(node, (address_of(one.host, one.port) for one in endpoints))
 
-    def _log_partition(self, one: Partition, now: Moment, source: str) -> None:
+    def _apply_logged_partition(self, one: Partition, now: Moment, source: str) -> None:
         if not one.replicas:
             return  # changes a partition that was created before the start of the log
         key = one.topic, one.index
         offline = self.log.state.offline(one) if self.log.is_whole else None
         self._offline[key] = offline or ()
-        self._take([Event(*key, state_of(one, offline))], METADATA_LOG, now, source, Authority.RECORD)
+        self._apply_events([Event(*key, state_of(one, offline))], METADATA_LOG, now, source, Authority.RECORD)
         for node, directory in zip(one.replicas, one.directories or (), strict=False):
             self._directories.assign(node, directory, [(one.topic_id or b"", one.index)], now, source)
 
-    def _log_brokers(self, now: Moment, source: str, node: int) -> None:
+    def _apply_logged_brokers(self, now: Moment, source: str, node: int) -> None:
         log = self.log.state
         if not self.log.is_whole or log.brokers is None:
             return
-        live = tuple(_listed(one) for one in log.brokers.values() if not one.fenced)
+        live = tuple(_list_broker(one) for one in log.brokers.values() if not one.fenced)
         self.brokers.observe(METADATA_LOG, live, now, source)
         broker = log.brokers.get(node)
         if broker is not None and broker.log_dirs:
             self._directories.start(node, list(broker.log_dirs), now, source)
         for one in log.partitions():
             if self._offline.get((one.topic, one.index), ()) != log.offline(one):
-                self._log_partition(one, now, source)
+                self._apply_logged_partition(one, now, source)
 
-    def _log_all(self, now: Moment, source: str) -> None:
+    def _apply_whole_log(self, now: Moment, source: str) -> None:
         log = self.log.state
         there = {(one.topic, one.index) for one in log.partitions()}
         for key, timeline in self.timelines.items():
             if key not in there:
                 timeline.observe(METADATA_LOG, DELETED, now, source, Authority.RECORD)
         for node in log.brokers or {}:
-            self._log_brokers(now, source, node)
+            self._apply_logged_brokers(now, source, node)
         for one in log.partitions():
-            self._log_partition(one, now, source)
+            self._apply_logged_partition(one, now, source)
 
-    def _fetched(self, seen: Observation, now: Moment) -> None:
+    def _apply_fetched(self, seen: Observation, now: Moment) -> None:
         if seen.name == "FetchResponse":
-            self._records(self.log.fetched(seen.message), seen.file)
+            self._apply_records(self.log.fetched(seen.message), seen.file)
         elif self.log.fetched_snapshot(seen.message):
             self.sources.count(SNAPSHOT, seen.file, now.time)
-            self._log_all(now, SNAPSHOT)
+            self._apply_whole_log(now, SNAPSHOT)
 
-    def _znode(self, znode: Znode) -> bool:
+    def _apply_znode(self, znode: Znode) -> bool:
         now = Moment(self.count, znode.time)
         faults = self.znodes.undecodable
         before, counts = self.znodes.brokers, dict(self.znodes.state.offline_dirs)
-        self._take(self.znodes.take(znode), ZNODES, now, ZNODES, Authority.RECORD)
+        self._apply_events(self.znodes.take(znode), ZNODES, now, ZNODES, Authority.RECORD)
         if self.znodes.is_listed and self.znodes.brokers != before:
             self.brokers.observe(ZNODES, self.znodes.brokers, now, ZNODES)
             for one in {one.node_id for one in self.znodes.brokers} - {one.node_id for one in before}:
@@ -245,7 +245,7 @@ class ClusterModel:
         self.sources.count(ZNODES, znode.file, znode.time, self.znodes.state.cluster_id, is_decoded=is_decoded)
         return is_decoded
 
-    def _controlled(self, observation: Observation, now: Moment) -> None:
+    def _apply_controller_request(self, observation: Observation, now: Moment) -> None:
         body = observation.body
         if not self._is_current(observation):
             return
@@ -256,9 +256,9 @@ class ClusterModel:
             if body.message.type == FULL:
                 there = {(one.topic, one.partition) for one in events}
                 events += [Event(*key, DELETED) for key in self.timelines if key not in there]
-        self._take(events, observation.connection, now, observation.name, Authority.CONTROLLER)
+        self._apply_events(events, observation.connection, now, observation.name, Authority.CONTROLLER)
 
-    def _viewed(self, observation: Observation, now: Moment) -> None:
+    def _apply_view(self, observation: Observation, now: Moment) -> None:
         body = observation.body
         listed = listed_by_view(body)
         if "brokers.is_fenced" in body.fields:
@@ -266,26 +266,28 @@ class ClusterModel:
         live = [one for one in listed if not one.fenced]
         self.brokers.observe(observation.broker, live, now, observation.name, is_view=True)
         if hasattr(body.message, "topics"):
-            self._take(events_of_view(body), observation.broker, now, observation.name, Authority.CLIENT)
+            self._apply_events(events_of_view(body), observation.broker, now, observation.name, Authority.CLIENT)
 
-    def _altered(self, observation: Observation, now: Moment) -> None:
+    def _apply_altered_isr(self, observation: Observation, now: Moment) -> None:
         events = events_of_leader(observation.body, self._topic_names)
-        self._take(events, observation.broker, now, observation.name, Authority.BROKER)
+        self._apply_events(events, observation.broker, now, observation.name, Authority.BROKER)
 
-    def _reassigned(self, observation: Observation, now: Moment) -> None:
+    def _apply_reassignments(self, observation: Observation, now: Moment) -> None:
         events = events_of_reassignments(observation.body, self.state())
-        self._take(events, observation.broker, now, observation.name, Authority.CLIENT)
+        self._apply_events(events, observation.broker, now, observation.name, Authority.CLIENT)
 
-    def _described(self, observation: Observation, now: Moment) -> None:
+    def _apply_log_dirs(self, observation: Observation, now: Moment) -> None:
         node, found = self.brokers.at(observation.broker), log_dirs_of(observation.body)
         if node is not None and found is not None:
             self._facts.log_dirs[node] = {**self._facts.log_dirs.get(node, {}), **found}
             self._counts.set(node, offline_count(self._facts.log_dirs[node]), now)
 
-    def _configured(self, observation: Observation, now: Moment) -> None:
+    def _apply_configs(self, observation: Observation, now: Moment) -> None:
         learn_configs(self._facts.settings, observation.body)
 
-    def _take(self, events: Iterable[Event], reporter: str, now: Moment, source: str, authority: Authority) -> None:
+    def _apply_events(
+        self, events: Iterable[Event], reporter: str, now: Moment, source: str, authority: Authority
+    ) -> None:
         for topic, partition, state in events:
             if partition is None:
                 for key in [key for key in self.timelines if key[0] == topic]:
@@ -296,14 +298,14 @@ class ClusterModel:
                 timeline = self.timelines[topic, partition] = PartitionTimeline()
             timeline.observe(reporter, state, now, source, authority)
 
-    def _answered(self, observation: Observation, now: Moment) -> None:
+    def _apply_controller_response(self, observation: Observation, now: Moment) -> None:
         for key, code in partition_errors(observation.message, self._topic_names).items():
             has_failed = code == ErrorCode.KAFKA_STORAGE_ERROR
             is_good = code in (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
             if has_failed or (is_good and observation.name == "LeaderAndIsrResponse"):
-                self._answer(key, Answer(now, self.brokers.at(observation.broker), has_failed))
+                self._record_answer(key, Answer(now, self.brokers.at(observation.broker), has_failed))
 
-    def _answer(self, key: tuple[str, int], answer: Answer) -> None:
+    def _record_answer(self, key: tuple[str, int], answer: Answer) -> None:
         """Store a broker's response about its replica; of equal responses since the last state, only the first is
         kept.
         """
@@ -313,11 +315,11 @@ class ClusterModel:
             self._latest[key, answer.broker] = answer.has_failed, place
             self._answers.setdefault(key, []).append(answer)
 
-    def _reported(self, observation: Observation, now: Moment) -> None:
+    def _apply_directories(self, observation: Observation, now: Moment) -> None:
         message = observation.body.message
         if observation.name == "BrokerRegistrationRequest":
             self._directories.start(message.broker_id, [*map(bytes, message.log_dirs)], now, observation.name)
-            self._listen(message.broker_id, message.listeners)
+            self._apply_listeners(message.broker_id, message.listeners)
             self._counts.start(message.broker_id, frozenset(map(bytes, message.log_dirs)), now)
         elif observation.name == "BrokerHeartbeatRequest":
             self._directories.fail(message.broker_id, [*map(bytes, message.offline_log_dirs)], now, observation.name)
@@ -333,25 +335,25 @@ class ClusterModel:
 
 
 _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
-    **dict.fromkeys(CONTROLLER, ClusterModel._controlled),
-    **dict.fromkeys(VIEWS, ClusterModel._viewed),
-    **dict.fromkeys(DIRECTORIES, ClusterModel._reported),
-    **dict.fromkeys(LOG, ClusterModel._fetched),
-    "LeaderAndIsrResponse": ClusterModel._answered,
-    "StopReplicaResponse": ClusterModel._answered,
-    "AlterPartitionResponse": ClusterModel._altered,
-    "DescribeLogDirsResponse": ClusterModel._described,
-    "DescribeConfigsResponse": ClusterModel._configured,
-    REASSIGN: ClusterModel._reassigned,
-    "ListPartitionReassignmentsResponse": ClusterModel._reassigned,
+    **dict.fromkeys(CONTROLLER, ClusterModel._apply_controller_request),
+    **dict.fromkeys(VIEWS, ClusterModel._apply_view),
+    **dict.fromkeys(DIRECTORIES, ClusterModel._apply_directories),
+    **dict.fromkeys(LOG, ClusterModel._apply_fetched),
+    "LeaderAndIsrResponse": ClusterModel._apply_controller_response,
+    "StopReplicaResponse": ClusterModel._apply_controller_response,
+    "AlterPartitionResponse": ClusterModel._apply_altered_isr,
+    "DescribeLogDirsResponse": ClusterModel._apply_log_dirs,
+    "DescribeConfigsResponse": ClusterModel._apply_configs,
+    REASSIGN: ClusterModel._apply_reassignments,
+    "ListPartitionReassignmentsResponse": ClusterModel._apply_reassignments,
 }
 
 
-def _listed(one: Broker) -> Listed:
+def _list_broker(one: Broker) -> Listed:
     return Listed(one.node_id, one.rack, (address_of(one.host, one.port),))
 
 
-def _conflicts(key: tuple[str, int], timeline: PartitionTimeline) -> Iterator[Conflict]:
+def _list_conflicts(key: tuple[str, int], timeline: PartitionTimeline) -> Iterator[Conflict]:
     for one in timeline.contradictions:
         state, isr = one.state, one.state.isr or ()
         yield Conflict(*key, one.at.time, state.leader, state.leader_epoch, isr, one.source, one.believed)

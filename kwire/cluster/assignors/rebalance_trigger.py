@@ -78,7 +78,7 @@ def asks_for_rebalance(
     >>> asks_for_rebalance(["orders"], before, after)
     False
     """
-    same_racks = _covered if rules_of(release).offline_keeps_rack else _same
+    same_racks = _is_covered if rules_of(release).offline_keeps_rack else _same
     if at_assignment.version == now.version:
         return False
     for topic in set(subscribed):
@@ -94,7 +94,7 @@ def _same(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool
     return {replica.rack for replica in former} == {replica.rack for replica in present}
 
 
-def _covered(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool:
+def _is_covered(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool:
     return _covers(present, former) and _covers(former, present)
 
 

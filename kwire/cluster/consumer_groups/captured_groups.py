@@ -193,13 +193,13 @@ class CapturedGroups:
 
     def members(self, group_id: str | None = None) -> Iterator[MemberRow]:
         """Yield the members of all groups, or of one, by group and member."""
-        for group in self._sorted(group_id):
+        for group in self._sort_groups(group_id):
             for member in sorted(group.members.values(), key=lambda one: one.member_id):
                 yield self._member_row(group, member)
 
     def partitions(self, group_id: str | None = None) -> Iterator[PartitionRow]:
         """Yield the partitions that a group has assigned or committed, by group, topic and number."""
-        for group in self._sorted(group_id):
+        for group in self._sort_groups(group_id):
             owners = {one: member for member in group.members.values() for one in member.partitions or ()}
             for partition in sorted({*owners, *group.committed}):
                 yield self._partition_row(group, partition, owners.get(partition))
@@ -209,7 +209,7 @@ class CapturedGroups:
         past = [row for row in self._past if group_id in (None, row.group)]
         return [*past, *self.members(group_id)]
 
-    def _sorted(self, group_id: str | None) -> list[CapturedGroup]:
+    def _sort_groups(self, group_id: str | None) -> list[CapturedGroup]:
         return [self.groups[name] for name in sorted(self.groups) if group_id in (None, name)]
 
     def _rack(self, node: int | None) -> str | None:

@@ -27,10 +27,10 @@ def events_of_view(body: Body) -> Iterator[Event]:
         for one in topic.partitions:
             if one.error_code in (0, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND):
                 name = topic.name or bytes(topic.topic_id).hex()
-                yield Event(name, one.partition_index, _seen(body, one, bytes(topic.topic_id)))
+                yield Event(name, one.partition_index, _state_in_view(body, one, bytes(topic.topic_id)))
 
 
-def _seen(body: Body, one: Any, topic_id: bytes) -> ReportedState:
+def _state_in_view(body: Body, one: Any, topic_id: bytes) -> ReportedState:
     says_lists = "topics.is_internal" in body.fields or one.error_code == 0
     # Before 2.4, brokers list no ISR if there is no leader, even if there is one.
     says_isr = says_lists and not (one.error_code and not one.isr_nodes and one.leader_epoch < 0)

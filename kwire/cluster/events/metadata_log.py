@@ -46,7 +46,7 @@ def logged_records(batches: Iterable[Any]) -> Iterator[LoggedRecord]:
             continue
         for record in batch.records(salvage=True):
             try:
-                decoded: Any = _decoded(batch, record)
+                decoded: Any = _decode_record(batch, record)
             except (KwireError, AttributeError):
                 continue
             if decoded is not None and isinstance(record, Record):
@@ -54,7 +54,7 @@ def logged_records(batches: Iterable[Any]) -> Iterator[LoggedRecord]:
                 yield LoggedRecord(record.offset, batch.partition_leader_epoch or 0, time, decoded)
 
 
-def _decoded(batch: RecordBatch, record: Any) -> Any:
+def _decode_record(batch: RecordBatch, record: Any) -> Any:
     if batch.is_control:
         return message_in(decode_control_record(record.key, record.value))
     return message_in(decode_metadata_frame(record.value or b""))

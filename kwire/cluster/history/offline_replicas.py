@@ -99,7 +99,7 @@ class Offline:
         for key in sorted({*timelines, *self._losses}):
             timeline = timelines.get(key) or PartitionTimeline()
             outages = [*self._outages(key, timeline), *self._lost(key, timeline)]
-            for outage in _joined(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
+            for outage in _join_outages(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
                 yield self._row(*key, outage)
 
     def _outages(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
@@ -109,11 +109,11 @@ class Offline:
         for scene in self._scenes(timeline):
             state = scene.entry.state
             for node_id, one in list(begun.items()):
-                outage = self._ended(key, node_id, one, timeline, scene)
+                outage = self._end(key, node_id, one, timeline, scene)
                 if outage is not None:
                     del begun[node_id]
                     yield outage
-            leaders = _around(timeline, scene.since) if scene.source in _CERTAIN else (leader, state.leader)
+            leaders = _leaders_around(timeline, scene.since) if scene.source in _CERTAIN else (leader, state.leader)
             for node_id in scene.offline:
                 one = begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
                 one.seen, one.back = scene, None
@@ -122,7 +122,7 @@ class Offline:
             end = self._return(key, node_id, one, timeline, None)
             yield _Outage(node_id, one, end, ONLINE if end else None)
 
-    def _ended(self, key: Key, node_id: int, one: _Begun, timeline: PartitionTimeline, scene: _Scene) -> _Outage | None:
+    def _end(self, key: Key, node_id: int, one: _Begun, timeline: PartitionTimeline, scene: _Scene) -> _Outage | None:
         """Return an outage if it certainly ended at the start of an interval; otherwise None."""
         ended_by = _ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
@@ -225,7 +225,7 @@ class Offline:
         return BROKER if away else LOG_DIRECTORY
 
 
-def _around(timeline: PartitionTimeline, now: Moment) -> tuple[int | None, int | None]:
+def _leaders_around(timeline: PartitionTimeline, now: Moment) -> tuple[int | None, int | None]:
     """Return the leaders before and after the absence of a broker.
 
     Controllers elect leaders shortly before or after they report the absence.
@@ -256,7 +256,7 @@ def _ending(node_id: int, state: ReportedState) -> str:
     return ONLINE if node_id in (state.replicas or ()) else REMOVED
 
 
-def _joined(outages: list[_Outage]) -> list[_Outage]:
+def _join_outages(outages: list[_Outage]) -> list[_Outage]:
     """Join overlapping outages of a broker, which are ordered by time: lists and reports describe the same outages."""
     found: list[_Outage] = []
     places: dict[int, int] = {}

@@ -117,37 +117,57 @@ class PartitionTimeline:
     def _record(self, state: ReportedState, now: Moment, source: str) -> None:
         """Record a state from the metadata log or ZooKeeper, which takes precedence over all others."""
         self.is_controlled = True
-        place = self._recorded(state)
-        if place is not None:
-            entry = self.entries[place]
-            entry.state, entry.authority = state.filled(entry.state), Authority.RECORD
-            if now.time is not None and entry.since.time is not None and now.time < entry.since.time:
-                entry.since = entry.since._replace(time=now.time)
-            self._learn(state)
+        # 1. A state that another source has reported before is confirmed, at the earlier of the two times.
+        index = self._find_reported(state)
+        if index is not None:
+            self._confirm(self.entries[index], state, now)
             return
-        deleted = (place for place, one in enumerate(self.entries, 1) if one.state.is_deleted)
-        since = max(deleted, default=0)  # a recreated topic has new epochs
-        later = next((at for at, one in enumerate(self.entries[since:], since) if state.is_older(one.state)), None)
+        # 2. A newer state is appended; what another source reported at the same epochs was wrong.
+        later = self._find_later(state)
         if later is None or self._is_anew(state):
             newest = self.entries[-1] if self.entries else None
             if newest is not None and _differs(state, newest.state):
                 self.contradictions.append(Contradiction(now, newest.source, newest.state, source))
             self._append(state, now, source, Authority.RECORD)
             return
+        # 3. A state that only the log has is inserted before the first later one, and not after it in time. The
+        #    positions of the other sources are no longer valid.
         order, time = self.entries[later].since
-        time = now.time if time is None or now.time is None else min(now.time, time)
+        if time is None or now.time is None or now.time < time:
+            time = now.time
         self.entries.insert(later, TimelineEntry(state, Moment(order, time), source, Authority.RECORD))
         self._places.clear()
 
-    def _recorded(self, state: ReportedState) -> int | None:
+    def _confirm(self, entry: TimelineEntry, state: ReportedState, now: Moment) -> None:
+        entry.state = state.filled(entry.state)
+        entry.authority = Authority.RECORD
+        if now.time is not None and entry.since.time is not None and now.time < entry.since.time:
+            entry.since = entry.since._replace(time=now.time)
+        self._remember_topic_id(state)
+
+    def _find_later(self, state: ReportedState) -> int | None:
+        """Return the index of the first entry with later epochs since the last deletion; None if there is none.
+
+        A topic that is created again starts with new epochs, so that entries before its deletion do not count.
+        """
+        start = 0
+        for position, entry in enumerate(self.entries, 1):
+            if entry.state.is_deleted:
+                start = position
+        for index in range(start, len(self.entries)):
+            if state.is_older(self.entries[index].state):
+                return index
+        return None
+
+    def _find_reported(self, state: ReportedState) -> int | None:
         """Return the index of the entry with this state since the last deletion; None if there is none."""
         last = len(self.entries) - 1
-        for place in range(last, -1, -1):
-            entry = self.entries[place]
+        for index in range(last, -1, -1):
+            entry = self.entries[index]
             if entry.state.is_deleted or state.is_deleted:
                 return last if entry.state.is_deleted and state.is_deleted else None
-            if entry.state.agrees(state) and (place == last or _has_epochs(entry.state, state)):
-                return place if entry.authority < Authority.RECORD or place == last else None
+            if entry.state.agrees(state) and (index == last or _has_epochs(entry.state, state)):
+                return index if entry.authority < Authority.RECORD or index == last else None
         return None
 
     def is_of(self, topic_id: bytes) -> bool:
@@ -210,9 +230,9 @@ class PartitionTimeline:
 
     def _fill(self, entry: TimelineEntry, state: ReportedState) -> None:
         entry.state = entry.state.filled(state)
-        self._learn(state)
+        self._remember_topic_id(state)
 
-    def _learn(self, state: ReportedState) -> None:
+    def _remember_topic_id(self, state: ReportedState) -> None:
         if state.topic_id is not None:
             self._topic_ids.add(state.topic_id)
 
@@ -224,7 +244,7 @@ class PartitionTimeline:
                 known |= {"leader_epoch": newest.leader_epoch, "partition_epoch": newest.partition_epoch}
             state = state._replace(**known)
         self.entries.append(TimelineEntry(state, now, source, authority))
-        self._learn(state)
+        self._remember_topic_id(state)
 
 
 def _differs(one: ReportedState, other: ReportedState) -> bool:

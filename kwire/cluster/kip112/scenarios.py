@@ -85,7 +85,7 @@ class Scenario:
         unknown = next((name for _, name, _ in named if name not in STEPS), None)
         if unknown is not None:
             raise UnknownMessage("step", unknown, tuple(STEPS))
-        yield self._played("start", "the brokers start, broker 1 is elected controller", self._start)
+        yield self._play_step("start", "the brokers start, broker 1 is elected controller", self._start)
         for step, name, about in named:
             play = STEPS[name]
             words: list[str] = []
@@ -94,10 +94,10 @@ class Scenario:
                 words.append(play(self, about))
                 self._settle()
 
-            played = self._played(step, "", run)
+            played = self._play_step(step, "", run)
             yield Played(step, words[0], played.happened)
 
-    def _played(self, step: str, words: str, run: Callable[[], None]) -> Played:
+    def _play_step(self, step: str, words: str, run: Callable[[], None]) -> Played:
         run()
         return Played(step, words, self._recorder.take())
 

@@ -69,16 +69,16 @@ def generate_assignment(
 
 
 def _check_lists(topics: Mapping[str, Replicas], topics_to_move: Sequence[str], broker_list: Sequence[int]) -> None:
-    if twice := _repeated(broker_list):
+    if twice := _find_repeated(broker_list):
         raise AdminCommandFailed("broker_twice_in_list", twice=twice)
-    if twice_named := _repeated(topics_to_move):
+    if twice_named := _find_repeated(topics_to_move):
         raise AdminCommandFailed("topic_twice_in_list", twice=twice_named)
     for topic in topics_to_move:
         if topic not in topics:
             raise UnknownTopicOrPartition("unknown_topic", topic=topic)
 
 
-def _repeated(items: Sequence[T]) -> list[T]:
+def _find_repeated(items: Sequence[T]) -> list[T]:
     return [item for item, count in Counter(items).items() if count > 1]
 
 

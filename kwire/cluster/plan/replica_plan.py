@@ -188,7 +188,7 @@ class _Planning(Generic[K]):
         """Return the cost of moving each partition: its bytes, if sizes are known, plus one for the move."""
         sizes = self._known_sizes()
         weights = [sizes[key] + 1 for key in keys]
-        return weights if len(keys) <= MOST_EXACT else [_rounded(weight) for weight in weights]
+        return weights if len(keys) <= MOST_EXACT else [_round_weight(weight) for weight in weights]
 
     def _known_sizes(self) -> dict[K, int]:
         """Return the bytes of one replica of each partition; the mean if the size is unknown."""
@@ -255,10 +255,10 @@ class _Planning(Generic[K]):
         return sum(1 << index[one] for one in left if one in before)
 
 
-def _rounded(weight: int) -> int:
+def _round_weight(weight: int) -> int:
     """Round a number to six binary digits, with an error of at most 1/64.
 
-    >>> _rounded(63), _rounded(1000), _rounded(1023)
+    >>> _round_weight(63), _round_weight(1000), _round_weight(1023)
     (63, 1008, 1024)
     """
     shift = max(0, weight.bit_length() - 6)

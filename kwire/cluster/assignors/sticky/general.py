@@ -43,7 +43,7 @@ def start_of(
         held: member id -> the partitions that it claims to have owned.
         newest: the highest generation; partitions of earlier generations may be returned to their former owners.
     """
-    piles, revoked = _kept(group, claims, racks)
+    piles, revoked = _keep_partitions(group, claims, racks)
     wishes = Wishes(group)
     every = [(topic, number) for topic in wishes.rarest_first for number in group.topics[topic]]
     kept: dict[str, list[int]] = {topic: [] for topic in wishes.rarest_first}
@@ -74,7 +74,7 @@ def _order(group: GroupSubscription, balance: Balance) -> HashOrder[str]:
     return order
 
 
-def _kept(group: GroupSubscription, claims: Claims, racks: GroupRacks) -> tuple[dict[str, Pile], bool]:
+def _keep_partitions(group: GroupSubscription, claims: Claims, racks: GroupRacks) -> tuple[dict[str, Pile], bool]:
     """Return the partitions that members keep, and whether a member loses an existing partition."""
     piles = {}
     revoked = False

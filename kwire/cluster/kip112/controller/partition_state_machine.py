@@ -55,7 +55,10 @@ class PartitionStateMachine:
     def handle(
         self, partitions: Iterable[TopicPartition], target: PartitionStates, elect: Elector = elect_for_offline
     ) -> None:
-        """Move partitions to a state, and send the required requests."""
+        """Move partitions to a state, and send the required requests.
+
+        Ports PartitionStateMachine.doHandleStateChanges; a partition whose state does not allow it stays as it is.
+        """
         allowed = [one for one in partitions if self.context.partition_state(one) in PREVIOUS_PARTITION_STATES[target]]
         for partition in allowed:
             if target is P.NON_EXISTENT:
@@ -70,7 +73,10 @@ class PartitionStateMachine:
         return self._elect(partition, elect)
 
     def _initialize(self, partition: TopicPartition) -> bool:
-        """Create a new partition: its live replicas are in sync and create their logs (scenario 1)."""
+        """Create a new partition: its live replicas are in sync and create their logs (scenario 1).
+
+        Ports PartitionStateMachine.initializeLeaderAndIsrForPartitions.
+        """
         live = self.context.live_replicas(partition)
         state = LeaderAndIsr(live[0], live, controller_epoch=self.context.epoch) if live else None
         if state is None or not self.zk.create_state(partition, state):
@@ -80,12 +86,16 @@ class PartitionStateMachine:
         return True
 
     def _elect(self, partition: TopicPartition, elect: Elector) -> bool:
+        """Elect a leader and write it to ZooKeeper. Ports PartitionStateMachine.doElectLeaderForPartitions."""
+        # 1. A later controller has written the state: this one is a zombie.
         state = self.zk.state(partition)
         if state is None or state.controller_epoch > self.context.epoch:
             return False
+        # 2. The strategy names a leader and ISR; none can lead if all replicas in sync are offline.
         elected = elect(self.context, partition, state, self.zk.unclean_leader_election(partition[0], self.unclean))
         if elected is None:
             return False
+        # 3. ZooKeeper gets the result first, then the replicas.
         chosen = replace(elected[0], controller_epoch=self.context.epoch)
         version = self.zk.set_state(partition, chosen)
         assert version is not None  # read in this step
