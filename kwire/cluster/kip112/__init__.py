@@ -5,7 +5,7 @@ advances one step at a time. The package uses no sockets, clocks or random numbe
 """
 
 from .controller.kafka_controller import KafkaController
-from .controller.request_batch import Send
+from .controller.request_batch import SendRequest
 from .ensemble import Ensemble
 from .jbod_cluster import Host, JbodCluster
 from .kafka_broker import KafkaBroker
@@ -37,7 +37,7 @@ __all__ = [
     "ReplicaAssignment",
     "ReplicaManager",
     "RequestExchange",
-    "Send",
+    "SendRequest",
     "TopicPartition",
     "behaviour_for",
     "protocol_for",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...zookeeper import BrokerRegistration
 from .controller.kafka_controller import KafkaController
-from .controller.request_batch import Send
+from .controller.request_batch import SendRequest
 from .ensemble import Ensemble
 from .kafka_broker import KafkaBroker
 from .kafka_zk_client import BROKERS, CONTROLLER, DELETE_TOPICS, KafkaZkClient
@@ -113,7 +113,7 @@ class Steps:
                 host.controller.on_response(link.broker_id, key[2], exchange.request, exchange.response)
         self.after()
 
-    def _send(self, sent: Send, controller: KafkaController) -> None:
+    def _send(self, sent: SendRequest, controller: KafkaController) -> None:
         epoch, broker_id = controller.context.epoch, sent.broker_id
         if sent.broker_epoch not in self.hosts[broker_id].epochs:
             return  # addressed to an earlier incarnation of the broker: the connection is refused

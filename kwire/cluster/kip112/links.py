@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...protocol import Frame, FrameDecoder, Request, Response, Source, encode_request, encode_response
-from .controller.request_batch import Send
+from .controller.request_batch import SendRequest
 
 LinkKey = tuple[int, int, int]  # controller epoch, broker, epoch of the broker
 
@@ -34,7 +34,7 @@ class Link:
         self._sent = 0
         self._decoder = FrameDecoder(salvage=False)
 
-    def send(self, sent: Send) -> RequestExchange:
+    def send(self, sent: SendRequest) -> RequestExchange:
         """Append a request to the queue."""
         self._sent += 1
         data = encode_request(sent.message, sent.version, correlation_id=self._sent, client_id="controller")

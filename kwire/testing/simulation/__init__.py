@@ -5,7 +5,7 @@
 """
 
 from .client import Action, Client, ClientFactory, Close, Send, Wake
-from .history import Acknowledged, Event, History, Read, Sent, TopicPartition
+from .history import Acknowledged, History, HistoryEvent, Read, Sent, TopicPartition
 from .invariants import INVARIANTS
 from .result import SimulationFailure, SimulationResult, simulate
 from .schedule import ClientPlan, PlannedFault, Schedule
@@ -19,8 +19,8 @@ __all__ = [
     "ClientFactory",
     "ClientPlan",
     "Close",
-    "Event",
     "History",
+    "HistoryEvent",
     "Invariant",
     "PlannedFault",
     "Read",

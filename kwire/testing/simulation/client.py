@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
-from .history import Event
+from .history import HistoryEvent
 
 
 class Send(NamedTuple):
@@ -27,7 +27,7 @@ class Wake(NamedTuple):
     at: float
 
 
-Action = Send | Close | Wake | Event
+Action = Send | Close | Wake | HistoryEvent
 
 
 class Client(Protocol):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from .cluster import DELIVERY_LIMIT
 from .history import (
-    Event,
     Fault,
     FinalGroup,
+    HistoryEvent,
     MemberUnknown,
     OffsetCommitted,
     OffsetCommitting,
@@ -43,7 +43,7 @@ def _commit(event: OffsetCommitting | OffsetCommitted) -> tuple[str, TopicPartit
     return event.group, event.partition, event.offset, event.generation
 
 
-def _offsets_seen(facts: Facts) -> Iterator[tuple[float, str, TopicPartition, int, Event]]:
+def _offsets_seen(facts: Facts) -> Iterator[tuple[float, str, TopicPartition, int, HistoryEvent]]:
     for fetched in facts.history.of(OffsetFetched):
         yield fetched.asked, fetched.group, fetched.partition, fetched.offset, fetched
     for group in facts.history.of(FinalGroup):

@@ -17,7 +17,7 @@ class TopicPartition(NamedTuple):
 
 
 @dataclass(slots=True)
-class Event:
+class HistoryEvent:
     """Something that a client or the cluster did. The history sets `time`, in seconds, and `client`, its name."""
 
     time: float = field(init=False, default=0.0)
@@ -41,14 +41,14 @@ def _text(value: object) -> str:
 
 
 @dataclass(slots=True)
-class Fault(Event):
+class Fault(HistoryEvent):
     """A fault begins or ends."""
 
     text: str
 
 
 @dataclass(slots=True)
-class BrokerRaised(Event):
+class BrokerRaised(HistoryEvent):
     """A broker raised an exception instead of an answer."""
 
     request: str
@@ -56,7 +56,7 @@ class BrokerRaised(Event):
 
 
 @dataclass(slots=True)
-class ProducerBegun(Event):
+class ProducerBegun(HistoryEvent):
     """InitProducerId gave a producer its id and epoch; with a transactional id, it fences its predecessors."""
 
     transactional_id: str | None
@@ -65,7 +65,7 @@ class ProducerBegun(Event):
 
 
 @dataclass(slots=True)
-class Sent(Event):
+class Sent(HistoryEvent):
     """A producer sends a batch for the first time. `transaction` names its transaction; None if it has none."""
 
     partition: TopicPartition
@@ -77,7 +77,7 @@ class Sent(Event):
 
 
 @dataclass(slots=True)
-class Acknowledged(Event):
+class Acknowledged(HistoryEvent):
     """A batch is acknowledged with acks=all; `offset` is that of its first record. `asked` is when the acknowledged
     request was sent."""
 
@@ -90,7 +90,7 @@ class Acknowledged(Event):
 
 
 @dataclass(slots=True)
-class SequenceRefused(Event):
+class SequenceRefused(HistoryEvent):
     """A producer that retries in order is refused because of a sequence number."""
 
     partition: TopicPartition
@@ -100,7 +100,7 @@ class SequenceRefused(Event):
 
 
 @dataclass(slots=True)
-class TransactionEnding(Event):
+class TransactionEnding(HistoryEvent):
     """A producer asks to end its transaction, for the first time; `offset` is what it commits for `group`."""
 
     transaction: str
@@ -110,7 +110,7 @@ class TransactionEnding(Event):
 
 
 @dataclass(slots=True)
-class TransactionEnded(Event):
+class TransactionEnded(HistoryEvent):
     """The end of a transaction is acknowledged; `asked` is when the acknowledged request was sent."""
 
     transaction: str
@@ -121,14 +121,14 @@ class TransactionEnded(Event):
 
 
 @dataclass(slots=True)
-class Fenced(Event):
+class Fenced(HistoryEvent):
     """A producer learns that it is fenced, or that its transaction timed out."""
 
     code: int
 
 
 @dataclass(slots=True)
-class Read(Event):
+class Read(HistoryEvent):
     """A consumer reads records: offsets with values. `asked` is when the request was sent."""
 
     group: str
@@ -141,7 +141,7 @@ class Read(Event):
 
 
 @dataclass(slots=True)
-class OutOfRange(Event):
+class OutOfRange(HistoryEvent):
     """The position of a consumer is out of the range of the leader's log."""
 
     partition: TopicPartition
@@ -149,7 +149,7 @@ class OutOfRange(Event):
 
 
 @dataclass(slots=True)
-class OffsetCommitting(Event):
+class OffsetCommitting(HistoryEvent):
     """A member sends a commit, which may be lost. `generation` is its generation or member epoch."""
 
     group: str
@@ -159,7 +159,7 @@ class OffsetCommitting(Event):
 
 
 @dataclass(slots=True)
-class OffsetCommitted(Event):
+class OffsetCommitted(HistoryEvent):
     """A commit is acknowledged."""
 
     group: str
@@ -169,7 +169,7 @@ class OffsetCommitted(Event):
 
 
 @dataclass(slots=True)
-class OffsetFetched(Event):
+class OffsetFetched(HistoryEvent):
     """A member learns the committed offset; -1 if there is none. `asked` is when the request was sent."""
 
     group: str
@@ -179,7 +179,7 @@ class OffsetFetched(Event):
 
 
 @dataclass(slots=True)
-class Joined(Event):
+class Joined(HistoryEvent):
     """A member has joined a group, in a generation or member epoch."""
 
     group: str
@@ -188,7 +188,7 @@ class Joined(Event):
 
 
 @dataclass(slots=True)
-class MemberUnknown(Event):
+class MemberUnknown(HistoryEvent):
     """A group does not know a member (any more). `kept` is when the last request that it answered well was sent, and
     `timeout` its session timeout, in seconds."""
 
@@ -199,7 +199,7 @@ class MemberUnknown(Event):
 
 
 @dataclass(slots=True)
-class ShareDelivered(Event):
+class ShareDelivered(HistoryEvent):
     """A share consumer receives records: offsets with values and delivery counts."""
 
     group: str
@@ -209,7 +209,7 @@ class ShareDelivered(Event):
 
 
 @dataclass(slots=True)
-class ShareAcknowledging(Event):
+class ShareAcknowledging(HistoryEvent):
     """A share consumer sends acknowledgements: offsets with types."""
 
     group: str
@@ -218,7 +218,7 @@ class ShareAcknowledging(Event):
 
 
 @dataclass(slots=True)
-class ShareAcknowledged(Event):
+class ShareAcknowledged(HistoryEvent):
     """The acknowledgements are answered; if `code` is 0, they hold."""
 
     group: str
@@ -238,7 +238,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(slots=True)
-class FinalLog(Event):
+class FinalLog(HistoryEvent):
     """What the leader of a partition has after all faults: all batches, and the values that read_committed returns."""
 
     partition: TopicPartition
@@ -249,7 +249,7 @@ class FinalLog(Event):
 
 
 @dataclass(slots=True)
-class FinalGroup(Event):
+class FinalGroup(HistoryEvent):
     """What a group is after all faults: its state, the partitions of each client, and its committed offsets."""
 
     group: str
@@ -260,29 +260,29 @@ class FinalGroup(Event):
 
 
 @dataclass(slots=True)
-class StillMember(Event):
+class StillMember(HistoryEvent):
     """A consumer runs when the simulation ends."""
 
     group: str
 
 
 @dataclass(slots=True)
-class Unfinished(Event):
+class Unfinished(HistoryEvent):
     """What a client has not finished after all faults."""
 
     text: str
 
 
-E = TypeVar("E", bound=Event)
+E = TypeVar("E", bound=HistoryEvent)
 
 
 @dataclass(slots=True)
 class History:
     """The events of a simulation in the order of time; `str` gives one line for each."""
 
-    events: list[Event] = field(default_factory=list)
+    events: list[HistoryEvent] = field(default_factory=list)
 
-    def add(self, event: Event, client: str, now: float) -> None:
+    def add(self, event: HistoryEvent, client: str, now: float) -> None:
         """Append an event."""
         event.client, event.time = client, now
         self.events.append(event)

@@ -15,7 +15,7 @@ from ...protocol.headers import header_version_for
 from ...spec.catalog import catalog_for
 from ...values import ErrorCode
 from .client import Action, Close, Send, Wake
-from .history import Event
+from .history import HistoryEvent
 from .schedule import BROKERS, TOPIC
 
 REQUEST_TIMEOUT = 2.0  # seconds
@@ -147,7 +147,7 @@ class ModelClient:
 
     # What clients have in common
 
-    def record(self, event: Event) -> None:
+    def record(self, event: HistoryEvent) -> None:
         """Add an event to the history."""
         self._actions.append(event)
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from .history import (
     Acknowledged,
     BrokerRaised,
-    Event,
     Fault,
     FinalGroup,
+    HistoryEvent,
     OutOfRange,
     ProducerBegun,
     Read,
@@ -110,7 +110,7 @@ def check_committed_reads(facts: Facts) -> Iterator[Problem]:
                 yield Problem(text, (sent, event))
 
 
-def _committed_reads(facts: Facts) -> Iterator[tuple[Event, list[tuple[int, bytes]]]]:
+def _committed_reads(facts: Facts) -> Iterator[tuple[HistoryEvent, list[tuple[int, bytes]]]]:
     for read in facts.history.of(Read):
         if read.is_committed:
             yield read, list(read.records)
@@ -136,7 +136,7 @@ def check_committed_offsets_of_transactions(facts: Facts) -> Iterator[Problem]:
 
 def check_stable_reads(facts: Facts) -> Iterator[Problem]:
     """What has been read or acknowledged at an offset is there in all later reads, and in the final log."""
-    known: dict[tuple[TopicPartition, int], tuple[bytes, Event]] = {}
+    known: dict[tuple[TopicPartition, int], tuple[bytes, HistoryEvent]] = {}
     for event, partition, offset, value in _values_at_offsets(facts):
         before = known.setdefault((partition, offset), (value, event))
         if before[0] != value:
@@ -144,7 +144,7 @@ def check_stable_reads(facts: Facts) -> Iterator[Problem]:
             yield Problem(text, (before[1], event))
 
 
-def _values_at_offsets(facts: Facts) -> Iterator[tuple[Event, TopicPartition, int, bytes]]:
+def _values_at_offsets(facts: Facts) -> Iterator[tuple[HistoryEvent, TopicPartition, int, bytes]]:
     """Yield what is seen at each offset, in the order of time."""
     for event in facts.history.events:
         if isinstance(event, (Read, ShareDelivered)):
@@ -251,7 +251,7 @@ def _names(values: set[bytes]) -> str:
     return ", ".join(sorted(value.decode(errors="replace") for value in values))
 
 
-def _events_of(facts: Facts, value: bytes) -> tuple[Event, ...]:
+def _events_of(facts: Facts, value: bytes) -> tuple[HistoryEvent, ...]:
     kinds = (Sent, Acknowledged)
     return tuple(event for event in facts.history.events if isinstance(event, kinds) and value in event.values)
 

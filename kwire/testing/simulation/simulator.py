@@ -15,7 +15,7 @@ from .clock import Clock
 from .cluster import SimulatedCluster
 from .consumers import ClassicConsumer, Consumer, GroupConsumer
 from .faults import FaultInjector, Undo, nothing
-from .history import BrokerRaised, Event, Fault, History, StillMember, Unfinished
+from .history import BrokerRaised, Fault, History, HistoryEvent, StillMember, Unfinished
 from .model_client import ModelClient
 from .network import Connection, Network
 from .observer import Observer
@@ -279,10 +279,10 @@ class Simulation:
                 self.network.close(name, action.broker)
             elif isinstance(action, Wake):
                 self.clock.call_at(action.at, partial(self._step, name))
-            elif isinstance(action, Event):
+            elif isinstance(action, HistoryEvent):
                 self.history.add(action, name, self.clock.now)
             else:
-                raise TypeError(f"client {name!r} returned {action!r}; Send, Close, Wake or an Event is needed")
+                raise TypeError(f"client {name!r} returned {action!r}; Send, Close, Wake or a HistoryEvent is needed")
 
 
 def group_of(plan: ClientPlan) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from .history import Event, FinalLog, History, Sent, TopicPartition
+from .history import FinalLog, History, HistoryEvent, Sent, TopicPartition
 
 
 class Violation(NamedTuple):
@@ -15,7 +15,7 @@ class Violation(NamedTuple):
 
     invariant: str
     text: str
-    events: tuple[Event, ...] = ()
+    events: tuple[HistoryEvent, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join([f"{self.invariant}: {self.text}", *(f"  {event}" for event in self.events)])
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
     """What a checker yields: a violation without the name of its invariant."""
 
     text: str
-    events: tuple[Event, ...] = ()
+    events: tuple[HistoryEvent, ...] = ()
 
 
 class Invariant(NamedTuple):

@@ -126,7 +126,7 @@ def test_a_broker_that_does_not_reach_the_leader_is_no_contradiction() -> None:
 
 
 def test_what_was_reported_and_is_recorded_is_one_state_from_the_earlier_time() -> None:
-    story, same = Timeline(), State(1, 3, 3, (1, 2))
+    story, same = PartitionTimeline(), ReportedState(1, 3, 3, (1, 2))
     story.observe("to 1", same, Moment(0, 5.0), "LeaderAndIsrRequest", Authority.CONTROLLER)
     story.observe("log", same._replace(replicas=(1, 2)), Moment(1, 3.0), "PartitionRecord", Authority.RECORD)
     (entry,) = story.entries
@@ -137,13 +137,13 @@ def test_what_was_reported_and_is_recorded_is_one_state_from_the_earlier_time() 
 
 
 def test_an_older_state_that_was_reported_is_confirmed_where_it_stands() -> None:
-    first, second = State(1, 0, 0, (1, 2)), State(2, 1, 1, (1, 2))
+    first, second = ReportedState(1, 0, 0, (1, 2)), ReportedState(2, 1, 1, (1, 2))
     story = recorded((Authority.CONTROLLER, first), (Authority.CONTROLLER, second), (Authority.RECORD, first))
     assert [(entry.state.leader, entry.authority.name) for entry in story.entries] == [(1, "RECORD"), (2, "CONTROLLER")]
 
 
 def test_deletions_that_follow_each_other_are_one() -> None:
-    there = State(1, 0, 0, (1, 2))
+    there = ReportedState(1, 0, 0, (1, 2))
     story = recorded((Authority.RECORD, there), (Authority.RECORD, DELETED), (Authority.RECORD, DELETED))
     assert [entry.state.is_deleted for entry in story.entries] == [False, True]
     story = recorded((Authority.RECORD, there), (Authority.RECORD, DELETED), (Authority.RECORD, there))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import messages
-from kwire.cluster.kip112 import Link, Send
+from kwire.cluster.kip112 import Link, SendRequest
 
 
 def link() -> tuple[Link, list[int]]:
     made = Link(2, 1)
     for number in (5, 6):
-        made.send(Send(2, 9, messages.UpdateMetadataRequest(controller_id=number), 8))
+        made.send(SendRequest(2, 9, messages.UpdateMetadataRequest(controller_id=number), 8))
     return made, []
 
 

@@ -25,7 +25,7 @@ from .machines import ControllerPart, Machines
 from .new_topics import Topics
 from .reassignment import PartitionReassigner
 from .replica_liveness import ReplicaLiveness
-from .request_batch import Send
+from .request_batch import SendRequest
 from .topic_deletion import TopicDeletionManager
 
 
@@ -61,7 +61,7 @@ class KafkaController(ControllerPart):
         self.reassignment: PartitionReassigner = PartitionReassigner(machines, self.deletion)
         self.liveness: ReplicaLiveness = ReplicaLiveness(machines, self.deletion, self.reassignment)
 
-    def take_requests(self) -> list[Send]:
+    def take_requests(self) -> list[SendRequest]:
         """Return the requests added since the last call, in order."""
         requests, self.batch.outbox = self.batch.outbox, []
         return requests

@@ -14,7 +14,7 @@ from .controller_context import ControllerContext
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class SendRequest:
     """A request to a broker. `broker_epoch` identifies an incarnation of the broker; a later one must not receive
     it.
     """
@@ -35,7 +35,7 @@ class ControllerBrokerRequestBatch:
         self.context: ControllerContext = context
         self.protocol: InterBrokerProtocol = protocol
         self.behaviour: Behaviour = behaviour
-        self.outbox: list[Send] = []
+        self.outbox: list[SendRequest] = []
         self._new_batch()
 
     def _new_batch(self) -> None:
@@ -107,4 +107,4 @@ class ControllerBrokerRequestBatch:
 
     def _send(self, broker: int, message: Any, version: int) -> None:
         if broker in self.context.brokers:
-            self.outbox.append(Send(broker, self.context.broker_epochs[broker], message, version))
+            self.outbox.append(SendRequest(broker, self.context.broker_epochs[broker], message, version))
