@@ -12,16 +12,20 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-try:
-    import re2
-except ImportError:
-    re2 = None
-
 MOST_SEARCHED = 1024  # characters of a text, without RE2; topics have 249 at most
 MOST_REPEATS = 2  # without RE2: the time is at most the cube of the length of the text
 _ADVICE = "pip install 'kwire[regex]' for an engine that matches it in linear time"
 _RISKY = {"GROUPREF": "a backreference", "GROUPREF_EXISTS": "a condition", "ASSERT": "a lookahead or lookbehind"}
 _RISKY["ASSERT_NOT"] = _RISKY["ASSERT"]
+
+
+def _load_re2() -> Any:
+    """Return google-re2, or None; imported by the first pattern, for most commands and brokers have none."""
+    try:
+        import re2
+    except ImportError:
+        return None
+    return re2
 
 
 class BadPattern(ValueError):
@@ -61,6 +65,7 @@ def compile_pattern(pattern: str) -> Pattern:
     >>> compile_pattern("^orders-[0-9]+$").search("orders-7"), compile_pattern("orders").fullmatch("orders-7")
     (True, False)
     """
+    re2 = _load_re2()
     if re2 is not None:
         options = re2.Options()
         options.log_errors = False

@@ -109,7 +109,7 @@ def test_importing_costs_nothing() -> None:
 READERS = "kwire.hex_text kwire.logs kwire.records kwire.input.request_log kwire.input.packet_text_and_tls_keys"
 WRITERS = (
     "kwire.codecs.json kwire.codecs.generated_python kwire.redaction "
-    + "kwire.render.line kwire.render.tree hexdump subprocess"
+    + "kwire.render.line kwire.render.tree hexdump subprocess re2"
 )
 
 
@@ -118,7 +118,10 @@ WRITERS = (
     [
         ("--help", f"msgspec construct kwire.codecs kwire.spec kwire.native {READERS} {WRITERS}"),
         ("--version", f"construct kwire.codecs kwire.spec kwire.wire kwire.messages {READERS} {WRITERS}"),
-        ("stats fixtures/dumps/kafka-3.9-zk.pcap", f"{READERS} {WRITERS} kwire.internal kwire.cluster pyarrow numpy"),
+        (
+            "stats fixtures/dumps/kafka-3.9-zk.pcap",
+            f"{READERS} {WRITERS} kwire.internal kwire.cluster pyarrow numpy re2",
+        ),
     ],
 )
 @pytest.mark.skipif(kwire.engine != "native", reason="the fallback needs its generator")
@@ -140,7 +143,7 @@ def test_a_command_imports_what_it_needs(arguments: str, spared: str) -> None:
 def test_serving_imports_what_it_needs() -> None:
     """Each module is a part of the server's memory, which 10,000 connections share."""
     program = "import sys, kwire.cli.serve; print(sorted(set(sys.modules) & set(sys.argv[1].split())))"
-    spared = "http.server http.client html kwire.capture kwire.input pyarrow kwire.render.tree hexdump"
+    spared = "http.server http.client html kwire.capture kwire.input pyarrow kwire.render.tree hexdump re2"
     done = subprocess.run([sys.executable, "-c", program, spared], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
