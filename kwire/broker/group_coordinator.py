@@ -437,11 +437,14 @@ class Groups:
                 self._purgatory.park(Parked(partial(self._begin, group)), 0.0)
 
     def _begin(self, group: Group, over: bool) -> None:
-        """Start the sessions of restored members; this waits for the first tick, which sets the time."""
+        """Start the timeouts of restored members (Kafka: GroupMetadataManager.onLoaded); this waits for the first tick,
+        which sets the time."""
         now = self._purgatory.now
         for member in group.members.values():
             self.rebalancing.keep(group, member, now)
         for consumer in list(group.consumer.members.values() if group.consumer is not None else ()):
+            if consumer.revoking and consumer.classic is None:
+                consumer.revokes_until = now + consumer.rebalance_timeout
             self.keep_consumer(group, consumer, now)
 
     def _find(self, name: str | None, topic_id: bytes) -> Topic | None:

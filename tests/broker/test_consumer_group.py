@@ -168,6 +168,20 @@ def test_members_and_assignments_are_there_after_a_restart() -> None:
     assert World(disks=[disk]).group().generation == 2
 
 
+def test_who_does_not_give_up_what_it_must_is_removed_after_a_restart_too() -> None:
+    disk = StoredDisk("/d", 1 << 30)
+    world = World(disks=[disk])
+    one, other = Consumer(world, "a"), Consumer(world, "b")
+    assert one.beat() == 0
+    one.world = other.world = again = World(disks=[disk])
+    again.cluster.tick(again.now)
+    for _ in range(4):
+        assert (one.beat(), other.beat()) == (0, 0)
+        again.wait(8.0)
+    assert (one.beat(), other.beat()) == (ErrorCode.UNKNOWN_MEMBER_ID, 0)
+    assert other.assigned == [0, 1]
+
+
 @pytest.mark.parametrize("assignor", ["range", "uniform"])
 def test_members_choose_the_assignor(assignor: str) -> None:
     world = World()

@@ -325,13 +325,20 @@ class ClassicConsumer(Consumer):
 
 
 class GroupConsumer(Consumer):
-    """A member of a consumer group (KIP-848), which reconciles its assignment partition by partition."""
+    """A member of a consumer group (KIP-848).
+
+    As in Kafka, a heartbeat lists the owned partitions after each new target assignment, even if the member owned just
+    these before: the group may have assigned another partition in between, and waits until the member gives it up
+    (AbstractMembershipManager.LocalAssignment.updateWith, whose local epoch changes with each target assignment).
+    """
 
     def __init__(self, name: str, rng: Random, until: float, group: str, is_committed: bool) -> None:
         super().__init__(name, rng, until, group, is_committed)
         self.member_id = str(UUID(bytes=rng.randbytes(16), version=4))
         self.generation = 0
         self._target: frozenset[int] | None = None
+        self._owned: frozenset[int] = frozenset()
+        self._is_reconciled = True  # whether the target assignment is owned
         self._is_reporting = True
         self._was_lost = False
 
@@ -341,8 +348,9 @@ class GroupConsumer(Consumer):
         while not self.is_leaving:
             if self.now >= self.beat_due or self._is_reporting or self._was_lost:
                 yield from self._beat()
-            if self._target is not None:
+            if self._target is not None and not self._is_reconciled:
                 yield from self._reconcile(self._target)
+            yield from self._find_positions()
             yield from self.fetch()
             if self.rng.random() < 0.5 and self.generation > 0:
                 code = yield from self.commit()
@@ -351,18 +359,46 @@ class GroupConsumer(Consumer):
         yield from self.commit()
         yield from self._beat(epoch=-1)
 
+    def unfinished(self) -> str:
+        """Return what is left to read."""
+        missing = self._owned - self.positions.keys()
+        return f"partitions {sorted(missing)} have no position" if missing else super().unfinished()
+
     def _beat(self, epoch: int | None = None) -> Steps:
         epoch = self.generation if epoch is None else epoch
         asked = self.now
+        response = yield from self.ask_coordinator(self.group, self._heartbeat(epoch), 1)
+        self._was_lost = (
+            response is None
+        )  # then the next one has all fields, so that the broker repeats the assignment
+        if response is None:
+            return
+        if response.error_code:
+            if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
+                self.forget_membership(response.error_code)
+                self.generation, self._target, self._is_reporting = 0, None, True
+                self._owned, self._is_reconciled = frozenset(), True
+            return
+        if epoch == 0:
+            self.record(Joined(self.group, self.member_id, response.member_epoch))
+        self.generation = response.member_epoch
+        self._is_reporting = False
+        self.beat_due = self.now + HEARTBEAT_INTERVAL
+        if response.assignment is not None:
+            self._take_assignment(response.assignment)
+        if self._is_reconciled or epoch == 0:
+            self.kept = asked  # otherwise, the time to give up partitions may have begun with a lost response
+
+    def _heartbeat(self, epoch: int) -> Any:
         request = messages.ConsumerGroupHeartbeatRequest
         owned: tuple[Any, ...] | None = None
         is_complete = epoch == 0 or (self._was_lost and epoch > 0)
         if epoch == 0:
             owned = ()
         elif self._is_reporting or is_complete:
-            rows = request.TopicPartitions(topic_id=self.topic_id, partitions=tuple(sorted(self.positions)))
-            owned = (rows,) if self.positions else ()
-        message = request(
+            rows = request.TopicPartitions(topic_id=self.topic_id, partitions=tuple(sorted(self._owned)))
+            owned = (rows,) if self._owned else ()
+        return request(
             group_id=self.group,
             member_id=self.member_id,
             member_epoch=epoch,
@@ -370,41 +406,30 @@ class GroupConsumer(Consumer):
             subscribed_topic_names=(TOPIC,) if is_complete else None,
             topic_partitions=owned,
         )
-        response = yield from self.ask_coordinator(self.group, message, 1)
-        if response is None:
-            self._was_lost = True  # the next heartbeat has all fields, so that the broker repeats the assignment
-            return
-        self._was_lost = False
-        if response.error_code:
-            if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
-                self.forget_membership(response.error_code)
-                self.generation, self._target, self._is_reporting = 0, None, True
-            return
-        if epoch == 0:
-            self.record(Joined(self.group, self.member_id, response.member_epoch))
-        self.kept, self.generation = asked, response.member_epoch
-        self._is_reporting = False
-        self.beat_due = self.now + HEARTBEAT_INTERVAL
-        if response.assignment is not None:
-            rows = response.assignment.topic_partitions
-            self._target = frozenset(index for row in rows for index in row.partitions)
+
+    def _take_assignment(self, assignment: Any) -> None:
+        target = frozenset(index for row in assignment.topic_partitions for index in row.partitions)
+        if target != self._target:
+            self._target, self._is_reconciled = target, False
 
     def _reconcile(self, target: frozenset[int]) -> Steps:
-        """Give up the partitions that are not in the target, then take those that are new."""
+        """Own the target assignment, after committing the positions of the partitions that are not in it."""
+        if target and self.topic_id == bytes(16):
+            yield from self.find_leaders()
+            if self.topic_id == bytes(16):
+                return
         revoked = sorted(self.positions.keys() - target)
         if revoked:
             yield from self.commit(revoked)
-            for index in revoked:
-                self.positions.pop(index, None)
-            self._is_reporting = True
-            return
-        new = sorted(target - self.positions.keys())
+        for index in revoked:
+            self.positions.pop(index, None)
+        self._owned = target
+        self._is_reconciled = self._is_reporting = True
+
+    def _find_positions(self) -> Steps:
+        """Begin to read the new partitions at their committed offsets."""
+        new = sorted(self._owned - self.positions.keys())
         if new:
-            if self.topic_id == bytes(16):
-                yield from self.find_leaders()
             code = yield from self.fetch_offsets(new, epoch=self.generation)
             if code:
                 self.beat_due = 0.0
-                return
-            self._is_reporting = True
-        self._target = None

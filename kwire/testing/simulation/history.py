@@ -189,8 +189,8 @@ class Joined(HistoryEvent):
 
 @dataclass(slots=True)
 class MemberUnknown(HistoryEvent):
-    """A group does not know a member (any more). `kept` is when the last request that it answered well was sent, and
-    `timeout` its session timeout, in seconds."""
+    """A group does not know a member (any more). `kept` is when the last request was sent that the group answered well,
+    without partitions that the member must give up, and `timeout` its session timeout, in seconds."""
 
     group: str
     member_id: str
