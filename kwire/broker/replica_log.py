@@ -37,10 +37,12 @@ class Producer:
     """The state of a producer: its epoch, its last batches as first and last sequence number and offset, and its last
     timestamp.
 
-    `coordinator_epoch` is the epoch in its last marker; -1 without one.
+    `coordinator_epoch` is the epoch in its last marker; -1 without one. `may_lack_batches` says that its last batch may
+    have been deleted with the beginning of the log.
     """
 
     epoch: int
+    may_lack_batches: bool = False
     batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     last_timestamp: int = -1
     coordinator_epoch: int = -1
@@ -64,6 +66,7 @@ class Producers:
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, Producer] = OrderedDict()
+        self._first_offset: int | None = None
         self.open: dict[int, int] = {}
         self.aborted: list[Aborted] = []
 
@@ -84,7 +87,11 @@ class Producers:
         for first, last, offset in producer.batches:
             if (first, last) == numbers:
                 return ErrorCode.NONE, offset
-        if producer.batches and (producer.batches[-1][1] + 1) % _NUMBERS != batch.base_sequence:
+        # Behind a marker with a new epoch (KIP-890) there is no batch yet, and the first one has number 0 (Kafka:
+        # ProducerAppendInfo.checkSequence). Kafka remembers deleted batches in snapshots.
+        last = producer.batches[-1][1] if producer.batches else -1
+        is_known = bool(producer.batches) or not producer.may_lack_batches
+        if is_known and (last + 1) % _NUMBERS != batch.base_sequence:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
         if batch.producer_id in self.open and not batch.is_transactional:
             return ErrorCode.INVALID_TXN_STATE, None
@@ -92,11 +99,14 @@ class Producers:
 
     def note(self, batch: RecordBatch) -> None:
         """Update the producer state for an appended batch."""
+        if self._first_offset is None:
+            self._first_offset = batch.base_offset or 0
         if batch.producer_id < 0:
             return
         producer = self._known.get(batch.producer_id)
         if producer is None or producer.epoch != batch.producer_epoch:
-            producer = self._known[batch.producer_id] = Producer(batch.producer_epoch)
+            may_lack_batches = producer is None and self._first_offset > 0
+            producer = self._known[batch.producer_id] = Producer(batch.producer_epoch, may_lack_batches)
         if batch.is_control:
             self._end(producer, batch)
         else:

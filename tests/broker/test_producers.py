@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import kwire
+from kwire.broker.replica_log import Producers, stamped
+from kwire.broker.transaction_coordinator import marker_batch
 from kwire.values import ErrorCode
 from tests.broker.served import batch, cluster_of, fetch, produce, values
 
@@ -33,3 +36,24 @@ def test_numbers_begin_again_behind_the_highest() -> None:
     cluster.controller.create("t", {0: [1]})
     assert write(cluster, b"a", 2**31 - 1) == (0, 0)
     assert write(cluster, b"b", 0) == (0, 1)
+
+
+def check_sequence(producers: Producers, sequence: int) -> int:
+    (sent,) = kwire.parse_records(batch(b"a", producer_id=7, producer_epoch=1, base_sequence=sequence))
+    return producers.check(sent)[0]
+
+
+def test_numbers_begin_at_0_behind_a_marker_with_a_new_epoch() -> None:
+    """Of two batches in flight, the second one is not accepted where the first one was refused (KIP-890)."""
+    producers = Producers()
+    (first,) = kwire.parse_records(batch(b"a", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
+    producers.note(stamped(first, 0, 0))
+    producers.note(stamped(marker_batch(7, 1, is_commit=True, coordinator_epoch=0, timestamp=1), 1, 0))
+    assert check_sequence(producers, 1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert check_sequence(producers, 0) == ErrorCode.NONE
+
+
+def test_any_number_goes_on_where_the_last_batch_was_deleted() -> None:
+    producers = Producers()
+    producers.note(stamped(marker_batch(7, 1, is_commit=True, coordinator_epoch=0, timestamp=1), 100, 0))
+    assert check_sequence(producers, 5) == check_sequence(producers, 0) == ErrorCode.NONE
