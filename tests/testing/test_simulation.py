@@ -11,9 +11,11 @@ import pytest
 
 from kwire import testing
 from kwire.testing.simulation import Acknowledged, PlannedFault, Schedule, Violation
-from kwire.testing.simulation.history import FinalLog, TopicPartition
+from kwire.testing.simulation.history import FinalLog, ProducerBegun, TopicPartition
 from kwire.testing.simulation.invariants import check_history
+from kwire.testing.simulation.record_checkers import check_fencing
 from kwire.testing.simulation.shrinking import minimize
+from kwire.testing.simulation.violation import Facts
 from tests import seeds
 from tests.testing.broken_brokers import BUGS, Bug
 
@@ -136,6 +138,19 @@ def test_a_lost_record_is_reported_with_its_event() -> None:
     assert str(violation).startswith("acknowledged records survive: lost in t-0 was acknowledged and is lost\n")
 
 
+def test_a_producer_is_fenced_by_a_newer_instance_whenever_that_hears_of_it() -> None:
+    result = testing.simulate(3, steps=0)
+    history, partition = result.history, TopicPartition("t", 0)
+    history.add(ProducerBegun("x", 7, 3), "newer", 1.0)
+    history.add(ProducerBegun("x", 7, 2), "older", 2.0)
+    history.add(Acknowledged(partition, 7, 3, -1, (), 3.0), "newer", 3.1)
+    assert list(check_fencing(Facts(history))) == []
+    history.add(ProducerBegun("x", 7, 4), "newest", 4.0)
+    history.add(Acknowledged(partition, 7, 3, -1, (), 5.0), "newer", 5.1)
+    (problem,) = check_fencing(Facts(history))
+    assert problem.text == "newer was fenced by newest"
+
+
 def test_minimize_leaves_what_is_needed() -> None:
     assert minimize(range(50), lambda rows: {3, 30, 31} <= set(rows)) == (3, 30, 31)
     assert minimize(range(9), lambda rows: True) == ()
@@ -150,6 +165,16 @@ MENDED = {
         'ect",1.89,3,"",0.0],[1.02,"lose",2.64,0,"",0.3],[1.1,"move-leader",1.22,0,"__consumer_offsets",1.0],'
         '[2.54,"lose",2.99,0,"",0.3],[2.74,"move-leader",0.73,0,"t",1.0],[3.25,"move-leader",1.85,0,"t",2.0],'
         '[3.71,"twin",4.04,3,"",0.0]],"is_unclean":false}'
+    ),
+    "the second of two batches was accepted behind a marker, though the first one was not": (
+        '{"seed":891105440908,"seconds":3.7,"clients":[["transactional-2","transactional",1]],"faults":[[2.36'
+        ',"move-leader",0.45,1,"t",2.0],[2.67,"fail-disk",0.99,1,"",0.0],[3.51,"fail-disk",2.06,2,"",0.0]],"i'
+        's_unclean":false}'
+    ),
+    "an older producer heard of its epoch later than a newer one": (
+        '{"seed":599077134257,"seconds":5.9,"clients":[["transactional-1","transactional",1]],"faults":[[0.76'
+        ',"crash",0.42,0,"",0.0],[0.77,"isolate",2.46,1,"",0.0],[2.44,"delay",2.88,0,"",0.5],[3.38,"delay",1.'
+        '68,0,"",0.5],[4.2,"twin",3.22,0,"",0.0]],"is_unclean":false}'
     ),
 }
 

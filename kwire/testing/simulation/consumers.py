@@ -368,9 +368,7 @@ class GroupConsumer(Consumer):
         epoch = self.generation if epoch is None else epoch
         asked = self.now
         response = yield from self.ask_coordinator(self.group, self._heartbeat(epoch), 1)
-        self._was_lost = (
-            response is None
-        )  # then the next one has all fields, so that the broker repeats the assignment
+        self._was_lost = response is None  # then the next one has all fields, so that the broker repeats the assignment
         if response is None:
             return
         if response.error_code:

@@ -196,7 +196,10 @@ def check_fencing(facts: Facts) -> Iterator[Problem]:
         own = [one for one in begun if one.client == event.client and one.time <= event.time]
         later = (one for one in begun if own and own[-1].time < one.time <= event.asked)
         for successor in later:
-            if successor.client != event.client and successor.transactional_id == own[-1].transactional_id:
+            # an older instance may hear of its epoch later than a newer one
+            is_newer = (successor.producer_id, successor.epoch) >= (event.producer_id, event.epoch)
+            is_other = successor.client != event.client and successor.transactional_id == own[-1].transactional_id
+            if is_other and is_newer:
                 yield Problem(f"{event.client} was fenced by {successor.client}", (successor, event))
                 break
     for partition, log in facts.logs.items():
