@@ -176,6 +176,11 @@ MENDED = {
         ',"crash",0.42,0,"",0.0],[0.77,"isolate",2.46,1,"",0.0],[2.44,"delay",2.88,0,"",0.5],[3.38,"delay",1.'
         '68,0,"",0.5],[4.2,"twin",3.22,0,"",0.0]],"is_unclean":false}'
     ),
+    "a member joined its generation again, which did not extend its session": (
+        '{"seed":668897878765,"seconds":4.3,"clients":[["classic-1","classic",0]],"faults":[[0.34,"lose",1.78'
+        ',0,"",0.3],[0.72,"lose",1.9,0,"",0.3],[1.28,"isolate",0.7,1,"",0.0],[2.76,"lose",2.0,0,"",0.1]],"is_'
+        'unclean":false}'
+    ),
 }
 
 

@@ -220,6 +220,8 @@ REJOINING = (
 class ClassicConsumer(Consumer):
     """A member of a classic group with eager rebalances; the leader assigns the partitions in turn."""
 
+    _joins_since: float | None = None  # when it sent JoinGroup for the first time after its last assignment
+
     def run(self) -> Steps:
         """Join, read, and join again whenever the group rebalances."""
         yield self.rng.uniform(0.0, 0.8)
@@ -233,12 +235,16 @@ class ClassicConsumer(Consumer):
             self.positions.clear()
             if code == ErrorCode.UNKNOWN_MEMBER_ID:
                 self.forget_membership(code)
-                self.member_id = ""
         if self.member_id:
             identity = messages.LeaveGroupRequest.MemberIdentity(member_id=self.member_id)
             yield from self.ask_coordinator(
                 self.group, messages.LeaveGroupRequest(group_id=self.group, members=(identity,)), 4
             )
+
+    def forget_membership(self, code: int) -> None:
+        """Give up the assignment and the member id."""
+        super().forget_membership(code)
+        self.member_id, self._joins_since = "", None
 
     def _join(self) -> Steps:
         """Join and sync once; returns whether the member has an assignment."""
@@ -251,7 +257,8 @@ class ClassicConsumer(Consumer):
             protocol_type="consumer",
             protocols=(protocol,),
         )
-        asked = self.now
+        if self._joins_since is None:
+            self._joins_since = self.now
         response = yield from self.ask_coordinator(self.group, request, 9, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT)
         if response is None:
             return False
@@ -261,9 +268,11 @@ class ClassicConsumer(Consumer):
         if response.error_code:
             if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
                 self.forget_membership(response.error_code)
-                self.member_id = ""
             return False
-        self.member_id, self.generation, self.kept = response.member_id, response.generation_id, asked
+        self.member_id, self.generation = response.member_id, response.generation_id
+        # The session, and the time for SyncGroup, run since the generation began: a member that joins again, because it
+        # did not receive the response, does not extend them (GroupMetadataManager.classicGroupJoinExistingMember).
+        self.kept = self._joins_since
         return (yield from self._sync(response))
 
     def _sync(self, joined: Any) -> Steps:
@@ -283,9 +292,8 @@ class ClassicConsumer(Consumer):
         if response is None or response.error_code:
             if response is not None and response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
                 self.forget_membership(response.error_code)
-                self.member_id = ""
             return False
-        self.kept = asked
+        self.kept, self._joins_since = asked, None
         self.record(Joined(self.group, self.member_id, self.generation))
         indexes = list(response.assignment)
         while indexes:
