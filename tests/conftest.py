@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -142,6 +143,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 @pytest.hookimpl(tryfirst=True)  # before hypothesis reads its seed
 def pytest_configure(config: pytest.Config) -> None:
     """Leave out what has no Spark to run on; let hypothesis draw by our seed."""
+    gc.disable()  # until `pytest_collection_finish`
     config.option.hypothesis_seed = config.option.hypothesis_seed or str(SEED)
     if not spark_is_there():
         words = "spark, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
@@ -162,6 +164,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = CI_FIXTURES.intersection(getattr(item, "fixturenames", ()))
         if fixtures or any(item.path.is_relative_to(folder) for folder in CI_FOLDERS):
             item.add_marker("ci")
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of the collections of garbage: they took half of the collection of the tests."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
