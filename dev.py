@@ -204,7 +204,7 @@ def install(installer: list[str], extras: str, fresh: bool) -> tuple[int, str]:
 
 
 def install_locked(installer: list[str], extras: str, fresh: bool) -> tuple[int, str]:
-    """Install the packages of the lock, while the engine is compiled, then kwire."""
+    """Install the packages of the lock and kwire, while the engine is compiled."""
     exact = [*installer, "--require-hashes"]
     code, output = quiet(*exact, "-r", str(LOCK / "build.txt"))
     if code:
@@ -213,9 +213,11 @@ def install_locked(installer: list[str], extras: str, fresh: bool) -> tuple[int,
         build = os.environ.get("KWIRE_BUILD", "") if fresh else "none"
         compiled = pool.submit(quiet, PYTHON, str(HOOK)) if build != "none" else None
         code, output = quiet(*exact, *(word for file in locks(extras) for word in ("-r", str(file))))
+        if code == 0:
+            code, output = quiet(*installer, "-e", ".", KWIRE_BUILD="none")
     if compiled and compiled.result()[0] and build == "required":
         sys.exit(f"{compiled.result()[1]}dev.py: the native engine cannot be built, see above")
-    return (code, output) if code else quiet(*installer, "-e", ".", KWIRE_BUILD="none")
+    return code, output
 
 
 def reason(output: str, code: int) -> str:
@@ -234,16 +236,22 @@ def install_with_uv(extras: str, fresh: bool) -> bool:
     return code == 0
 
 
+def find_pip() -> list[str] | None:
+    """Return the command of a pip for .venv: that of the Python that made it saves the 3 s of installing another."""
+    own = [PYTHON, "-m", "pip"]
+    for pip in ([base_python(), "-m", "pip", "--python", PYTHON], own):
+        if quiet(*pip, "--version")[0] == 0:
+            return pip
+    return own if quiet(PYTHON, "-m", "ensurepip")[0] == 0 else None
+
+
 def install_with_pip(extras: str, fresh: bool) -> None:
     if fresh:
         clear()
-        if quiet(base_python(), "-m", "venv", str(VENV))[0]:  # as on Debian without the package python3-venv
-            clear()
-            code, output = quiet(base_python(), "-m", "venv", "--without-pip", str(VENV))
-            if code:
-                sys.exit(f"{output}dev.py: cannot make .venv, see above")
-    pips = [PYTHON, "-m", "pip"], [base_python(), "-m", "pip", "--python", PYTHON]
-    pip = next((pip for pip in pips if quiet(*pip, "--version")[0] == 0), None)
+        code, output = quiet(base_python(), "-m", "venv", "--without-pip", str(VENV))
+        if code:
+            sys.exit(f"{output}dev.py: cannot make .venv, see above")
+    pip = find_pip()
     if pip is None:
         sys.exit("dev.py: this python3 has no ensurepip and no pip >= 22.3: `apt install python3-venv`, or install uv")
     # Python compiles what is imported, a third of what pip would compile in half a minute.
