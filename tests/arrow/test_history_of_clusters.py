@@ -59,7 +59,7 @@ def znodes(run: str) -> States:
     return dict(found)
 
 
-@each_of("run", RUNS, most=5)
+@each_of("run", RUNS, most=2)
 @pytest.mark.parametrize(
     "kinds", [("zookeeper",), ("zookeeper", "controller", "clients")], ids=["alone", "with others"]
 )
@@ -86,7 +86,7 @@ def of_command(files: list[str]) -> dict[str, list[dict[str, Any]]]:
     return {name: table.to_pylist() for name, table in to_arrow(history_of(events)).items()}
 
 
-@each_of("run", [*RUNS, KRAFT], most=2)
+@each_of("run", [*RUNS, KRAFT], most=1)
 @pytest.mark.parametrize(
     "kinds",
     [("*.pcap",), ("znodes.history.jsonl",), ("*.pcap", "znodes.history.jsonl")],

@@ -83,6 +83,7 @@ def secrets_of(result: Any) -> Iterator[bytes]:
         yield from (getattr(owner, name) for name in ("hmac", "salt", "salted_password") if hasattr(owner, name))
 
 
+@pytest.mark.ci
 @each_of("run", RUNS)
 def test_no_command_prints_what_was_secret_in_a_run(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted(map(str, CAPTURES.glob(f"{run}.*.pcap")))

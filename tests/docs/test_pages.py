@@ -25,9 +25,10 @@ from tests.docs.pages import PAGES, blocks_of, folder_for, text_of
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 LANGUAGES = {"python", "console", "sh", "text", "go", "js", "java"}
 PROGRAMS = {"client.py", "proxy.py", "conftest.py"}  # they run in test_programs.py; pytest reads the last
-SLOW = (
-    "docs/tutorials/test-your-service.md"  # runs pytest with real clients, which wait; recipes-for-tests.md is like it
-)
+SLOW = {
+    "docs/tutorials/test-your-service.md",  # runs pytest with real clients, which wait; recipes-for-tests.md is like it
+    "docs/how-to/simulate-brokers.md",  # simulates hundreds of histories, as tests/testing does
+}
 SPARK = "kwire.spark.register(spark)"  # what begins so runs in tests/spark/test_pages.py
 # Commands that install, need root, a network, Spark or a browser; what of them is kwire's is parsed below.
 NOT_RUN = re.compile(r"pip install|git clone|python3 dev\.py|cd kwire|tcpdump|kwire|\.venv/bin/|\. \.venv|hatchling|#")
@@ -56,7 +57,7 @@ def test_every_block_says_what_it_is(page: str) -> None:
 
 def with_examples() -> list[Any]:
     pages = [page for page in PAGES if any(block.language in ("python", "console") for block in blocks_of(page))]
-    return [pytest.param(page, marks=[pytest.mark.ci] * (page == SLOW)) for page in pages]
+    return [pytest.param(page, marks=[pytest.mark.ci] * (page in SLOW)) for page in pages]
 
 
 @pytest.mark.parametrize("page", with_examples())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kwire.values import ErrorCode
-from tests.conftest import lacking
+from tests.conftest import lacking, spread
 from tests.net.brokers import Brokers, put_a_file_there, remove
 
 KCAT = shutil.which("kcat")
@@ -86,7 +86,7 @@ def test_on_the_leader_at_the_start(brokers: Brokers) -> None:
     assert [brokers.log_dirs(node) for node in (2, 3)] == [[0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize("harm", [put_a_file_there, remove])
+@pytest.mark.parametrize("harm", spread([put_a_file_there, remove], 1))
 def test_on_the_leader_at_run_time(brokers: Brokers, harm: Break) -> None:
     brokers.start()
     brokers.create("t", 1, 2, 3)

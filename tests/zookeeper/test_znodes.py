@@ -59,6 +59,7 @@ def classes() -> list[type[Node]]:
     return [kind for kind in found if isinstance(kind, type) and issubclass(kind, Node) and kind is not Node]
 
 
+@pytest.mark.ci
 @needs_shared
 def test_every_node_of_every_capture_is_written_to_the_same_bytes() -> None:
     counts: Counter[str] = Counter()
