@@ -15,6 +15,9 @@ import pytest
 from tests.conftest import ROOT
 from tests.tools.wheel import Unfit, build, check_contents, main
 
+OWN = "{}.{}".format(*sys.version_info)
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+
 
 @pytest.fixture
 def without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,19 +64,22 @@ def python_of(version: str) -> str | None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("version", PYTHONS)
 def test_a_wheel_is_built_and_works_with_every_python(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], version: str
 ) -> None:
     python = python_of(version)
-    if python is None or sys.version_info[:2] == tuple(map(int, version.split("."))):
+    if python is None or version == OWN:
         pytest.skip(f"there is no other Python {version}")
     monkeypatch.setenv("KWIRE_BUILD", "required")
-    assert main(["--python", python, "--tests"]) == 0
+    # Tests run on the newest of them; on each, engine and reference decode a dump alike, and the demo ends well.
+    is_newest = version == max(other for other in PYTHONS if other != OWN and python_of(other))
+    assert main(["--python", python, *(["--tests"] if is_newest else [])]) == 0
     printed = capsys.readouterr().out
     assert f"-cp{version.replace('.', '')}-" in printed
-    passed = re.search(r", (\d+) passed", printed)
-    assert passed is not None and int(passed[1]) > 500 and "failed" not in printed, printed
+    if is_newest:
+        passed = re.search(r", (\d+) passed", printed)
+        assert passed is not None and int(passed[1]) > 500 and "failed" not in printed, printed
 
 
 @pytest.mark.ci

@@ -31,6 +31,8 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
     "tests/cli/test_encode.py",
     "tests/arrow/test_frame_rows.py",
 )
+# What SUITE imports; the extra `test` has fifty packages more.
+LIBRARIES = ("pytest", "pytest-xdist", "hypothesis", "dpkt")
 SOURCES = (".pyx", ".pxi", "build_hook.py")  # of no use without a compiler
 
 
@@ -52,7 +54,8 @@ def build(folder: Path, python: str = sys.executable, **variables: str) -> Path:
     if python == sys.executable:
         run(python, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=ROOT, **variables)
     else:
-        run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT))
+        # Without compiled files: what builds is used once.
+        run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT), PIP_COMPILE="0")
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -77,17 +80,17 @@ def check_contents(wheel: Path) -> str:
     return "python" if is_pure else "native"
 
 
-def install(wheel: Path, folder: Path, base: str = sys.executable, extras: str = "") -> Path:
+def install(wheel: Path, folder: Path, base: str = sys.executable, for_tests: bool = False) -> Path:
     """Install a wheel into an environment that is made for it, with what it depends on; return its python."""
-    wanted = f"{wheel}{extras}"
+    wanted = [f"{wheel}[arrow,compression]", *LIBRARIES] if for_tests else [str(wheel)]
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     uv = shutil.which("uv")
     if uv:
         run(uv, "venv", "--python", base, str(folder))
-        run(uv, "pip", "install", "--python", str(python), wanted)
+        run(uv, "pip", "install", "--python", str(python), *wanted)
     else:
         run(base, "-m", "venv", str(folder))
-        run(str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", wanted)
+        run(str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile", *wanted)
     return python
 
 
@@ -140,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return 0
             wheel = build(folder / "wheel", options.python)
             engine = check_contents(wheel)
-            python = install(wheel, folder / "env", options.python, "[test]" if options.tests else "")
+            python = install(wheel, folder / "env", options.python, options.tests)
             try_installed(python, engine, folder)
             verdict = run_tests(python, folder) if options.tests else "no tests run"
         except Unfit as error:
