@@ -165,11 +165,7 @@ class Copy:
         self.run(["-n", str(workers), f"--junitxml={report}", "-o", "junit_family=xunit1", *tests])
         for module in modules:
             shutil.copy2(ROOT / module, self.folder / module)
-        survey = Survey(defaultdict(float), failing_in(report), defaultdict(set))
-        for case in ElementTree.parse(report).iter("testcase"):
-            name = f"{case.attrib['file']}::{case.attrib['name']}"
-            for one in (case.attrib["file"], name.partition("[")[0]):
-                survey.times[one] += float(case.attrib["time"])
+        survey = Survey(times_in(report), failing_in(report), defaultdict(set))
         for line in reached.read_text("utf-8").splitlines():
             number, _, test = line.partition(" ")
             survey.reached[mutants[int(number)]].add(test)
@@ -193,11 +189,21 @@ def failing_in(report: Path) -> list[str]:
     return [f"--deselect={case.attrib['file']}::{case.attrib['name']}" for case in failing]
 
 
-def judge(mutants: Sequence[Mutant], folder: Path, workers: int) -> Counter[str]:
+def times_in(report: Path) -> dict[str, float]:
+    """Return how long each file and each test function of a report in JUnit's format took."""
+    times: dict[str, float] = defaultdict(float)
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.attrib['file']}::{case.attrib['name']}"
+        for one in (case.attrib["file"], name.partition("[")[0]):
+            times[one] += float(case.attrib["time"])
+    return times
+
+
+def judge(mutants: Sequence[Mutant], folder: Path, workers: int, copy_class: type[Copy] = Copy) -> Counter[str]:
     """Test mutants, several at once; print each verdict, and the diffs of survivors, when it is known."""
     copies: queue.Queue[Copy] = queue.Queue()
     for number in range(workers):
-        copies.put(Copy(folder / str(number)))
+        copies.put(copy_class(folder / str(number)))
     survey = copies.queue[0].survey(mutants, workers)
     print(f"these tests fail without a change: {survey.failing}", flush=True)
     verdicts: Counter[str] = Counter()
@@ -225,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=50, help="how many (default: 50, about half a minute each)")
     parser.add_argument("--workers", type=int, default=2, help="how many are tested at once (default: 2)")
     parser.add_argument("--under", default="kwire", metavar="PATH", help="of these files only, such as kwire/records")
-    parser.add_argument("--native", action="store_true", help="change the native engine (a minute each, one by one)")
+    parser.add_argument("--native", action="store_true", help="change the native engine (about a minute each)")
     options = parser.parse_args(arguments)
     seed = SystemRandom().randrange(10**6) if options.seed is None else options.seed
     with tempfile.TemporaryDirectory(prefix="kwire-mutants-") as folder:
@@ -237,7 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             mutants, candidates = sample(seed, options.count, options.under)
         print(f"--seed {seed}: {len(mutants)} of {candidates} mutants under {options.under}", flush=True)
         if options.native:
-            verdicts = native_mutants.judge(mutants, Path(folder))
+            verdicts = judge(mutants, Path(folder), options.workers, native_mutants.NativeCopy)
         else:
             verdicts = judge(mutants, Path(folder), options.workers)
     count = len(mutants) - verdicts["no code"]

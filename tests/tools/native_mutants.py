@@ -2,7 +2,8 @@
 
 Cython has no public syntax tree that keeps positions, so that changes are found in the text of its lines: another
 comparison or operator, a number one off, `and` for `or`, a condition negated or a guard removed, a statement left out.
-The engine is compiled anew for each change, in about 20 s of processor time; what does not compile is not counted.
+The engine is compiled anew for each change, without optimisation; what does not compile is not counted. As for Python,
+an engine with probes first tells which tests get to which change: only those run, and those of the engine itself.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from tests.tools.mutants import Change
-from tests.tools.mutate import ROOT, Copy, Mutant, failing_in
+from tests.tools.mutate import LEAST_LIMIT, LIMIT, ROOT, Copy, Mutant, Survey, failing_in, times_in
 
 FOLDER = ROOT / "kwire/native"
 SWAPS = {
@@ -28,19 +28,53 @@ NUMBER = re.compile(r"(?<![\w.])(0x[0-9A-Fa-f]+|\d+)(?![\w.])")
 GUARD = re.compile(r"(?P<word>(?:el)?if|while) (?P<test>.+):")
 LEFT_OUT = re.compile(r"(?:[\w.\[\]]+(?:, [\w.\[\]]+)* [-+*|]?= |raise |refuse\(\)|self\.\w+\().*")
 UNCHANGED = re.compile(r"(?:#|include|cimport|from |import |@|cdef extern|def |class |cdef [^=]*$|ctypedef|return 0$)")
-# What tests each file beside those of the engine itself; the quickest first.
-CODEC = ["tests/test_golden.py", "tests/test_round_trip.py", "tests/records", "tests/protocol", "tests/codecs"]
-CAPTURE = ["tests/capture", "tests/arrow", "tests/input"]
-FRAMES = ["tests/test_traffic.py", "tests/render", "tests/capture", "tests/arrow", "tests/cli"]
-TESTS = {
-    "_columns.pxi": ["tests/codecs/columns", "tests/arrow"],
-    "_column_runs.pxi": ["tests/codecs/columns", "tests/arrow"],
-    "_packets.pxi": CAPTURE,
-    "_capture.pxi": CAPTURE,
-    "_frames.pxi": FRAMES,
-    "_pairing_and_rows.pxi": FRAMES,
-}
-ALWAYS = ["tests/native", "--ignore=tests/native/test_wheel.py"]
+OWN = ["tests/native", "--ignore=tests/native/test_wheel.py"]
+TESTS = [
+    *OWN,
+    *("tests/codecs", "tests/records", "tests/protocol", "tests/test_golden.py", "tests/test_round_trip.py"),
+    *("tests/capture", "tests/arrow", "tests/input", "tests/render", "tests/test_traffic.py", "tests/cli"),
+]
+COMPILE = """import pathlib, runpy
+hook = runpy.run_path("kwire/native/build_hook.py")
+hook["compile_extension"](pathlib.Path("kwire/native").resolve(), ["-O0"])
+"""
+# What is added to the engine, after its imports: a file with a byte for each probe, mapped into each process.
+PROBE = '''
+cdef extern from *:
+    """
+    #include <fcntl.h>
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    static unsigned char kwire_nowhere[1 << 16], *kwire_reached = kwire_nowhere;
+    static void kwire_map_reached(void) {
+        const char *path = getenv("KWIRE_REACHED");
+        int file = path ? open(path, O_RDWR) : -1;
+        void *map = file < 0 ? MAP_FAILED : mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (map != MAP_FAILED) kwire_reached = map; }
+    """
+    unsigned char* kwire_reached
+    void kwire_map_reached()
+
+kwire_map_reached()
+'''
+PLUGIN = """import mmap, os, pathlib, pytest
+here = pathlib.Path(__file__).parent
+path = here / f"reached-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.map"
+path.write_bytes(bytes(1 << 16))
+os.environ["KWIRE_REACHED"] = str(path)
+file = path.open("r+b")
+reached = mmap.mmap(file.fileno(), 1 << 16)
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    reached[:] = bytes(1 << 16)
+    result = yield
+    with path.with_suffix(".txt").open("a") as out:
+        for number, byte in enumerate(reached):
+            if byte:
+                out.write(f"{number} {item.nodeid.partition('[')[0]}\\n")
+    return result
+"""
 
 
 def changes_of(source: str) -> list[Change]:
@@ -103,50 +137,96 @@ def sample(seed: int, count: int, under: str = "") -> tuple[list[Mutant], int]:
     return found[:count], len(found)
 
 
-def chosen_tests(module: str) -> list[str]:
-    """Return the tests that are run for a change of a file."""
-    return [*ALWAYS, *TESTS.get(Path(module).name, CODEC)]
+def with_probes(source: str, numbered: Iterable[tuple[int, Change]]) -> str:
+    """Return the source with a probe before the statement of each change; none where Cython allows no statement.
 
-
-def builds(copy: Copy) -> bool:
-    """Compile the engine of a copy; return whether that is possible."""
-    command = [sys.executable, "kwire/native/build_hook.py"]
-    done = subprocess.run(command, cwd=copy.folder, env=copy.env, capture_output=True, check=False)
-    return done.returncode == 0
-
-
-def verdict_of(copy: Copy, mutant: Mutant, failing: Sequence[str], limit: float) -> str:
-    """Return "noticed", "too long", "survived" or "no code"."""
-    path = copy.folder / mutant.module
-    source = path.read_text("utf-8")
-    path.write_text(mutant.change.applied(source), "utf-8")
-    try:
-        return copy.run(["-x", *failing, *chosen_tests(mutant.module)], limit) if builds(copy) else "no code"
-    finally:
-        path.write_text(source, "utf-8")
-
-
-def judge(mutants: Sequence[Mutant], folder: Path, limit: float = 900) -> Counter[str]:
-    """Compile and test mutants; print each verdict, and the diffs of survivors, when it is known.
-
-    Args:
-        mutants: the changes.
-        folder: where the copy of the project is made.
-        limit: seconds that the tests of one may take.
+    >>> source = "cdef int f(int a):\\n    if a < 7:\\n        return 1\\n    elif a < 8:\\n        return 0\\n"
+    >>> print(with_probes(source, [(7, Change("number", 4, 0, 0, ""))]))
+    cdef int f(int a):
+        kwire_reached[7] = 1
+        if a < 7:
+            return 1
+        elif a < 8:
+            return 0
     """
-    copy = Copy(folder / "native")
-    verdicts: Counter[str] = Counter()
-    tests = dict.fromkeys(test for mutant in mutants for test in chosen_tests(mutant.module))
-    if not builds(copy):
-        raise RuntimeError("the engine cannot be compiled without a change")
-    report = copy.folder / "report.xml"
-    copy.run([f"--junitxml={report}", "-o", "junit_family=xunit1", *tests])
-    failing = failing_in(report)
-    print(f"these tests fail without a change: {failing}", flush=True)
-    for number, mutant in enumerate(mutants, 1):
-        verdict = verdict_of(copy, mutant, failing, limit)
-        verdicts[verdict] += 1
-        difference = f"\n{mutant.diff()}\n" if verdict == "survived" else ""
-        line = f"{mutant.change.kind:10} {mutant.module}:{mutant.change.line}"
-        print(f"{number:4}/{len(mutants)} {verdict:8} {line}{difference}", flush=True)
-    return verdicts
+    lines = source.splitlines(keepends=True)
+    starts = _statements(lines)
+    probes: dict[int, list[int]] = defaultdict(list)
+    for number, change in numbered:
+        line = starts[change.line - 1]
+        if not re.match(r"\s*cdef .*[:(,]$", lines[line].partition("  #")[0].rstrip()):  # the head of a function
+            probes[line].append(number)
+    for line, numbers in probes.items():
+        indent = lines[line][: len(lines[line]) - len(lines[line].lstrip())]
+        lines[line] = "".join(f"{indent}kwire_reached[{number}] = 1\n" for number in numbers) + lines[line]
+    return "".join(lines)
+
+
+def _statements(lines: Sequence[str]) -> list[int]:
+    """Return the index of the line that begins the statement of each line; that of `if` for its branches' tests."""
+    starts: list[int] = []
+    depth = 0
+    branches: dict[int, int] = {}  # the `if` of each indentation
+    for index, text in enumerate(lines):
+        code = re.sub(r"""b?"[^"]*"|c'.+?'|  #.*""", "", text)
+        indent = len(text) - len(text.lstrip())
+        if depth > 0:
+            starts.append(starts[-1])
+        elif re.match(r"\s*(elif|else)\b", code):
+            starts.append(branches.get(indent, index))
+        else:
+            branches[indent] = index
+            starts.append(index)
+        depth += sum(map(code.count, "([{")) - sum(map(code.count, ")]}"))
+    return starts
+
+
+class NativeCopy(Copy):
+    """A copy of the project with an engine of its own."""
+
+    def builds(self) -> bool:
+        """Compile the engine; return whether that is possible."""
+        command = [sys.executable, "-c", COMPILE]
+        return subprocess.run(command, cwd=self.folder, env=self.env, capture_output=True, check=False).returncode == 0
+
+    def survey(self, mutants: Sequence[Mutant], workers: int) -> Survey:
+        """Run all tests for some mutants without a change, with probes."""
+        report = self.folder / "report.xml"
+        (self.folder / "native_reached.py").write_text(PLUGIN, "utf-8")
+        for path in [*FOLDER.glob("*.pyx"), *FOLDER.glob("*.pxi")]:
+            name = path.relative_to(ROOT).as_posix()
+            probes = [(number, one.change) for number, one in enumerate(mutants) if one.module == name]
+            source = with_probes(path.read_text("utf-8"), probes)
+            if path.suffix == ".pyx":
+                source = source.replace("\nimport msgspec\n", f"\nimport msgspec\n{PROBE}", 1)
+            (self.folder / name).write_text(source, "utf-8")
+        if not self.builds():
+            raise RuntimeError("the engine cannot be compiled with probes")
+        options = ["-p", "native_reached", f"--junitxml={report}", "-o", "junit_family=xunit1"]
+        self.run(["-n", str(workers), *options, *TESTS])
+        for path in [*FOLDER.glob("*.pyx"), *FOLDER.glob("*.pxi")]:
+            (self.folder / path.relative_to(ROOT)).write_bytes(path.read_bytes())
+        survey = Survey(times_in(report), failing_in(report), defaultdict(set))
+        for path in self.folder.glob("reached-*.txt"):
+            for line in path.read_text("utf-8").splitlines():
+                number, _, test = line.partition(" ")
+                survey.reached[mutants[int(number)]].add(test)
+        return survey
+
+    def verdict(self, mutant: Mutant, survey: Survey) -> str:
+        """Return "noticed", "too long", "survived" or "no code"."""
+        path = self.folder / mutant.module
+        source = path.read_text("utf-8")
+        path.write_text(mutant.change.applied(source), "utf-8")
+        try:
+            return self.asked(mutant, survey) if self.builds() else "no code"
+        finally:
+            path.write_text(source, "utf-8")
+
+    def asked(self, mutant: Mutant, survey: Survey) -> str:
+        """Run the tests that get to a change, the quickest first, and all of the engine; all tests if none does."""
+        reaching = survey.reached[mutant]
+        others = sorted(reaching, key=lambda test: survey.times[test])
+        chosen = [*others, *OWN] if reaching else TESTS
+        limit = LIMIT * sum(survey.times[test] for test in chosen)
+        return self.run(["-x", *survey.failing, *chosen], max(LEAST_LIMIT, limit))
