@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from kwire.arrow import packet_groups_and_pieces
 from kwire.arrow.connection_decoder import chunks_of
 from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.packet_scan import LOST, PACKETS, VOID, Split, scan
+from kwire.arrow.packet_scan import LOST, PACKETS, VOID, Split, pieces_of, scan
 from kwire.capture.pcap import FIRST_INTERFACES, Packet
 from kwire.errors import DumpError
 from kwire.input import packets_of
@@ -164,6 +164,18 @@ def test_packets_of_interfaces_that_are_not_in_order_of_time(tmp_path: Path) -> 
     for most in (10**6, 7_000, 900):
         assert content(staged([path], most)) == whole(path)
         assert content(windowed([path], max(most, 2000))[0]) == whole(path)
+
+
+def test_pieces_of_a_slow_capture_are_in_order(tmp_path: Path) -> None:
+    """An hour lies between two packets; the first and the last are not in the pieces from which times are taken."""
+    hour, packets = 3600 * 10**9, exchanges(6)
+    start = packets[0][0]
+    path = write(tmp_path, pcap([(start + hour * number, data) for number, (_, data) in enumerate(packets)]))
+    parts = -(-path.stat().st_size // 90)
+    pieces = cut_at_bytes(path, tmp_path / "in", parts, seeded("names of pieces"))
+    for piece in pieces:
+        os.utime(piece, ns=(0, 0))
+    assert [piece.path for piece in pieces_of(str(pieces[0]))] == [str(piece) for piece in pieces]
 
 
 def test_other_files_are_no_pieces(tmp_path: Path) -> None:
