@@ -70,7 +70,7 @@ def pytest_runtest_protocol(item, nextitem):
     reached[:] = bytes(1 << 16)
     result = yield
     with path.with_suffix(".txt").open("a") as out:
-        for number, byte in enumerate(reached):
+        for number, byte in enumerate(bytes(reached)):
             if byte:
                 out.write(f"{number} {item.nodeid.partition('[')[0]}\\n")
     return result
