@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -253,3 +257,20 @@ def test_connections_of_two_dumps_are_two() -> None:
         assert [index.partner(number) for number in range(half, count)] == [
             None if one is None else one + half for one in pairs
         ]
+
+
+def test_keys_come_from_the_terminal_if_the_dump_comes_from_a_pipe() -> None:
+    """The terminal is the one that controls the process: here, the first that a process of a new session opens."""
+    program = (
+        "import os, sys; from kwire.cli.browse import _free_the_keyboard; os.open(sys.argv[1], os.O_RDWR); "
+        "_free_the_keyboard(); print(os.read(0, 4), sys.stdin.buffer.read())"
+    )
+    keyboard, terminal = pty.openpty()
+    try:
+        os.write(keyboard, b"key\n")
+        command = [sys.executable, "-c", program, os.ttyname(terminal)]
+        done = subprocess.run(command, input=b"dump", capture_output=True, start_new_session=True, check=False)
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+    assert (done.stdout, done.stderr) == (b"b'key\\n' b'dump'\n", b"")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Set
+
 import pytest
 
-from kwire.capture.kafka_frame_detection import FAIR, NO, SHORT, STRONG, WEAK, Recogniser, _in_front
+from kwire.capture.kafka_connection_frames import Search
+from kwire.capture.kafka_frame_detection import FAIR, NEVER, NO, SHORT, STRONG, WEAK, Recogniser, Verdict, _in_front
 
 
 def head(size: int, api_key: int = 3, version: int = 1, client: bytes | None = b"me") -> bytes:
@@ -42,3 +46,24 @@ def test_a_packet_begins_with_a_header_unless_another_begins_within_it() -> None
     assert _in_front(10, {10, 14, 30})  # the size was sent on its own
     assert [step for step in range(1, 9) if not _in_front(10, {10, 10 + step})] == [1, 2, 3, 5, 6, 7]
     assert not _in_front(10, {9, 18})
+
+
+def test_positions_move_with_bytes_that_are_dropped_before_them() -> None:
+    judged = list[tuple[int, Set[int]]]()
+
+    def judge(data: bytearray, position: int, packets: Set[int]) -> Verdict:
+        judged.append((position, frozenset(packets)))
+        return Verdict(stop=50) if len(data) < 50 else NEVER
+
+    search = Search(lambda: re.compile(b"(?=x)"), judge)
+    for position in (10, 20, 35):
+        search.packet(position)
+    assert search.look(bytearray(20) + b"x" + bytes(25)) is None
+    assert (judged, search.passed) == ([(20, {10, 20, 35})], 20)
+    search.drop(15)
+    assert search.passed == 5
+    judged.clear()
+    assert search.look(bytearray(5) + b"x" + bytes(28)) is None  # as many bytes as it waits for, but for one
+    assert judged == []
+    search.look(bytearray(5) + b"x" + bytes(30) + b"x" + bytes(20))
+    assert judged == [(5, {5, 20}), (36, {5, 20})]

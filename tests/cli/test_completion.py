@@ -68,6 +68,15 @@ def test_words(line: str, answers: list[str]) -> None:
     assert complete("bash", line, parser_for()) == answers
 
 
+def test_paths_of_fields_have_brackets_after_arrays_of_structs_only() -> None:
+    """An array of numbers is a value of its own, and so is the only struct of a nullable field."""
+    for command, expected in [
+        ("decode --api MetadataResponse --where 'topics[].partitions[].i", "topics[].partitions[].isr_nodes =="),
+        ("decode --api DescribeTopicPartitionsResponse --where 'next_cursor.t", "next_cursor.topic_name =="),
+    ]:
+        assert complete("bash", f"kwire {command}", parser_for())[0] == expected
+
+
 def test_descriptions() -> None:
     assert complete("fish", "kwire dem", parser_for()) == ["demo\texplain a bundled dump of a real broker"]
     assert complete("zsh", "kwire dem", parser_for()) == ["demo:explain a bundled dump of a real broker"]
