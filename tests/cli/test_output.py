@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import kwire
+from kwire.cli.inputs_and_output import FrameOutput
 from kwire.cli.main import main
+from kwire.protocol.framing import Frame, Source
 from tests.cli.test_main import DUMP
 from tests.conftest import ROOT
 
@@ -112,3 +115,14 @@ def test_what_fails_prints_and_writes_nothing(tmp_path: Path, capsys: pytest.Cap
                 assert "this is a log" in captured.err
     assert page.read_text() == "old"
     assert list(tmp_path.iterdir()) == [page]
+
+
+def test_raw_output_of_connections_has_whole_frames_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of anything else, a reader would take the size for that of the next frames, too."""
+    file, source = io.BytesIO(), Source(client="10.0.0.1:5000", broker="10.0.0.2:9092")
+    output = FrameOutput(file, raw=True)
+    for text in ("", "000000", "00000000", "00000004 00000001", "00000005 00000001", "00000003 00000001"):
+        output.write(Frame(bytes.fromhex(text), source))
+    output.finish()
+    assert file.getvalue() == bytes.fromhex("00000000 00000004 00000001")
+    assert "left out: 4 incomplete frames" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -161,8 +162,10 @@ def test_a_batch_that_is_written_in_part_is_a_failed_directory(tmp_path: Path) -
 
 
 def test_a_batch_that_is_written_in_part_names_its_file(tmp_path: Path) -> None:
-    with files_of_at_most(10), pytest.raises(OSError, match=r"a batch was written in part: File too large.*000\.log"):
+    words = r"a batch was written in part: File too large.*000\.log"
+    with files_of_at_most(10), pytest.raises(OSError, match=words) as raised:
         FileStore(tmp_path).append(batch(b"v"), 0)
+    assert raised.value.errno == errno.EFBIG
 
 
 def test_a_directory_that_is_in_use_names_who_uses_it(tmp_path: Path) -> None:

@@ -49,8 +49,11 @@ def hit(number):
     test = "" if is_import else os.environ.get("PYTEST_CURRENT_TEST", "").partition("[")[0].partition(" ")[0]
     if (number, test) not in seen:
         seen.add((number, test))
-        with open(os.path.join(os.path.dirname(__file__), "reached.txt"), "a") as file:
-            file.write(f"{number} {test}\\n")
+        try:
+            with open(os.path.join(os.path.dirname(__file__), "reached.txt"), "a") as file:
+                file.write(f"{number} {test}\\n")
+        except OSError:
+            pass  # a test bounds what files may hold
 """
 
 

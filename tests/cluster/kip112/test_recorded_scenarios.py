@@ -112,6 +112,13 @@ def test_steps_that_cannot_be_played(step: str, words: str) -> None:
     assert words in str(caught.value)
 
 
+def test_an_error_names_twenty_partitions_at_most() -> None:
+    with pytest.raises(BadStep) as caught:
+        list(Scenario().play(["create=t:" + ";".join(["1"] * 21), "reassign=t-21"]))
+    names = ", ".join(f"t-{number}" for number in range(20))
+    assert str(caught.value).endswith(f"there are {names}")
+
+
 def test_what_is_no_step_or_no_cluster() -> None:
     with pytest.raises(UnknownMessage, match="burn"):
         list(Scenario().play(["burn"]))
