@@ -11,6 +11,8 @@ Importing kwire loads no other module; each name loads its module on first use.
 
 from __future__ import annotations
 
+import sys as _sys
+from types import SimpleNamespace as _SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from . import forks as _forks  # noqa: F401 (registers what happens at a fork)
@@ -215,7 +217,17 @@ def _message_classes(catalog: Any) -> Any:
     return Messages(catalog)
 
 
+def _find_former_module(name: str, path: object = None, target: object = None) -> Any:
+    """Find a module that has moved: a pickle of an earlier release names it. Other finders have not found it."""
+    if not name.startswith("kwire."):
+        return None
+    from .former_names import find_spec
+
+    return find_spec(name)
+
+
 _hooks.register(render=_render, messages=_message_classes)
+_sys.meta_path.append(_SimpleNamespace(find_spec=_find_former_module))
 
 if not TYPE_CHECKING:  # a type checker that reads this function would accept any name
 

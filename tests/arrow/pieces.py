@@ -108,24 +108,24 @@ class Streamed:
     def __init__(self, **options: Any) -> None:
         self.reading = Reading(Options.parse({"body": "raw", **options}))
         self.most = 0
-        self._states = dict[bytes, bytes]()
+        self.states = dict[bytes, bytes]()
 
     def batch(self, batches: Iterable[Any], *, is_over: bool = False) -> list[dict[str, Any]]:
         """Decode the packets of a batch; with `is_over`, also what waits for packets."""
         found = pa.Table.from_batches(batches, schema=SCHEMA).sort_by([(name, "ascending") for name in ORDER])
         decoder, made = ConnectionDecoder(self.reading), list[Any]()
-        for key in sorted({*found["connection"].to_pylist(), *(self._states if is_over else ())}):
+        for key in sorted({*found["connection"].to_pylist(), *(self.states if is_over else ())}):
             rows = found.filter(pa.compute.equal(found["connection"], key))
             if key.startswith((b"file ", b"frames ")):
                 made += [batch.drop_columns(["capture"]) for batch in decoder.read(rows.to_batches())]
                 continue
-            before = self._states.pop(key, None)
+            before = self.states.pop(key, None)
             if key.startswith(GROWN):
                 new, after = raw_batch(self.reading, rows, before)
             else:
                 new, after = decoded_batch(self.reading, rows, key, before, is_over=is_over)
             made += new
-            self._states |= {} if after is None else {key: after}
+            self.states |= {} if after is None else {key: after}
             self.most = max(self.most, len(after or b""))
         decoded: list[dict[str, Any]] = pa.Table.from_batches(made, schema=self.reading.schema).to_pylist()
         return decoded
