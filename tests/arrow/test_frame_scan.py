@@ -79,9 +79,10 @@ def test_frames_of_real_captures(path: Path, tmp_path: Path) -> None:
     with open_dump(path) as dump:
         data = b"".join(frame.data for frame in dump.frames if frame.fault is None)
     file = write(tmp_path, data)
+    options: dict[str, Any] = {"body": "raw", "dumpFormat": "frames"}
+    expected = content(rows_of(file, **options))
     for most in (3000, 20_000):
-        options: dict[str, Any] = {"body": "raw", "dumpFormat": "frames"}
-        assert content(staged([file], most, **options)) == content(rows_of(file, **options))
+        assert content(staged([file], most, **options)) == expected
 
 
 def test_a_reader_asks_of_the_following_ranges_no_longer_than_it_has_to(tmp_path: Path) -> None:
