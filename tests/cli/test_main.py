@@ -204,7 +204,8 @@ def test_garbage_is_collected_while_a_command_runs(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys.modules["kwire.cli.main"], "parser_for", parser_for)
 
     assert main() == 0
-    assert (seen, gc.isenabled(), gc.get_freeze_count()) == ([False, True], True, frozen)
+    assert (seen, gc.isenabled()) == ([False, True], True)
+    assert 0 < gc.get_freeze_count() <= frozen  # of what `tests/conftest.py` froze, some may be freed meanwhile
 
 
 @pytest.mark.parametrize("command", ["decode", "decode --jsonl", "decode --json", "explain --html", "stats --json"])
