@@ -117,6 +117,29 @@ def test_most_packets_take_the_fast_path(blocks: bool, fed: list[Segment]) -> No
     assert len(fed) < len(segments) // 30
 
 
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("cut", [0, 1, 3, 4, 5, 8, 12, -1])
+def test_a_frame_in_two_segments_takes_the_fast_path_unless_its_size_is_cut(
+    cut: int, before: int, fed: list[Segment]
+) -> None:
+    """Another frame may precede it in the first segment."""
+    said = Talk().open()
+    for number in range(10):
+        said.ask(number)
+    frames = [building.request(number) for number in range(10, 11 + before)]
+    stop = len(b"".join(frames[:-1])) + cut % len(frames[-1])
+    for part in (b"".join(frames)[:stop], b"".join(frames)[stop:]):
+        if part:
+            said.say(0, part)
+    for number in range(10, 11 + before):
+        said.say(1, building.response(number))
+    data = file_of([*said.segments, *Talk(ports=(2, 9092)).open().segments])
+    assert len(same(data)) == 20 + 2 * len(frames)
+    fed.clear()
+    list(Streams("x").frames(reader_of(iter([data]), data)))
+    assert len(fed) == (4 if cut in (1, 3) else 2)  # the first packet and the last; and the two segments
+
+
 def test_resets_and_repeated_segments_take_the_fast_path(fed: list[Segment]) -> None:
     """Of a FIN that was sent again, a RST behind it, and a request that was sent again."""
     segments = list[Segment]()
