@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from kwire import native
 from kwire.arrow.frame_rows import Pairing
 from kwire.capture.frame_extractor import Streams
 from kwire.capture.pcap import PcapReader
+from kwire.codecs import fast_path
+from kwire.native.table import node_table
 from kwire.protocol.headers import Apis
 from kwire.spec.catalog import catalog_for
 from tests.capture.building import Talk, capture, request
@@ -69,3 +72,28 @@ def test_the_number_of_columns_is_no_column() -> None:
     shape, width, nullable, child, _ = arguments[1][-1]
     with pytest.raises(ValueError, match="no such column"):
         native.ColumnTable(*replaced(arguments, 1, [*arguments[1][:-1], (shape, width, nullable, child, count)]))
+
+
+@pytest.mark.parametrize(("count", "is_shared"), [(0, True), (1, True), (2, True), (16, True), (17, False)])
+def test_equal_arrays_of_at_most_sixteen_integers_are_one_tuple(count: int, is_shared: bool) -> None:
+    codec = kwire.codec("MetadataResponse", 1)
+    response = codec.message_class
+    topic = response.MetadataResponseTopic
+    nodes = tuple(range(count))
+    partitions = tuple(
+        response.MetadataResponsePartition(partition_index=index, replica_nodes=nodes, isr_nodes=nodes)
+        for index in range(2)
+    )
+    body = codec.encode(response(topics=(topic(name="t", partitions=partitions),)))
+    first, second = fast_path(codec.schema, "", "native").decode(body).topics[0].partitions
+    assert (first.replica_nodes is first.isr_nodes is second.replica_nodes) == is_shared
+    assert first.replica_nodes == first.isr_nodes == second.isr_nodes == nodes
+
+
+def test_text_in_json_is_escaped_in_the_shortest_way() -> None:
+    codec = kwire.codec("MetadataResponse", 12)
+    text = "".join(map(chr, range(128)))
+    written = native.NodeTable(*node_table(codec.schema)).json(codec.encode(codec.message_class(cluster_id=text)))
+    assert json.dumps(text).replace("\\u007f", "\x7f") in (
+        written if isinstance(written, str) else bytes(written).decode()
+    )

@@ -113,6 +113,8 @@ def test_frames_are_counted_and_written_natively(kind: str, command: list[str], 
     assert sum(taken[kind]) >= 112 and taken["packets"][1] <= 10, taken
     if command != ["stats"]:  # many short connections, each with a client of its own
         assert taken[kind][1] <= 4, taken
+    if "--jsonl" in command:
+        assert taken["json"][0] >= 112 and taken["json"][1] == 0, taken
 
 
 def test_rows_of_frames_are_added_natively(long_connection: Path) -> None:
