@@ -6,7 +6,8 @@ there is none of that name. Code does not use these names. A move of what can be
 
 from __future__ import annotations
 
-from importlib import import_module
+import sys
+from importlib import import_module, util
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -57,7 +58,12 @@ def find_spec(name: str) -> ModuleSpec | None:
 
 
 def find_name(module: str, name: str) -> Any:
-    """Return what a former module called `name`; raise AttributeError if it had no such name."""
+    """Return what a former module called `name`; raise AttributeError if it had no such name.
+
+    A package that has the name of a former module asks here, too, also for its modules before they are imported.
+    """
+    if hasattr(sys.modules.get(module), "__path__") and util.find_spec(f"{module}.{name}") is not None:
+        raise AttributeError(f"module {module!r} has not imported {name!r}")
     former = module.removeprefix("kwire.")
     name_now = NAMES.get(f"{former}.{name}", name)
     for module_now in map(import_module, MODULES.get(former, ())):
@@ -79,4 +85,6 @@ class FormerModule(ModuleType):
         """Leave the module empty."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         return find_name(self.__name__, name)
