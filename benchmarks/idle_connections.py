@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 import kwire
-from kwire.net.client import Address, BrokerConnection, address
+from kwire.client.address import Address, address
+from kwire.client.connection import BrokerConnection
 
 M = kwire.messages
 REQUESTS = 500

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from textwrap import indent
 
-from .spec import FieldSpec, MessageSpec, StructSpec
-from .spec.catalog import catalog_for, overlays_for
-from .spec.model import field_doc, struct_doc
-from .spec.releases import releases
-from .values import kind, kinds
-from .values.enums import Value
+from kwire.spec import FieldSpec, MessageSpec, StructSpec
+from kwire.spec.catalog import catalog_for, overlays_for
+from kwire.spec.model import field_doc, struct_doc
+from kwire.spec.releases import releases
+from kwire.values import kind, kinds
+from kwire.values.enums import Value
 
 _TYPES = {"bool": "bool", "float64": "float", "string": "str", "bytes": "bytes", "records": "bytes", "uuid": "bytes"}
 

@@ -14,7 +14,7 @@ from ..messages import ProduceRequest
 from ..spec.catalog import Catalog
 from ..values import ErrorCode
 from ..wire import Array, Integer, String, Struct
-from .faults import api_of
+from .request_parts import api_of
 
 # Which array of a request an array of its response answers, from the top on, where each element has an error.
 PARTS: dict[str, tuple[tuple[str, str], ...]] = {

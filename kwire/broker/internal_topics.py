@@ -15,10 +15,12 @@ from ..errors.refused import Refused
 from ..internal import decode_control_record
 from ..records import Record, RecordBatch, build_batch, parse_records
 from ..values import ErrorCode
-from .kraft_controller import Controller
-from .metadata_journal import Row
-from .partition_leader_and_isr import GROUPS, SHARES, TRANSACTIONS, Partition, Topic
-from .replica_log import ABORT, COMMIT
+from .controller.kraft_controller import KRaftController
+from .controller.metadata_journal import Row
+from .controller.partition import Partition
+from .controller.topic import Topic
+from .controller.topic_names import GROUPS, SHARES, TRANSACTIONS
+from .log.producer_state_manager import ABORT, COMMIT
 
 _PORTION = 1 << 20
 _NO_LONGER_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR)
@@ -26,17 +28,17 @@ Append = Callable[[Partition, RecordBatch], int]
 Written = dict[bytes, bytes]
 
 
-class Producer(NamedTuple):
+class ProducerIdAndEpoch(NamedTuple):
     """The producer id and epoch of a transaction's records."""
 
     id: int = -1
     epoch: int = -1
 
 
-NOBODY = Producer()
+NOBODY = ProducerIdAndEpoch()
 
 
-class Latest:
+class LatestValues:
     """The latest value of each key in a partition, as after compaction.
 
     Attributes:
@@ -82,7 +84,7 @@ class InternalTopic:
         time_ms: returns the time of day, in milliseconds since 1970.
     """
 
-    def __init__(self, name: str, controller: Controller, append: Append, time_ms: Callable[[], int]) -> None:
+    def __init__(self, name: str, controller: KRaftController, append: Append, time_ms: Callable[[], int]) -> None:
         self.name = name
         self._controller, self._append, self._time_ms = controller, append, time_ms
         self._unread: set[int] | None = None  # the partitions of an earlier process that had no leader yet
@@ -92,7 +94,7 @@ class InternalTopic:
         topic = _topic(self._controller, self.name)
         return -1 if topic is None else _index(topic, key)
 
-    def write(self, key: str, rows: Iterable[Row], producer: Producer = NOBODY) -> int:
+    def write(self, key: str, rows: Iterable[Row], producer: ProducerIdAndEpoch = NOBODY) -> int:
         """Append records for a group or transactional id; returns an error code.
 
         If the leader's log directory fails, the records are appended at the next leader.
@@ -127,13 +129,13 @@ class InternalTopic:
         # GroupMetadataManager.storeGroup, TransactionStateManager: a leader that cannot write no longer coordinates
         return ErrorCode.NOT_COORDINATOR if code in _NO_LONGER_LEADER else code
 
-    def latest(self) -> Iterator[tuple[int, Latest]]:
+    def latest(self) -> Iterator[tuple[int, LatestValues]]:
         """Yield the index of each partition that has a leader, with the latest values of its keys."""
         for partition in self._partitions:
             if (found := _read(partition)) is not None:
                 yield partition.index, found
 
-    def read_once(self) -> Iterator[Latest]:
+    def read_once(self) -> Iterator[LatestValues]:
         """Yield the latest values of each partition that an earlier process has written, once; those of a partition
         without a leader in a later call, when it has one."""
         if self._unread is None:
@@ -149,12 +151,12 @@ class InternalTopic:
         return topic.partitions if topic is not None else ()
 
 
-def _read(partition: Partition) -> Latest | None:
+def _read(partition: Partition) -> LatestValues | None:
     """Return the latest values of a partition; None if it has no leader."""
     replica = partition.replicas.get(partition.leader)
     if replica is None or replica.log is None:
         return None
-    log, found = replica.log, Latest()
+    log, found = replica.log, LatestValues()
     at = log.start
     while at < log.end and (data := log.read(at, log.measure(at, _PORTION))):
         for batch in parse_records(data):
@@ -163,7 +165,7 @@ def _read(partition: Partition) -> Latest | None:
     return found
 
 
-def coordinator_of(key: str, controller: Controller, topic_name: str = GROUPS) -> int | None:
+def coordinator_of(key: str, controller: KRaftController, topic_name: str = GROUPS) -> int | None:
     """Return the id of the broker that coordinates a group or transactional id.
 
     Returns None if its partition has no leader or the topic cannot be created.
@@ -182,7 +184,7 @@ def _index(topic: Topic, key: str) -> int:
     return abs(string_hash(key)) % len(topic.partitions)
 
 
-def _topic(controller: Controller, name: str) -> Topic | None:
+def _topic(controller: KRaftController, name: str) -> Topic | None:
     try:
         return controller.topics.get(name) or controller.create_internal(name)
     except Refused:

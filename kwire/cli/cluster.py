@@ -22,9 +22,10 @@ from ..cluster.sources import SEPARATOR
 from ..cluster.state import Settings
 from ..codecs.json import uuid_text
 from ..errors import DumpError, UnknownMessage
-from ..net.admin import ask_model
-from ..net.client import BrokerConnection, address
-from ..net.deadline import Deadline
+from ..client.read_cluster import ask_model
+from ..client.address import address
+from ..client.connection import BrokerConnection
+from ..client.deadline import Deadline
 from ..protocol import Result
 from ..render.record_text import safe
 from ..render.style import PLAIN, Style, escape, json_text, table

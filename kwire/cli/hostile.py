@@ -10,10 +10,11 @@ from random import Random
 
 from ..broker import Node
 from ..errors import UnknownMessage
-from ..hostile import CLIENT_KINDS, BrokerKind, ClientKind, HostileCluster
-from ..net.client import LOOPBACK, address
-from ..net.hostile_peers import HostileServing, Verdict, attack
-from ..net.limits import Notes
+from ..testing.hostile import BrokerKind, CLIENT_KINDS, ClientKind, HostileCluster
+from ..client.address import LOOPBACK, address
+from ..testing.hostile.attack import AttackResult, attack
+from ..testing.hostile.serving import HostileServing
+from ..client.operator_lines import OperatorLines
 from ..render.value_text import count_text
 from .options import UsageError
 from .terminal import remark
@@ -31,7 +32,7 @@ def print_kinds(kinds: Iterable[BrokerKind | ClientKind], peer: str) -> None:
 def serve_hostile(options: argparse.Namespace, nodes: Sequence[Node]) -> int:
     """Serve a hostile cluster until Ctrl-C."""
     cluster = HostileCluster(options.hostile, nodes, options.seed)
-    notes = Notes((lambda text: None) if options.quiet else remark)
+    notes = OperatorLines((lambda text: None) if options.quiet else remark)
     serving = HostileServing(cluster, notes)
     try:
         asyncio.run(_serve(serving, options.json))
@@ -73,7 +74,7 @@ def call_hostile(options: argparse.Namespace) -> int:
     return 0 if all(verdict.still_serves for verdict in verdicts) else 1
 
 
-def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
+def verdict_lines(verdicts: Sequence[AttackResult]) -> list[str]:
     """Return a line for each kind of client: what the broker did, and whether it answered another client."""
     return [
         f"{verdict.kind.name:<16} {verdict.did}; {'serves others' if verdict.still_serves else 'DOES NOT SERVE OTHERS'}"

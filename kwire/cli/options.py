@@ -12,7 +12,7 @@ from ..errors import DumpError, KwireError, excerpt
 from .terminal import remark
 
 if TYPE_CHECKING:
-    from ..net.client import Security
+    from ..client.security import Security
     from ..spec.releases import Release
 
 PASSWORD = "KWIRE_SASL_PASSWORD"  # environment variable
@@ -121,7 +121,7 @@ def add_colour(parser: argparse.ArgumentParser) -> None:
 
 def add_security(parser: argparse.ArgumentParser, title: str = "TLS and SASL of a live broker") -> None:
     """Add the options of connections to brokers; `security_of` reads them."""
-    from ..net.client import PROTOCOLS  # most commands have no need of sockets
+    from ..client.security import PROTOCOLS  # most commands have no need of sockets
 
     group = parser.add_argument_group(title)
     group.add_argument(
@@ -150,8 +150,8 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
         UsageError: the options contradict each other.
         DumpError, OSError: the password file is empty or cannot be read.
     """
-    from ..broker.authentication_and_acls import MECHANISMS
-    from ..net.client import PLAINTEXT, Security
+    from ..protocol.sasl.mechanisms import MECHANISMS
+    from ..client.security import PLAINTEXT, Security
 
     protocol = options.security_protocol or PLAINTEXT.protocol
     _check_security(options, protocol, is_live)

@@ -10,26 +10,17 @@ from typing import Any
 
 from ..capture.writer import PcapWriter
 from ..errors import excerpt
-from ..net.client import LOOPBACK, Address, address
-from ..net.limits import Notes
-from ..net.listeners import MOST_LISTENERS
-from ..net.proxy import Proxy, Show
+from ..client.address import Address, LOOPBACK, address
+from ..client.operator_lines import OperatorLines
+from ..client.proxy_listeners import MOST_LISTENERS
+from ..client.proxy import Proxy, Show
 from ..protocol import Result
 from ..protocol.results import MessageSummary
 from ..render.json_objects import json_line
 from ..render.line import FrameLines
 from ..render.value_text import count_text
 from .inputs_and_output import catalog_of, masker, output_bytes
-from .options import (
-    UsageError,
-    add_colour,
-    add_command,
-    add_profile,
-    add_secrets,
-    add_security,
-    add_timeout,
-    security_of,
-)
+from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, add_timeout, security_of
 from .terminal import remark, style_for
 
 
@@ -96,7 +87,7 @@ def proxy(options: argparse.Namespace) -> int:
     listen = Address("127.0.0.1", listen.port) if listen.host == "localhost" else listen
     with ExitStack() as stack:
         stream = stack.enter_context(output_bytes(options.write, live=True)) if options.write else None
-        notes = stack.enter_context(closing(Notes(remark)))
+        notes = stack.enter_context(closing(OperatorLines(remark)))
         counts = {"messages": 0}
         made = Proxy(
             listen,

@@ -15,18 +15,22 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..broker import Node, ServedCluster, Settings
-from ..broker.apis import DRAFTS
-from ..broker.authentication_and_acls import MECHANISMS, principal
-from ..broker.classic_group import POLICIES
-from ..broker.settings_and_quotas import LogDir
-from ..broker.storage import Disk, MemoryDisk
+from ..broker.apis.registry import DRAFTS
+from ..broker.security.principals import principal
+from ..protocol.sasl.mechanisms import MECHANISMS
+from ..broker.groups.group_migration import POLICIES
+from ..broker.node import LogDir
+from ..broker.log.disk import Disk
+from ..broker.log.memory_disk import MemoryDisk
 from ..cluster.placement.replica_assignors import assignor_for
 from ..errors import CallError, DumpError, excerpt
-from ..net.client import LOOPBACK, Address, address
-from ..net.control import Control, ControlServer, MetricsServer
-from ..net.limits import Notes
-from ..net.log_dirs import FileDisk, ReadOnlyDisk, locked
-from ..net.tls import tls_context
+from ..client.address import Address, LOOPBACK, address
+from ..broker.server.control import Control
+from ..broker.server.control_http import ControlServer
+from ..broker.server.offline_metrics import MetricsServer
+from ..client.operator_lines import OperatorLines
+from ..broker.server.file_disk import FileDisk, ReadOnlyDisk, locked
+from ..broker.server.listener_tls import tls_context
 from ..render.value_text import count_text
 from .options import UsageError, add_command, named_release
 from .terminal import remark
@@ -445,7 +449,7 @@ def serve(options: argparse.Namespace) -> int:
     failures = failures_in(options.fail_log_dir, nodes)
     tls = tls_context(options.tls_cert, options.tls_key, options.tls_client_ca) if options.tls_cert else None
     log_dirs = [log_dir for node in nodes for log_dir in node.log_dirs]
-    with locked(log_dirs), closing(Notes(_quiet if options.quiet else remark)) as notes:
+    with locked(log_dirs), closing(OperatorLines(_quiet if options.quiet else remark)) as notes:
         cluster = _recovered(nodes, settings, Random(options.seed))
         control = Control.of(cluster, notes, options.control is not None, tls)
         made = control.serving
@@ -458,7 +462,7 @@ def serve(options: argparse.Namespace) -> int:
 
 
 def _print_hostile_kinds() -> int:
-    from ..hostile import BROKER_KINDS
+    from ..testing.hostile import BROKER_KINDS
     from .hostile import print_kinds
 
     print_kinds(BROKER_KINDS.values(), "client")

@@ -28,13 +28,7 @@ from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodabl
 from ..protocol.framing import NotKafka
 from ..records import RecordBatch
 from ..sensitive_fields import HIDDEN, Hidden
-from .record_text import (
-    Entry,
-    bytes_json,
-    control_name,
-    embedded_json,
-    parts_of,
-)
+from .record_text import Entry, bytes_json, control_name, embedded_json, parts_of
 from .style import escape
 from .value_text import count_text, value_text
 

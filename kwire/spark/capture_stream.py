@@ -21,17 +21,7 @@ from ..arrow.growing_files_and_streams import Growing, Offset, decoded_batch, of
 from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
 from ..arrow.read_options_and_splits import File, Options, ReadOptions, capture_of, packed
 from ..errors import MissingExtra
-from .data_source import (
-    ORDER,
-    Ranges,
-    in_one_line,
-    options_of,
-    paths_of,
-    reading_of,
-    splits_of,
-    text_of,
-    to_spark,
-)
+from .data_source import ORDER, Ranges, in_one_line, options_of, paths_of, reading_of, splits_of, text_of, to_spark
 
 try:
     from pyspark.sql.streaming.datasource import (

@@ -19,9 +19,9 @@ from threading import Thread
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from ..errors import KwireError, MissingExtra
-from ..resources import SCHEMAS
-from . import register
+from kwire.errors import KwireError, MissingExtra
+from kwire.resources import SCHEMAS
+from kwire.spark import register
 
 PURE = ("construct", "hexdump")  # libraries that can be imported from a zip
 NEEDED = ("msgspec", "numpy", "pandas", "pyarrow")  # libraries that cannot

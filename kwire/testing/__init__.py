@@ -20,12 +20,14 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ..broker.authentication_and_acls import MECHANISMS
-from ..broker.consumer_group import GroupState
+from ..protocol.sasl.mechanisms import MECHANISMS
+from ..broker.groups.consumer_group import GroupState
 from ..errors import excerpt, suggestion
 from ..records import Record
-from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
-from .hostile_broker import HostileBroker
+from .as_process import AsProcess
+from .cluster_options import ClusterOptions, Tls, topics_of
+from .in_thread import Backend, InThread, RunningCluster
+from .hostile.hostile_broker import HostileBroker
 
 if TYPE_CHECKING:
     from .simulation import SimulationFailure, SimulationResult, simulate
@@ -412,7 +414,7 @@ class _Cluster(Operations):
         process: bool = False,
     ) -> None:
         security = users or {}, sasl_mechanisms, max_reauth, acls, super_users, tls, release
-        self._plan = Plan(
+        self._plan = ClusterOptions(
             brokers,
             racks,
             log_dirs,
@@ -588,7 +590,7 @@ class AsyncKafka(_Cluster):
     0
     """
 
-    _running: Running | None = None
+    _running: RunningCluster | None = None
 
     async def start(self) -> Self:
         """Start the cluster, if `async with` cannot be used."""
@@ -596,7 +598,7 @@ class AsyncKafka(_Cluster):
             raise RuntimeError("the cluster runs already")
         if self._is_process:
             raise ValueError("an AsyncKafka runs in the running event loop; as a process, take Kafka(process=True)")
-        running = Running(self._plan)
+        running = RunningCluster(self._plan)
         await running.start()
         self._running = running
         self._begin(running.addresses)

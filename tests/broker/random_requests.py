@@ -18,13 +18,16 @@ from typing import Any
 import kwire
 from kwire import wire
 from kwire.broker import Node, Parked, ServedCluster, Settings
-from kwire.broker.apis import ServedRequest, read_request, write_response
-from kwire.broker.authentication_and_acls import SCRAM, Session
-from kwire.broker.classic_group import POLICIES
-from kwire.broker.cluster_state import FEATURES, RequestContext
-from kwire.broker.faults import ERROR, Rule
+from kwire.broker.request_frames import ServedRequest, read_request, write_response
+from kwire.broker.security.sasl_session import SaslSession
+from kwire.protocol.sasl.mechanisms import SCRAM
+from kwire.broker.groups.group_migration import POLICIES
+from kwire.broker.features import FEATURES
+from kwire.broker.request_context import RequestContext
+from kwire.broker.fault_rules import ERROR, FaultRule
 from kwire.broker.internal_topics import TRANSACTIONS, coordinator_of
-from kwire.broker.settings_and_quotas import DYNAMIC_CONFIGS, KEYS, TOPIC_CONFIGS
+from kwire.broker.client_quota_manager import KEYS
+from kwire.broker.configs import DYNAMIC_CONFIGS, TOPIC_CONFIGS
 from kwire.codecs import codec_in
 from kwire.protocol import Frame
 from kwire.spec.releases import releases
@@ -326,9 +329,9 @@ class RandomWorld:
         self.sessions = [self._session() for _ in range(3)]
         self._recover()
 
-    def _session(self) -> Session:
+    def _session(self) -> SaslSession:
         users, mechanisms = self.cluster.controller.users, self.settings.sasl_mechanisms
-        return Session(users, mechanisms, self.rng, self.rng.choice((0.0, 60.0)))
+        return SaslSession(users, mechanisms, self.rng, self.rng.choice((0.0, 60.0)))
 
     def _recover(self) -> None:
         """Bring all brokers and disks back, and the topics."""
@@ -509,5 +512,5 @@ class RandomWorld:
         names = [name for name, api in table.items() if api.finds_errors]
         code = rng.choice([one for one in ErrorCode if one])
         topic = rng.choice((None, *TOPICS))
-        rule = Rule(rng.choice(names), topic=topic, action=ERROR, code=int(code), times=rng.choice((None, 1, 5)))
+        rule = FaultRule(rng.choice(names), topic=topic, action=ERROR, code=int(code), times=rng.choice((None, 1, 5)))
         self.cluster.rules.add(rule)

@@ -8,7 +8,7 @@ from typing import Any
 
 import kwire
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
-from kwire.broker.storage import MemoryStore
+from kwire.broker.log.memory_disk import MemoryStore
 
 M = kwire.messages
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
-from kwire.broker.storage import Damage, Found, read_batches
+from kwire.broker.log.batch_recovery import LogDamage, StoredBatch, read_batches
 
 
 class Segments:
@@ -32,16 +32,16 @@ class Segments:
     def read(self, places: Sequence[Any]) -> bytes:
         return b"".join(bytes(self.files[segment][at : at + size]) for segment, at, size in places)
 
-    def batches(self) -> Iterator[Found | Damage]:
+    def batches(self) -> Iterator[StoredBatch | LogDamage]:
         if not self.files:
-            yield Damage("no segment is there")
+            yield LogDamage("no segment is there")
         for start, file in sorted(self.files.items()):
             at = 0
             for one in read_batches(BytesIO(bytes(file)).read, len(file)):
-                if isinstance(one, Damage):
+                if isinstance(one, LogDamage):
                     yield one
                     return
-                yield Found(one, (start, at, len(one.data)), None if at else start)
+                yield StoredBatch(one, (start, at, len(one.data)), None if at else start)
                 at += len(one.data)
 
     def size(self) -> int:

@@ -7,23 +7,15 @@ from typing import Any
 import pytest
 
 from kwire.broker import ServedCluster, Settings
-from kwire.broker.settings_and_quotas import (
-    ANONYMOUS,
-    CLIENT,
-    FETCH,
-    PRODUCE,
-    TOPIC_CONFIGS,
-    USER,
-    Quotas,
-    checked,
-    topic_defaults,
-)
+from kwire.broker.broker_configs import topic_defaults
+from kwire.broker.client_quota_manager import ANONYMOUS, CLIENT, ClientQuotaManager, FETCH, PRODUCE, USER
+from kwire.broker.configs import TOPIC_CONFIGS, check_configs
 from kwire.errors.refused import InvalidConfig
 from tests.broker.served import M, batch, cluster_of, fetching
 
 
 def test_every_default_is_a_value_that_may_be_given() -> None:
-    assert checked((name, config.default) for name, config in TOPIC_CONFIGS.items()).keys() == TOPIC_CONFIGS.keys()
+    assert check_configs((name, config.default) for name, config in TOPIC_CONFIGS.items()).keys() == TOPIC_CONFIGS.keys()
     assert topic_defaults(Settings(retention_bytes=5))["retention.bytes"] == "5"
 
 
@@ -49,11 +41,11 @@ def test_every_default_is_a_value_that_may_be_given() -> None:
 )
 def test_values_that_cannot_be(name: str, value: str | None) -> None:
     with pytest.raises(InvalidConfig):
-        checked([(name, value)])
+        check_configs([(name, value)])
 
 
 def test_the_most_special_entity_counts() -> None:
-    quotas = Quotas()
+    quotas = ClientQuotaManager()
     entities: list[tuple[tuple[str, str | None], ...]] = [
         ((CLIENT, None),),
         ((CLIENT, "c"),),
@@ -70,7 +62,7 @@ def test_the_most_special_entity_counts() -> None:
 
 
 def test_a_client_without_a_quota_does_not_wait() -> None:
-    quotas = Quotas({frozenset({(CLIENT, "c")}): {PRODUCE: 10.0}})
+    quotas = ClientQuotaManager({frozenset({(CLIENT, "c")}): {PRODUCE: 10.0}})
     assert (quotas.throttle(PRODUCE, "d", 1 << 30, 0.0), quotas.throttle(FETCH, "c", 1 << 30, 0.0)) == (0, 0)
 
 

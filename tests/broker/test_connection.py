@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kwire
-from kwire.broker.apis import ServedRequest, Unserved, read_request, write_response
+from kwire.broker.request_frames import ServedRequest, Unserved, read_request, write_response
 from kwire.protocol import Frame, FrameDecoder, Response, Source
 from tests.broker.served import M, cluster_of
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker.apis import APIS, ServedRequest, write_response
+from kwire.broker.apis.registry import APIS
+from kwire.broker.request_frames import ServedRequest, write_response
 from kwire.broker.error_responses import error_response
 from kwire.spec.catalog import catalog_for
 from kwire.values import ErrorCode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwire.broker import Parked, ServedCluster
-from kwire.broker.purgatory_and_fetch_sessions import MOST_SESSIONS
+from kwire.broker.fetch_sessions import MOST_SESSIONS
 from kwire.values import ErrorCode
 from tests.broker.served import M, batch, cluster_of, produce
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kwire.broker.classic_group import Commit
-from kwire.broker.internal_topics import GROUPS, Producer
+from kwire.broker.groups.committed_offsets import Commit
+from kwire.broker.internal_topics import GROUPS, ProducerIdAndEpoch
 from kwire.values import ErrorCode
 from tests.broker.driving import Mate, World, formed
 from tests.broker.served import FailingDisk
 
-PRODUCER = Producer(5, 0)
+PRODUCER = ProducerIdAndEpoch(5, 0)
 
 
 def commit_both_ways(world: World) -> list[int]:

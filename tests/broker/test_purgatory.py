@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.broker.purgatory_and_fetch_sessions import Later, Parked, Purgatory
+from kwire.broker.purgatory import Later, Parked, Purgatory
 
 
 def test_the_first_answer_counts_and_nothing_is_kept() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire.capture.writer import PORTION, PcapWriter, TcpWriter
-from kwire.net.client import Address
+from kwire.client.address import Address
 
 M = kwire.messages
 ASKED = kwire.encode_request(M.MetadataRequest(topics=None), 1, correlation_id=7, client_id="me")

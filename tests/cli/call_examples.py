@@ -13,7 +13,8 @@ import pytest
 import kwire
 from kwire.cli.help_and_completion import TOPICS, help_lines
 from kwire.cli.main import main
-from kwire.net.client import Address, BrokerConnection
+from kwire.client.address import Address
+from kwire.client.connection import BrokerConnection
 from tests.docs.pages import PAGES, text_of
 
 M = kwire.messages

@@ -12,12 +12,12 @@ import pytest
 from kwire.broker import Settings
 from kwire.cli.cluster import _change_text
 from kwire.cli.main import main
-from kwire.net.server import Serving
+from kwire.broker.server.socket_server import SocketServer
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.net.serving import serving
-from tests.net.test_server import place, used
+from tests.broker.server.serving import serving
+from tests.broker.server.test_socket_server import place, used
 from tests.protocol.test_decoder import request
 
 
@@ -44,7 +44,7 @@ def test_what_cannot_be_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_live_broker(capsys: pytest.CaptureFixture[str]) -> None:
-    def use(made: Serving) -> tuple[str, Any]:
+    def use(made: SocketServer) -> tuple[str, Any]:
         made.cluster.controller.create("t", {0: [1, 2], 1: [3, 1]})
         where = str(place(made))
         return out(capsys, "cluster", where), json.loads(out(capsys, "cluster", where, "--topic", "t", "--json"))
@@ -65,7 +65,7 @@ def test_a_live_broker_is_asked_how_many_replicas_have_to_be_in_sync(
 ) -> None:
     """By topics' own `min.insync.replicas`, else by the brokers'."""
 
-    def use(made: Serving) -> Any:
+    def use(made: SocketServer) -> Any:
         controller = made.cluster.controller
         controller.create("strict", {0: [1, 2]}, {"min.insync.replicas": "2"})
         controller.create("usual", {0: [1, 2]})

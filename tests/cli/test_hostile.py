@@ -9,7 +9,7 @@ import pytest
 
 from kwire.cli import place
 from kwire.cli.main import main
-from kwire.hostile import BROKER_KINDS, CLIENT_KINDS
+from kwire.testing.hostile import BROKER_KINDS, CLIENT_KINDS
 from kwire.testing import HostileBroker, Kafka
 
 TIMEOUT = 0.3  # seconds

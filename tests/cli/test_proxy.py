@@ -12,10 +12,10 @@ import pytest
 
 import kwire
 from kwire.cli.main import main
-from kwire.net.client import address
+from kwire.client.address import address
 from tests.conftest import ROOT
-from tests.net.serving import serving
-from tests.net.test_proxy import ask, naming
+from tests.broker.server.serving import serving
+from tests.client.test_proxy import ask, naming
 
 
 def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ import kwire
 from kwire.cli.main import main, parser_for
 from kwire.cli.serve import nodes_for, settings_for
 from kwire.errors import CallError
-from kwire.net.client import Address, BrokerConnection, address
-from kwire.net.control import ControlClient
+from kwire.client.address import Address, address
+from kwire.client.connection import BrokerConnection
+from kwire.broker.server.control_client import ControlClient
 from tests.conftest import ROOT
 
 ALL = kwire.messages.MetadataRequest(topics=None)

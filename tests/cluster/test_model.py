@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kwire import messages
 from kwire.cluster import ClusterModel, Observation, history_of
 
-from .observations import Update, leader_and_isr, refusal, update, view
+from tests.cluster.observations import Update, leader_and_isr, refusal, update, view
 
 Row = tuple[int, tuple[int, ...] | None, float | None, float | None, str]
 

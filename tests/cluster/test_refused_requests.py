@@ -9,7 +9,7 @@ from kwire.cluster.events.observation import Observation
 from kwire.cluster.history.timeline import LAG
 from kwire.cluster.refused_requests import judged
 
-from .observations import leader_and_isr, refusal, update, view
+from tests.cluster.observations import leader_and_isr, refusal, update, view
 
 
 def verdicts(*messages: Observation, most: int = 100) -> list[bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.broker.apis.produce_and_fetch import ReplicaView, select_replica
+from kwire.broker.apis.records.replica_selector import ReplicaView, select_replica
 from tests.cluster.vectors import Case, cases, check
 
 

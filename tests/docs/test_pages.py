@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kwire.cli.main import COMMANDS, parser_for
-from kwire.net.control import OPERATIONS
+from kwire.broker.server.control import OPERATIONS
 from tests.commands import CommandRunner
 from tests.conftest import ROOT
 from tests.docs.pages import PAGES, blocks_of, folder_for, text_of

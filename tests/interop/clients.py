@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.net.client import Address, BrokerConnection, address
+from kwire.client.address import Address, address
+from kwire.client.connection import BrokerConnection
 from tests.conftest import ROOT, lacking
 
 # -P: beside the program lies a module of the package's name

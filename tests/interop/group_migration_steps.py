@@ -14,7 +14,8 @@ from typing import Any
 
 import kwire
 from kwire.internal import decode_assignment, encode_assignment, encode_subscription
-from kwire.net.client import BrokerConnection, address
+from kwire.client.address import address
+from kwire.client.connection import BrokerConnection
 from tests.interop.consumer_group_steps import Consumers
 from tests.interop.transaction_steps import TRANSIENT, Line
 

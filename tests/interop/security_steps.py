@@ -16,7 +16,8 @@ from typing import Any
 
 import kwire
 from kwire.errors import CallError
-from kwire.net.client import BrokerConnection, address
+from kwire.client.address import address
+from kwire.client.connection import BrokerConnection
 from tests.interop.admin_steps import Admin
 from tests.interop.transaction_steps import Line
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.net.client import Address, BrokerConnection
+from kwire.client.address import Address
+from kwire.client.connection import BrokerConnection
 from kwire.testing import Kafka
 from tests.conftest import ROOT
 from tests.interop import group_migration_steps

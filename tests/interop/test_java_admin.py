@@ -10,7 +10,7 @@ import pytest
 
 from kwire.values import ErrorCode
 from tests.interop.kafka import RELEASES, java, need
-from tests.net.brokers import Brokers, M, put_a_file_there
+from tests.client.brokers import Brokers, M, put_a_file_there
 
 PROGRAM = str(Path(__file__).with_name("Described.java"))
 SEEN = """\

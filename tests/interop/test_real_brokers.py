@@ -18,10 +18,11 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from kwire.errors import CallError
-from kwire.net.client import BrokerConnection, address
+from kwire.client.address import address
+from kwire.client.connection import BrokerConnection
 from kwire.spec.catalog import catalog_for
 from kwire.values import ErrorCode
-from tests.broker.apis.test_topics import row
+from tests.broker.apis.topics.test_topics import row
 from tests.broker.served import cluster_of
 from tests.cli.call_examples import run_all
 from tests.cli.test_commands import out

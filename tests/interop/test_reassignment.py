@@ -12,8 +12,8 @@ import pytest
 from kwire.cli.main import main
 from kwire.cluster import Broker, is_even
 from kwire.cluster.placement.rack_tree import RackTree
-from kwire.net.admin import LiveCluster
-from kwire.net.client import address
+from kwire.client.live_cluster import LiveCluster
+from kwire.client.address import address
 from tests.interop.kafka import need, real_cluster
 
 pytestmark = pytest.mark.ci

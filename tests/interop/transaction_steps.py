@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import kwire
-from kwire.net.client import BrokerConnection, address
+from kwire.client.address import address
+from kwire.client.connection import BrokerConnection
 
 M = kwire.messages
 TRANSIENT = (14, 15, 16, 51)  # the coordinator loads, moves, or is busy with the transaction before

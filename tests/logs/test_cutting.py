@@ -14,7 +14,7 @@ from kwire.logs.segment_reader import SegmentReader
 from kwire.records import RecordBatch
 from kwire.records.record_layouts_and_checksums import crc32c
 
-from .building import BATCHES, LOG, cuts, joined, offsets, unread
+from tests.logs.building import BATCHES, LOG, cuts, joined, offsets, unread
 
 STARTS = [0, *accumulate(map(len, BATCHES))]
 

@@ -6,7 +6,7 @@ from kwire import LogBatch, LogBytes, LogRecord, Record, build_batch
 from kwire.logs import Log
 from tests.records.cases import batch_around
 
-from .building import BATCHES, LOG
+from tests.logs.building import BATCHES, LOG
 
 
 def test_records_come_one_by_one_with_their_batch() -> None:

@@ -10,7 +10,7 @@ from kwire import Record, build_batch, encode_request, messages
 from kwire.logs import looks_like_log
 from kwire.logs.segment_reader import NO, SHORT, credible_stop, is_sound, next_candidate, stop_of
 
-from .building import BATCHES, LOG
+from tests.logs.building import BATCHES, LOG
 
 
 @pytest.mark.parametrize("batch", BATCHES, ids=["magic 2", "gzip", "magic 1", "magic 0", "producer"])

@@ -10,7 +10,7 @@ from kwire import DecodeError, Record, build_batch, parse_records
 from kwire.logs.checks import rebuild
 from tests.records.cases import batch_around, with_right_crcs
 
-from .building import BATCHES
+from tests.logs.building import BATCHES
 
 
 @pytest.mark.parametrize("batch", BATCHES)

@@ -9,8 +9,8 @@ from kwire.logs import Log
 from kwire.logs.spans import Explained, explain_batch
 from kwire.records.record_layouts_and_checksums import crc32c
 
-from .building import BATCHES, LOG
-from .test_topics import COMMIT, record
+from tests.logs.building import BATCHES, LOG
+from tests.logs.test_topics import COMMIT, record
 
 
 def explained(data: bytes) -> list[Explained]:

@@ -8,7 +8,7 @@ from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.records.compression import deflate
 from kwire.records.record_layouts_and_checksums import PlacedReader, Walk
 
-from .cases import batch_around
+from tests.records.cases import batch_around
 
 
 def walk_of(data: bytes, *, salvage: bool = False, limit: int = 1000) -> Walk:

@@ -19,7 +19,7 @@ from kwire.records.compression import SNAPPY_HEADER as HEADER
 from kwire.records.compression import library
 from tests.conftest import ROOT, spread
 
-from .cases import batch_around, message_around
+from tests.records.cases import batch_around, message_around
 
 MIB, GIB = 1 << 20, 1 << 30
 ALLOWED = 64 * MIB + 16 * MIB

@@ -7,7 +7,7 @@ from pathlib import Path
 from kwire.records import parse_records
 from tests.conftest import SHARED, each_of, needs_shared
 
-from .cases import rebuilt, told
+from tests.records.cases import rebuilt, told
 
 RUNS = sorted((SHARED / "captures").glob("*.segments"))
 

@@ -11,7 +11,7 @@ from kwire.errors import DecodeError
 from kwire.records import Record, UndecodableRecords, build_batch, parse_records
 from kwire.records.compression import deflate
 
-from .cases import message_around, with_right_crcs
+from tests.records.cases import message_around, with_right_crcs
 
 
 def read(data: bytes, *, salvage: bool = False) -> list[Any]:

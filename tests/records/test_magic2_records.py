@@ -16,7 +16,7 @@ from kwire.wire import VARINT, Reader
 from kwire.wire.primitives import read_length
 from tests.conftest import needs_engine
 
-from .cases import batch_around, with_right_crcs
+from tests.records.cases import batch_around, with_right_crcs
 
 # size, attributes, timestamp delta, offset delta, key (null), value "v", one header "h" with null
 GOOD = bytes.fromhex("14 00 02 00 01 02 76 02 02 68 01")

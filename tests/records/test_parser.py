@@ -8,7 +8,7 @@ from kwire import errors as faults
 from kwire.errors import DecodeError
 from kwire.records import Batches, Record, RecordBatch, UndecodableRecords, build_batch, parse_records
 
-from .cases import with_right_crcs
+from tests.records.cases import with_right_crcs
 
 ONE = build_batch([Record(5, 1, b"k", b"v")], partition_leader_epoch=3)
 OLD = build_batch([Record(6, key=b"k", value=b"v")], magic=0)

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.net.client import BrokerConnection, address
+from kwire.client.address import address
+from kwire.client.connection import BrokerConnection
 from kwire.values import ErrorCode
-from tests.broker.apis.test_topics import row
+from tests.broker.apis.topics.test_topics import row
 from tests.conftest import ROOT
 from tests.interop.kafka import need, real_cluster, spark_connector
 

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from kwire.broker import kraft_controller
-from kwire.broker.apis import produce_and_fetch
-from kwire.broker.cluster_state import Cluster
-from kwire.broker.group_coordinator import Groups
+pass
+pass
+from kwire.broker.cluster import BrokerCluster
+from kwire.broker.groups.group_coordinator import GroupCoordinator
 from kwire.broker.internal_topics import GROUPS
-from kwire.broker.partition_leader_and_isr import INTERNAL, Partition
-from kwire.broker.replica_log import Producers
-from kwire.broker.share_coordinator import Shares
-from kwire.broker.share_group import SharePartition
-from kwire.broker.transaction_coordinator import Transactions
+from kwire.broker.controller.partition import Partition
+from kwire.broker.controller.topic_names import INTERNAL
+from kwire.broker.log.producer_state_manager import ProducerStateManager
+from kwire.broker.groups.share_coordinator import ShareCoordinator
+from kwire.broker.groups.share_partition import SharePartition
+from kwire.broker.transactions.transaction_coordinator import TransactionCoordinator
 from kwire.values import ErrorCode
 
 
@@ -148,18 +149,18 @@ BUGS = (
         _drop_a_record,
         ("acknowledged records survive", "reads are stable"),
     ),
-    Bug("a transaction marker is written twice", Transactions, "mark", _mark_twice, ("one marker ends a transaction",)),
-    Bug("sequences are not checked", Producers, "check", _accept_all_sequences, ("records are stored once",)),
+    Bug("a transaction marker is written twice", TransactionCoordinator, "mark", _mark_twice, ("one marker ends a transaction",)),
+    Bug("sequences are not checked", ProducerStateManager, "check", _accept_all_sequences, ("records are stored once",)),
     Bug(
         "a predecessor is not fenced",
-        Transactions,
+        TransactionCoordinator,
         "_bump",
         _keep_the_epoch,
         ("fenced producers write nothing", "one marker ends a transaction"),
     ),
     Bug(
         "commits are lost when the coordinator moves",
-        Cluster,
+        BrokerCluster,
         "move_leader",
         _forget_commits,
         ("committed offsets never go back",),
@@ -173,7 +174,7 @@ BUGS = (
     ),
     Bug(
         "the last stable offset is too high",
-        Producers,
+        ProducerStateManager,
         "stable_end",
         _stable_to_the_end,
         ("read_committed reads what is committed",),
@@ -185,15 +186,15 @@ BUGS = (
         _copy_nothing,
         ("acknowledged records survive", "reads are stable"),
     ),
-    Bug("a group forgets a member", Groups, "keep_consumer", _forget_a_member, ("groups remember their members",)),
+    Bug("a group forgets a member", GroupCoordinator, "keep_consumer", _forget_a_member, ("groups remember their members",)),
     Bug(
         "offsets of aborted transactions are committed",
-        Groups,
+        GroupCoordinator,
         "end_transaction",
         _commit_all_offsets,
         ("transactions commit offsets",),
     ),
-    Bug("a partition gets no marker", Transactions, "mark", _skip_a_partition, ("watermarks never go back",)),
+    Bug("a partition gets no marker", TransactionCoordinator, "mark", _skip_a_partition, ("watermarks never go back",)),
     Bug(
         "aborted records are not filtered",
         produce_and_fetch,
@@ -201,6 +202,6 @@ BUGS = (
         _hide_aborted,
         ("transactions are all or nothing",),
     ),
-    Bug("acquisition locks never expire", Shares, "lock", _keep_locks, ("share records are delivered",)),
-    Bug("commits are lost in a restart", Groups, "restore", _forget_on_restart, ("committed offsets never go back",)),
+    Bug("acquisition locks never expire", ShareCoordinator, "lock", _keep_locks, ("share records are delivered",)),
+    Bug("commits are lost in a restart", GroupCoordinator, "restore", _forget_on_restart, ("committed offsets never go back",)),
 )

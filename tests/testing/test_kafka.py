@@ -15,7 +15,8 @@ import pytest
 
 import kwire
 from kwire.errors import CallError, UnknownMessage
-from kwire.net.client import BrokerConnection, address
+from kwire.client.address import address
+from kwire.client.connection import BrokerConnection
 from kwire.testing import AsyncKafka, Kafka
 from tests.broker.served import batch
 

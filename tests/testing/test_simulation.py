@@ -12,10 +12,10 @@ import pytest
 from kwire import testing
 from kwire.testing.simulation import Acknowledged, PlannedFault, Schedule, Violation
 from kwire.testing.simulation.history import FinalLog, ProducerBegun, TopicPartition
-from kwire.testing.simulation.invariants import check_history
-from kwire.testing.simulation.record_checkers import check_fencing
+from kwire.testing.simulation.checkers.invariants import check_history
+from kwire.testing.simulation.checkers.records import check_fencing
 from kwire.testing.simulation.shrinking import minimize
-from kwire.testing.simulation.violation import Facts
+from kwire.testing.simulation.checkers.violation import HistoryFacts
 from tests import seeds
 from tests.testing.broken_brokers import BUGS, Bug
 
@@ -144,10 +144,10 @@ def test_a_producer_is_fenced_by_a_newer_instance_whenever_that_hears_of_it() ->
     history.add(ProducerBegun("x", 7, 3), "newer", 1.0)
     history.add(ProducerBegun("x", 7, 2), "older", 2.0)
     history.add(Acknowledged(partition, 7, 3, -1, (), 3.0), "newer", 3.1)
-    assert list(check_fencing(Facts(history))) == []
+    assert list(check_fencing(HistoryFacts(history))) == []
     history.add(ProducerBegun("x", 7, 4), "newest", 4.0)
     history.add(Acknowledged(partition, 7, 3, -1, (), 5.0), "newer", 5.1)
-    (problem,) = check_fencing(Facts(history))
+    (problem,) = check_fencing(HistoryFacts(history))
     assert problem.text == "newer was fenced by newest"
 
 

@@ -22,16 +22,16 @@ MODULES = [
     "kwire/protocol/header_reader.py",
     "kwire/protocol/headers.py",
     "kwire/protocol/sasl_tokens.py",
-    "kwire/broker/authentication_and_acls.py",
+    "kwire/broker/security/api_permissions.py",
 ]
 SUITE = [
-    *("tests/wire", "tests/protocol", "tests/broker/test_authentication.py", "tests/broker/test_authorizer.py"),
-    *("tests/net/test_security.py", "tests/net/test_client_security.py", "tests/capture/test_tcp_reassembly.py"),
+    *("tests/wire", "tests/protocol", "tests/broker/security/test_authentication.py", "tests/broker/security/test_authorizer.py"),
+    *("tests/broker/server/test_security.py", "tests/client/test_security.py", "tests/capture/test_tcp_reassembly.py"),
     *("tests/codecs/test_codecs.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_plan.py"),
     *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/test_unanswered.py"),
     *("tests/render/test_json_lines.py", "tests/test_traffic.py", "tests/test_pickling.py"),
     *("tests/arrow/test_reader.py", "tests/cli/test_stats.py", "tests/test_messages.py", "tests/test_early_access.py"),
-    *("kwire/wire", "kwire/protocol", "kwire/broker/authentication_and_acls.py"),
+    *("kwire/wire", "kwire/protocol", "kwire/broker/security/api_permissions.py"),
 ]
 
 

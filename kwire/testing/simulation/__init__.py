@@ -6,10 +6,10 @@
 
 from .client import Action, Client, ClientFactory, Close, Send, Wake
 from .history import Acknowledged, History, HistoryEvent, Read, Sent, TopicPartition
-from .invariants import INVARIANTS
+from .checkers.invariants import INVARIANTS
 from .result import SimulationFailure, SimulationResult, simulate
 from .schedule import ClientPlan, PlannedFault, Schedule
-from .violation import Invariant, Violation
+from .checkers.violation import Invariant, Violation
 
 __all__ = [
     "INVARIANTS",

@@ -6,10 +6,10 @@ from random import Random
 from typing import Any
 
 from ...broker import Node, ServedCluster, Settings
-from ...broker.apis import ServedRequest, read_request, write_response
-from ...broker.authentication_and_acls import Session
-from ...broker.cluster_state import RequestContext
-from ...broker.settings_and_quotas import LogDir
+from ...broker.request_frames import ServedRequest, read_request, write_response
+from ...broker.security.sasl_session import SaslSession
+from ...broker.request_context import RequestContext
+from ...broker.node import LogDir
 from ...protocol import Frame
 from .disk import SimulatedDisk
 from .schedule import BROKERS, INTERNAL_PARTITIONS, PARTITIONS, TOPIC
@@ -105,7 +105,7 @@ class SimulatedCluster:
         for partition in list(self.served.controller.partitions()):
             self.served.expand_isr(partition)
 
-    def handle(self, node_id: int, data: bytes, session: Session) -> tuple[ServedRequest, Any] | None:
+    def handle(self, node_id: int, data: bytes, session: SaslSession) -> tuple[ServedRequest, Any] | None:
         """Handle a request frame; None if it must be answered by closing the connection."""
         request = read_request(Frame(data), self.served.catalog, self.served.apis)
         if not isinstance(request, ServedRequest):

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...broker import MemoryDisk
-from ...broker.storage import Damage, Found
+from ...broker.log.batch_recovery import LogDamage, StoredBatch
 from ...records import parse_records
 
 
@@ -95,13 +95,13 @@ class SimulatedStore:
         self._disk.check()
         return b"".join(self._segments[segment][index] for segment, index in places)
 
-    def batches(self) -> Iterator[Found | Damage]:
+    def batches(self) -> Iterator[StoredBatch | LogDamage]:
         """Yield the batches of all segments."""
         self._disk.check()
         for start, batches in sorted(self._segments.items()):
             for index, data in enumerate(batches):
                 (batch,) = parse_records(data)
-                yield Found(batch, BatchPosition(start, index), None if index else start)
+                yield StoredBatch(batch, BatchPosition(start, index), None if index else start)
 
     def size(self) -> int:
         """Return the stored size in bytes."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ...broker.partition_leader_and_isr import Partition
+from ...broker.controller.partition import Partition
 from .cluster import SimulatedCluster
-from .network import Network
+from .network import SimulatedNetwork
 from .schedule import PlannedFault
 
 Undo = Callable[[], None]
@@ -36,7 +36,7 @@ def nothing() -> None:
 class FaultInjector:
     """Begins faults. Each method begins the faults of one kind, and returns the function that ends the fault."""
 
-    def __init__(self, cluster: SimulatedCluster, network: Network, clients: ClientFaults) -> None:
+    def __init__(self, cluster: SimulatedCluster, network: SimulatedNetwork, clients: ClientFaults) -> None:
         self._cluster, self._network = cluster, network
         self._kinds: dict[str, Callable[[PlannedFault], Undo]] = {
             "stop": self._stop,

@@ -141,7 +141,7 @@ class Read(HistoryEvent):
 
 
 @dataclass(slots=True)
-class OutOfRange(HistoryEvent):
+class OffsetOutOfRange(HistoryEvent):
     """The position of a consumer is out of the range of the leader's log."""
 
     partition: TopicPartition
@@ -227,7 +227,7 @@ class ShareAcknowledged(HistoryEvent):
     code: int
 
 
-class Batch(NamedTuple):
+class LoggedBatch(NamedTuple):
     """A batch in the final log of a partition; `marker` is 0 for an abort, 1 for a commit, and -1 for data."""
 
     offset: int
@@ -244,7 +244,7 @@ class FinalLog(HistoryEvent):
     partition: TopicPartition
     high_watermark: int
     last_stable_offset: int
-    batches: tuple[Batch, ...]
+    batches: tuple[LoggedBatch, ...]
     committed: tuple[tuple[int, bytes], ...]
 
 

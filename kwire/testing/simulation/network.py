@@ -11,9 +11,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from ...broker.apis import ServedRequest
-from ...broker.authentication_and_acls import Session, Users
-from ...broker.purgatory_and_fetch_sessions import Parked
+from ...broker.request_frames import ServedRequest
+from ...broker.security.sasl_session import SaslSession
+from ...protocol.sasl.scram_credentials import Users
+from ...broker.purgatory import Parked
 from .clock import Clock
 from .cluster import SimulatedCluster
 
@@ -21,7 +22,7 @@ USUAL_DELAY = (0.001, 0.02)  # seconds in each direction
 LATE = (2.5, 6.0)  # seconds that a late request takes: longer than a client waits
 
 
-class Connection:
+class SimulatedConnection:
     """A connection of a client to a broker.
 
     Attributes:
@@ -40,10 +41,10 @@ class Connection:
         self.waiting: tuple[ServedRequest, Parked] | None = None
         self.is_broken = self.is_losing = False
         self.reaches_broker = self.reaches_client = 0.0  # when the latest data of each direction arrives
-        self.session = Session(Users({}), (), Random(0))
+        self.session = SaslSession(Users({}), (), Random(0))
 
 
-class Network:
+class SimulatedNetwork:
     """All connections.
 
     Args:
@@ -61,15 +62,15 @@ class Network:
         clock: Clock,
         cluster: SimulatedCluster,
         seed: int,
-        receive: Callable[[Connection, bytes], None],
+        receive: Callable[[SimulatedConnection, bytes], None],
         closed: Callable[[str, int], None],
         raised: Callable[[str, str, Exception], None],
     ) -> None:
         self._clock, self._cluster, self._seed = clock, cluster, seed
         self._receive, self._closed, self._raised = receive, closed, raised
         self._rngs: dict[str, Random] = {}
-        self._current: dict[tuple[str, int], Connection] = {}
-        self._served: dict[Connection, None] = {}
+        self._current: dict[tuple[str, int], SimulatedConnection] = {}
+        self._served: dict[SimulatedConnection, None] = {}
         self.loss: float = 0.0  # the probability that a request or its response is lost or late
         self.delay: float = 0.0  # additional seconds at most
         self.unreachable: dict[int, int] = {}  # how many faults cut each broker off from the clients
@@ -90,7 +91,7 @@ class Network:
         """Send a request; opens a connection if none is open."""
         connection = self._current.get((client, broker))
         if connection is None:
-            connection = self._current[client, broker] = Connection(client, broker)
+            connection = self._current[client, broker] = SimulatedConnection(client, broker)
             self._served[connection] = None
         if connection.is_broken or self.unreachable.get(broker):
             return  # the client waits, until it learns that the connection has ended, or in vain
@@ -142,19 +143,19 @@ class Network:
                 self._guard(connection, request, lambda parked=parked: parked.response)  # type: ignore[misc]
                 self._serve(connection)
 
-    def _end(self, connection: Connection) -> None:
+    def _end(self, connection: SimulatedConnection) -> None:
         """End a connection: both sides learn it a little later."""
         at = self._travel(connection.client)
         self._clock.call_at(at, lambda: self._end_service(connection))
         self._clock.call_at(max(at, connection.reaches_client), lambda: self._tell(connection))
 
-    def _tell(self, connection: Connection) -> None:
+    def _tell(self, connection: SimulatedConnection) -> None:
         if connection.is_open:
             connection.is_open = False
             self._current.pop((connection.client, connection.broker), None)
             self._closed(connection.client, connection.broker)
 
-    def _end_service(self, connection: Connection) -> None:
+    def _end_service(self, connection: SimulatedConnection) -> None:
         if not connection.is_served:
             return
         connection.is_served = False
@@ -163,14 +164,14 @@ class Network:
             self._cluster.served.waiting.forget(connection.waiting[1])
         self._cluster.served.shares.disconnected(connection.session)
 
-    def _arrive(self, connection: Connection, data: bytes) -> None:
+    def _arrive(self, connection: SimulatedConnection, data: bytes) -> None:
         if not connection.is_served or not self._cluster.is_alive(connection.broker):
             self._end(connection)
             return
         connection.requests.append(data)
         self._serve(connection)
 
-    def _serve(self, connection: Connection) -> None:
+    def _serve(self, connection: SimulatedConnection) -> None:
         """Handle the received requests of a connection, until one is parked."""
         while connection.is_served and connection.requests and connection.waiting is None:
             data = connection.requests.popleft()
@@ -190,7 +191,7 @@ class Network:
             elif response is not None:
                 self._guard(connection, request, lambda response=response: response)  # type: ignore[misc]
 
-    def _guard(self, connection: Connection, request: ServedRequest, make: Callable[[], Any]) -> None:
+    def _guard(self, connection: SimulatedConnection, request: ServedRequest, make: Callable[[], Any]) -> None:
         """Create and send a response; exceptions are those of the broker."""
         try:
             data = self._cluster.encode(request, make())
@@ -205,6 +206,6 @@ class Network:
         connection.reaches_client = at = max(self._travel(connection.client), connection.reaches_client)
         self._clock.call_at(at, lambda: self._deliver(connection, data))
 
-    def _deliver(self, connection: Connection, data: bytes) -> None:
+    def _deliver(self, connection: SimulatedConnection, data: bytes) -> None:
         if connection.is_open:
             self._receive(connection, data)

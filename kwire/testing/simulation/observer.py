@@ -10,8 +10,8 @@ from ... import messages
 from ...internal import decode_control_record
 from ...records import parse_records
 from .consumers import read_records
-from .history import Batch, FinalGroup, FinalLog, TopicPartition
-from .model_client import RETRY_BACKOFF, ModelClient, Steps
+from .history import FinalGroup, FinalLog, LoggedBatch, TopicPartition
+from .model_client import ModelClient, RETRY_BACKOFF, Steps
 from .schedule import PARTITIONS, TOPIC
 
 
@@ -105,7 +105,7 @@ class Observer(ModelClient):
         return tuple((row.partition_index, row.lag) for row in rows)
 
 
-def _batch(batch: Any) -> Batch:
+def _batch(batch: Any) -> LoggedBatch:
     marker = -1
     values: tuple[bytes, ...] = ()
     records = list(batch.records())
@@ -113,7 +113,7 @@ def _batch(batch: Any) -> Batch:
         marker = decode_control_record(records[0].key or b"", records[0].value).type
     else:
         values = tuple(record.value or b"" for record in records)
-    return Batch(batch.base_offset or 0, batch.producer_id, batch.producer_epoch, marker, values)
+    return LoggedBatch(batch.base_offset or 0, batch.producer_id, batch.producer_epoch, marker, values)
 
 
 def _partitions_of(member: Any, kind: str) -> Iterable[int]:

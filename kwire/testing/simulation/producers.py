@@ -10,17 +10,8 @@ from ... import messages
 from ...records import Record, build_batch
 from ...values import ErrorCode
 from .cluster import TRANSACTION_TIMEOUT
-from .history import (
-    Acknowledged,
-    Fenced,
-    ProducerBegun,
-    Sent,
-    SequenceRefused,
-    TopicPartition,
-    TransactionEnded,
-    TransactionEnding,
-)
-from .model_client import RETRY_BACKOFF, TRANSACTION, Ask, ModelClient, Steps, first_code
+from .history import Acknowledged, Fenced, ProducerBegun, Sent, SequenceRefused, TopicPartition, TransactionEnded, TransactionEnding
+from .model_client import Ask, ModelClient, RETRY_BACKOFF, Steps, TRANSACTION, first_code
 from .schedule import PARTITIONS, TOPIC
 
 MOST_IN_FLIGHT = 3
@@ -43,7 +34,7 @@ class PendingBatch:
 
 
 @dataclass(slots=True)
-class Producer:
+class ModelProducer:
     """The state of a producer: its id and epoch, the next sequence number of each partition, and its batches.
 
     `known` are the partitions that know the producer id. Others take any first sequence number, so that only one batch
@@ -65,7 +56,7 @@ class IdempotentProducer(ModelClient):
 
     def __init__(self, name: str, rng: Random, until: float) -> None:
         super().__init__(name, rng, until)
-        self.producer: Producer | None = None
+        self.producer: ModelProducer | None = None
         self._count = 0
 
     def unfinished(self) -> str:
@@ -103,7 +94,7 @@ class IdempotentProducer(ModelClient):
         self._begun(response)
 
     def _begun(self, response: Any) -> None:
-        self.producer = Producer(response.producer_id, response.producer_epoch)
+        self.producer = ModelProducer(response.producer_id, response.producer_epoch)
         self.record(ProducerBegun(self.transactional_id, response.producer_id, response.producer_epoch))
 
     def add_batch(self, index: int, transaction: str | None = None) -> None:
@@ -316,4 +307,4 @@ class TransactionalProducer(IdempotentProducer):
         self.record(TransactionEnded(transaction, is_commit, producer.producer_id, producer.epoch, asked))
         if self._protocol == 2:  # the next transaction has the next epoch
             known = producer.known if response.producer_id == producer.producer_id else set()
-            self.producer = Producer(response.producer_id, response.producer_epoch, known=known)
+            self.producer = ModelProducer(response.producer_id, response.producer_epoch, known=known)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from .client import ClientFactory
 from .history import History
-from .invariants import check_history
+from .checkers.invariants import check_history
 from .schedule import Schedule, draw_schedule
 from .shrinking import shrink_schedule
 from .simulator import Simulation
-from .violation import Violation
+from .checkers.violation import Violation
 
 SHOWN_EVENTS = 60
 STEPS = 12

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from random import Random
 
-from ...broker.consumer_group import GroupState
-from ...broker.share_group import ShareGroup
-from ...broker.transaction_coordinator import PREPARED, TransactionState
+from ...broker.groups.consumer_group import GroupState
+from ...broker.groups.share_group import ShareGroup
+from ...broker.transactions.transaction import PREPARED, TransactionState
 from .client import Action, Client, ClientFactory, Close, Send, Wake
 from .clock import Clock
 from .cluster import SimulatedCluster
@@ -17,7 +17,7 @@ from .consumers import ClassicConsumer, Consumer, GroupConsumer
 from .faults import FaultInjector, Undo, nothing
 from .history import BrokerRaised, Fault, History, HistoryEvent, StillMember, Unfinished
 from .model_client import ModelClient
-from .network import Connection, Network
+from .network import SimulatedConnection, SimulatedNetwork
 from .observer import Observer
 from .producers import IdempotentProducer, TransactionalProducer
 from .schedule import ClientPlan, PlannedFault, Schedule
@@ -42,7 +42,7 @@ class Simulation:
         self.history: History = History()
         self.clock: Clock = Clock()
         self.cluster: SimulatedCluster = SimulatedCluster(schedule.seed, is_unclean=schedule.is_unclean)
-        self.network: Network = Network(
+        self.network: SimulatedNetwork = SimulatedNetwork(
             self.clock, self.cluster, schedule.seed, self._receive, self._closed, self._raised
         )
         self._faults = FaultInjector(self.cluster, self.network, self)
@@ -251,7 +251,7 @@ class Simulation:
         else:
             call()
 
-    def _receive(self, connection: Connection, data: bytes) -> None:
+    def _receive(self, connection: SimulatedConnection, data: bytes) -> None:
         name, broker = connection.client, connection.broker
 
         def receive() -> None:

@@ -11,7 +11,7 @@ from kwire.cluster.events.listed_brokers import Listed, listed_by_controller, li
 from kwire.cluster.events.observation import observed
 from tests.internal.test_envelope import ROWS, conversation
 
-from ..observations import Update, leader_and_isr, update, view
+from tests.cluster.observations import Update, leader_and_isr, update, view
 
 
 def test_an_update_lists_offline_replicas_from_version_4() -> None:

@@ -11,7 +11,7 @@ from kwire.cluster.history.rows import OfflineReplica
 from kwire.cluster.history.timeline import Moment
 from kwire.cluster.state import LOST, MIGRATING, UNASSIGNED
 
-from ..observations import view
+from tests.cluster.observations import view
 
 A, B, TOPIC = b"a" * 16, b"b" * 16, b"t" * 16
 

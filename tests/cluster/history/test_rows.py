@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire.cluster import Observation, history_of
 from kwire.cluster.history.rows import BrokerLife, IsrShrink, PartitionStateRow, RackViolation, Tables
 
-from ..observations import brokers, update, view
+from tests.cluster.observations import brokers, update, view
 
 LIVE = {1: "r", 2: "s"}
 

@@ -1,0 +1,25 @@
+"""A served api: its versions and its handler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from .request_context import RequestContext
+from typing import Any, NamedTuple
+
+
+
+class ServedApi(NamedTuple):
+    """The versions of an api that are served, and its handler.
+
+    Attributes:
+        first, last: the lowest and the highest served version.
+        handler: returns the response, a `Parked` that will contain the response, or None if there is no response.
+        finds_errors: whether the handler applies error rules to the parts of a request (`RequestContext.error`).
+        is_advertised: whether ApiVersions lists it.
+    """
+
+    first: int
+    last: int
+    handler: Callable[[RequestContext], Any]
+    finds_errors: bool = False
+    is_advertised: bool = True

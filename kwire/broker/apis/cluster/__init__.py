@@ -1,0 +1,1 @@
+"""Apis of the cluster: versions, metadata, features and quorum."""

@@ -1,0 +1,68 @@
+"""ApiVersions: the versions that a broker serves (KIP-35, KIP-511), and its features (KIP-584)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from .... import messages
+from ...api import ServedApi
+from ...cluster import BrokerCluster
+from ...features import FEATURES, Feature
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+FIRST_WITH_SOFTWARE = 3  # the first version of ApiVersions with the client's software name
+FIRST_WITH_ZERO = 4  # the first version for clients that accept features whose lowest level is 0 (KIP-1022)
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+
+
+def api_versions(request: RequestContext) -> Any:
+    """Handle ApiVersions. Software names must consist of letters, digits, dots and hyphens (KIP-511)."""
+    names = request.message.client_software_name, request.message.client_software_version
+    if request.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
+        return messages.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    cluster = request.cluster
+    features = features_of(cluster)
+    if request.version < FIRST_WITH_ZERO:
+        features = {name: one for name, one in features.items() if one.first}
+    return versions_response(cluster.apis, 0, features, cluster.feature_levels, cluster.controller.journals.end)
+
+
+def features_of(cluster: BrokerCluster) -> Mapping[str, Feature]:
+    """Return the features that the brokers support: none if they serve the apis of a release before Kafka 4.0."""
+    return {name: one for name, one in FEATURES.items() if one.api in cluster.table}
+
+
+def versions_response(
+    apis: Mapping[int, ServedApi],
+    error_code: int = 0,
+    features: Mapping[str, Feature] | None = None,
+    levels: Mapping[str, int] | None = None,
+    epoch: int = -1,
+) -> Any:
+    """Return the ApiVersions response with apis and, except in old versions, features.
+
+    Args:
+        apis: the served apis by key.
+        error_code: the error code of the response.
+        features: the features that the brokers support.
+        levels: the finalized levels of features.
+        epoch: the epoch of the finalized levels.
+    """
+    response = messages.ApiVersionsResponse
+    advertised = sorted((key, api) for key, api in apis.items() if api.is_advertised)
+    rows = (response.ApiVersion(api_key=key, min_version=api.first, max_version=api.last) for key, api in advertised)
+    supported, finalized = response.SupportedFeatureKey, response.FinalizedFeatureKey
+    return response(
+        error_code=error_code,
+        api_keys=tuple(rows),
+        supported_features=tuple(
+            supported(name=name, min_version=one.first, max_version=one.last) for name, one in (features or {}).items()
+        ),
+        finalized_features_epoch=epoch,
+        finalized_features=tuple(
+            finalized(name=name, min_version_level=level, max_version_level=level)
+            for name, level in (levels or {}).items()
+        ),
+    )

@@ -1,0 +1,38 @@
+"""DescribeCluster: brokers, controller and cluster id (KIP-700)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...request_context import RequestContext
+from ...security.api_permissions import CLUSTER_NAME, UNASKED, operations
+from ....values import EndpointType, ErrorCode, ResourceType
+from typing import Any
+
+
+
+def describe_cluster(request: RequestContext) -> Any:
+    """Handle DescribeCluster (KIP-700); controller endpoints (KIP-919) are not supported."""
+    response = messages.DescribeClusterResponse
+    asked, controller = request.message, request.cluster.controller
+    if asked.endpoint_type != EndpointType.BROKER:
+        code = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+        if asked.endpoint_type == EndpointType.CONTROLLER:
+            code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        return response(
+            error_code=code,
+            error_message="this endpoint belongs to a broker; controller endpoints are not served",
+            endpoint_type=asked.endpoint_type,
+        )
+    nodes = [node.broker() for node in controller.nodes.values() if node.is_alive or asked.include_fenced_brokers]
+    row = response.DescribeClusterBroker
+    brokers = (
+        row(broker_id=one.node_id, host=one.host, port=one.port, rack=one.rack, is_fenced=one.fenced) for one in nodes
+    )
+    return response(
+        cluster_id=request.cluster.cluster_id,
+        controller_id=controller.controller_id,
+        brokers=tuple(brokers),
+        cluster_authorized_operations=operations(request.allows, ResourceType.CLUSTER, CLUSTER_NAME)
+        if asked.include_cluster_authorized_operations
+        else UNASKED,
+    )

@@ -1,0 +1,72 @@
+"""DescribeTopicPartitions: partitions with their eligible leader replicas, page by page (KIP-966)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from .... import messages
+from .metadata import list_visible_topics
+from ...controller.partition import Partition
+from ...controller.topic import Topic
+from ...controller.topic_names import INTERNAL
+from ...request_context import RequestContext
+from ...security.api_permissions import operations
+from ....values import ErrorCode, ResourceType
+from typing import Any
+
+MOST_DESCRIBED = 2000  # the default of Kafka's max.request.partition.size.limit
+
+
+def describe_topic_partitions(request: RequestContext) -> Any:
+    """Handle DescribeTopicPartitions (KIP-966): return a limited number of partitions, with topics in the order of
+    their names."""
+    response, asked = messages.DescribeTopicPartitionsResponse, request.message
+    topics = request.cluster.controller.topics
+    names = sorted({row.name for row in asked.topics} or {topic.name for topic in list_visible_topics(request)})
+    cursor = asked.cursor
+    first = cursor.partition_index if cursor is not None else 0
+    names = [name for name in names if cursor is None or name >= cursor.topic_name]
+    left = min(max(1, asked.response_partition_limit), MOST_DESCRIBED)
+    rows = []
+    for name in names:
+        topic, code = topics.get(name), request.error(name)
+        if topic is None or code:
+            code = code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            rows.append(response.DescribeTopicPartitionsResponseTopic(name=name, error_code=code))
+            continue
+        begin = first if cursor is not None and name == cursor.topic_name else 0
+        if not left:
+            return response(topics=tuple(rows), next_cursor=response.Cursor(topic_name=name, partition_index=begin))
+        chosen = topic.partitions[begin : begin + left]
+        rows.append(_describe_partition(request, topic, chosen))
+        left -= len(chosen)
+        if begin + len(chosen) < len(topic.partitions):
+            behind = response.Cursor(topic_name=name, partition_index=begin + len(chosen))
+            return response(topics=tuple(rows), next_cursor=behind)
+    return response(topics=tuple(rows), next_cursor=None)
+
+
+def _describe_partition(request: RequestContext, topic: Topic, partitions: Sequence[Partition]) -> Any:
+    response = messages.DescribeTopicPartitionsResponse
+    rows = []
+    for one in partitions:
+        code = request.error(one.topic, one.index)
+        rows.append(
+            response.DescribeTopicPartitionsResponsePartition(
+                error_code=code or (ErrorCode.NONE if one.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE),
+                partition_index=one.index,
+                leader_id=one.leader,
+                leader_epoch=one.leader_epoch,
+                replica_nodes=tuple(one.replicas),
+                isr_nodes=tuple(one.isr),
+                eligible_leader_replicas=(),
+                last_known_elr=(),
+                offline_replicas=one.offline,
+            )
+        )
+    return response.DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL,
+        partitions=tuple(rows),
+        topic_authorized_operations=operations(request.allows, ResourceType.TOPIC, topic.name),
+    )

@@ -1,0 +1,137 @@
+"""Metadata: brokers, topics and partitions; missing topics may be created. Also TopicMetadata of the draft KIP-36."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from .... import messages
+from ...controller.partition import Partition
+from ...controller.topic import Topic
+from ...controller.topic_names import INTERNAL, check_name
+from ...request_context import RequestContext
+from ...security.api_permissions import CLUSTER_NAME, UNASKED, operations
+from ....errors.refused import Refused
+from ....values import AclOperation, ErrorCode, ResourceType
+from typing import Any
+
+FIRST_WITH_IDS = 12  # the first version of Metadata that finds topics by id (KIP-516; v10 and v11 only have the field)
+KIP_36 = "KIP-36"  # the profile that serves it
+
+
+def metadata(request: RequestContext) -> Any:
+    """Handle Metadata."""
+    response = messages.MetadataResponse
+    # KafkaApis.handleTopicMetadataRequest: v10 and v11 have ids, but cannot be asked by them
+    asked = request.message.topics or ()
+    if request.version < FIRST_WITH_IDS and any(row.name is None or any(row.topic_id) for row in asked):
+        return request.failed(ErrorCode.INVALID_REQUEST)
+    controller = request.cluster.controller
+    brokers = tuple(
+        response.MetadataResponseBroker(node_id=one.node_id, host=one.host, port=one.port, rack=one.rack)
+        for one in controller.brokers()
+    )
+    return response(
+        brokers=brokers,
+        cluster_id=request.cluster.cluster_id,
+        controller_id=controller.controller_id,
+        topics=tuple(_topics(request)),
+        cluster_authorized_operations=operations(request.allows, ResourceType.CLUSTER, CLUSTER_NAME)
+        if request.message.include_cluster_authorized_operations
+        else UNASKED,
+    )
+
+
+def topic_metadata(request: RequestContext) -> Any:
+    """Handle TopicMetadata v1 as proposed by KIP-36: Metadata v0 with racks. An empty list of topics requests all
+    topics."""
+    rows = tuple(messages.MetadataRequest.MetadataRequestTopic(name=name) for name in request.message.topics)
+    found = metadata(replace(request, message=messages.MetadataRequest(topics=rows), version=0))
+    response: Any = getattr(messages, KIP_36).TopicMetadataResponse
+    brokers = (
+        response.BrokerEndPoint(broker_id=one.node_id, host=one.host, port=one.port, rack=one.rack)
+        for one in found.brokers
+    )
+    topics = []
+    for topic in found.topics:
+        parts = tuple(
+            response.PartitionMetadata(
+                error_code=one.error_code,
+                partition_id=one.partition_index,
+                leader=one.leader_id,
+                replicas=one.replica_nodes,
+                isr=one.isr_nodes,
+            )
+            for one in topic.partitions
+        )
+        row = response.TopicMetadata
+        topics.append(row(error_code=topic.error_code, topic=topic.name, partitions_meta_data=parts))
+    return response(broker_end_points=tuple(brokers), topics_meta_data=tuple(topics))
+
+
+def _topics(request: RequestContext) -> list[Any]:
+    asked = request.message.topics
+    if asked is None or (request.version == 0 and not asked):
+        return [_topic(request, topic) for topic in list_visible_topics(request)]
+    return [_asked_topic(request, row) for row in asked]
+
+
+def list_visible_topics(request: RequestContext) -> list[Topic]:
+    """Return the topics that the principal may describe."""
+    topics = request.cluster.controller.topics.values()
+    return [one for one in topics if request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, one.name)]
+
+
+def _asked_topic(request: RequestContext, row: Any) -> Any:
+    controller = request.cluster.controller
+    topic = controller.find(row.name, row.topic_id)
+    failure = messages.MetadataResponse.MetadataResponseTopic
+    if topic is not None:
+        if request.error(topic.name) == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            # Kafka discloses neither the id of a name nor the name of an id (KafkaApis.handleTopicMetadataRequest)
+            topic_id = row.topic_id if row.name is None else bytes(16)
+            return failure(name=row.name, topic_id=topic_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return _topic(request, topic)
+    if row.name is None:
+        return failure(name=None, topic_id=row.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+    if code := request.error(row.name) or _creation_error(request, row.name):
+        return failure(name=row.name, error_code=code)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        check_name(row.name, controller.topics)
+        if _creates(request):
+            return _topic(request, controller.create(row.name, controller.place(-1, -1, unasked=True)))
+    except Refused as error:
+        code = error.error_code
+    return failure(name=row.name, error_code=code)
+
+
+def _creates(request: RequestContext) -> bool:
+    settings = request.cluster.settings
+    return bool(request.message.allow_auto_topic_creation and settings.auto_create_topics and not settings.read_only)
+
+
+def _creation_error(request: RequestContext, name: str) -> int:
+    """Return the error code if a missing topic may not be created by the principal; 0 if it may."""
+    return ErrorCode.NONE if request.may_create(name) or not _creates(request) else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def _topic(request: RequestContext, topic: Topic) -> Any:
+    row = messages.MetadataResponse.MetadataResponseTopic
+    named: dict[str, Any] = {"name": topic.name, "topic_id": topic.topic_id, "is_internal": topic.name in INTERNAL}
+    if code := request.error(topic.name):
+        return row(**named, error_code=code)
+    if request.message.include_topic_authorized_operations:
+        named["topic_authorized_operations"] = operations(request.allows, ResourceType.TOPIC, topic.name)
+    return row(**named, partitions=tuple(_partition(request, one) for one in topic.partitions))
+
+
+def _partition(request: RequestContext, partition: Partition) -> Any:
+    code = request.error(partition.topic, partition.index)
+    return messages.MetadataResponse.MetadataResponsePartition(
+        error_code=code or (ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE),
+        partition_index=partition.index,
+        leader_id=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=tuple(partition.replicas),
+        isr_nodes=tuple(partition.isr),
+        offline_replicas=partition.offline,
+    )

@@ -1,0 +1,59 @@
+"""DescribeQuorum (KIP-595), AddRaftVoter and RemoveRaftVoter (KIP-853), UnregisterBroker (KIP-500): the brokers and
+voters of a served cluster cannot change.
+"""
+
+from __future__ import annotations
+
+from .... import messages
+from ...controller.topic_names import RESERVED
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+FIRST_WITH_NODES = 2  # the first version of DescribeQuorum with the addresses of nodes (KIP-853)
+
+
+def describe_quorum(request: RequestContext) -> Any:
+    """Handle DescribeQuorum (KIP-595): the controller is the only voter of the metadata log."""
+    response, controller = messages.DescribeQuorumResponse, request.cluster.controller
+    end = controller.journals.end
+    voter = response.ReplicaState(replica_id=controller.controller_id, log_end_offset=end)
+    rows = []
+    for topic in request.message.topics:
+        parts = []
+        for part in topic.partitions:
+            is_there = topic.topic_name == RESERVED and part.partition_index == 0
+            found: dict[str, Any] = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+            if is_there:
+                found = {"leader_id": controller.controller_id, "high_watermark": end, "current_voters": (voter,)}
+            parts.append(response.PartitionData(partition_index=part.partition_index, error_message=None, **found))
+        rows.append(response.TopicData(topic_name=topic.topic_name, partitions=tuple(parts)))
+    node = controller.nodes.get(controller.controller_id)
+    nodes = []
+    if node is not None and request.version >= FIRST_WITH_NODES:
+        listener = response.Listener(name="CONTROLLER", host=node.host, port=node.port)
+        nodes.append(response.Node(node_id=node.node_id, listeners=(listener,)))
+    return response(error_message=None, topics=tuple(rows), nodes=tuple(nodes))
+
+
+def unregister_broker(request: RequestContext) -> Any:
+    """Handle UnregisterBroker: a running broker cannot be unregistered."""
+    response, node_id = messages.UnregisterBrokerResponse, request.message.broker_id
+    if node_id not in request.cluster.controller.nodes:
+        missing = f"Broker ID {node_id} is not currently registered"
+        return response(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED, error_message=missing)
+    return response(
+        error_code=ErrorCode.INVALID_REQUEST, error_message=f"Broker ID {node_id} is served; stop it instead"
+    )
+
+
+def add_raft_voter(request: RequestContext) -> Any:
+    """Handle AddRaftVoter (KIP-853): the voters are fixed."""
+    fixed = "Cluster doesn't support adding voter because the kraft.version feature is 0"
+    return messages.AddRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)
+
+
+def remove_raft_voter(request: RequestContext) -> Any:
+    """Handle RemoveRaftVoter (KIP-853): the voters are fixed."""
+    fixed = "Cluster doesn't support removing voter because the kraft.version feature is 0"
+    return messages.RemoveRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)

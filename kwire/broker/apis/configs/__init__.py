@@ -1,0 +1,1 @@
+"""Apis of configs, client quotas and clients' metrics."""

@@ -1,0 +1,24 @@
+"""ListConfigResources: groups, topics and brokers with configs (KIP-714, KIP-1142)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...request_context import RequestContext
+from ....values import ConfigResourceType
+from typing import Any
+
+FIRST_WITH_TYPES = 1  # types of resources in ListConfigResources
+
+
+def list_config_resources(request: RequestContext) -> Any:
+    """Handle ListConfigResources (KIP-1142): return the topics, brokers and groups with configs. Version 0 lists only
+    client metrics, of which there are none."""
+    response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)
+    if request.version < FIRST_WITH_TYPES:
+        return response()
+    controller = request.cluster.controller
+    names = [(ConfigResourceType.TOPIC, name) for name in controller.topics]
+    names += [(ConfigResourceType.BROKER, str(node_id)) for node_id in controller.nodes]
+    names += [(ConfigResourceType.GROUP, group_id) for group_id in controller.group_configs]
+    rows = (response.ConfigResource(resource_name=name, resource_type=kind) for kind, name in names)
+    return response(config_resources=tuple(row for row in rows if not kinds or row.resource_type in kinds))

@@ -1,0 +1,1 @@
+"""Apis of groups: members, heartbeats and committed offsets."""

@@ -1,0 +1,67 @@
+"""ConsumerGroupDescribe: state, members and assignments of consumer groups (KIP-848)."""
+
+from __future__ import annotations
+
+from .... import messages
+from .consumer_group_heartbeat import group_by_topic
+from .group_checks import problem_with
+from ...groups.classic_group import Group
+from ...groups.consumer_group import Assigned, ConsumerGroup, ConsumerMember
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+CLASSIC_TYPE, CONSUMER_TYPE = 0, 1  # types of members
+
+
+def consumer_group_describe(request: RequestContext) -> Any:
+    """Handle ConsumerGroupDescribe."""
+    names = dict.fromkeys(request.message.group_ids)
+    return messages.ConsumerGroupDescribeResponse(groups=tuple(_describe_group(request, name) for name in names))
+
+
+def _describe_group(request: RequestContext, group_id: str) -> Any:
+    row = messages.ConsumerGroupDescribeResponse.DescribedGroup
+    if code := problem_with(request, group_id):
+        return row(group_id=group_id, error_code=code)
+    group = request.cluster.groups.find(group_id)
+    if group is None or group.consumer is None or isinstance(group.consumer, ShareGroup):
+        missing = f"Group {group_id} {'not found' if group is None else 'is not a consumer group'}."
+        return row(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=missing)
+    consumer = group.consumer
+    return row(
+        group_id=group_id,
+        group_state=consumer.state.value,
+        group_epoch=consumer.epoch,
+        assignment_epoch=consumer.target_epoch,
+        assignor_name=consumer.assignor,
+        members=tuple(_describe_member(request, consumer, one) for one in consumer.members.values()),
+    )
+
+
+def _describe_member(request: RequestContext, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
+    response = messages.ConsumerGroupDescribeResponse
+
+    def assignment(places: Assigned) -> Any:
+        rows = group_by_topic(request, places)
+        return response.Assignment(
+            topic_partitions=tuple(
+                response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=found)
+                for topic_id, name, found in rows
+            )
+        )
+
+    return response.Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=member.topics,
+        subscribed_topic_regex=member.pattern or None,
+        assignment=assignment(member.assigned),
+        target_assignment=assignment(consumer.target.get(member.member_id, set())),
+        member_type=CONSUMER_TYPE if member.classic is None else CLASSIC_TYPE,
+    )

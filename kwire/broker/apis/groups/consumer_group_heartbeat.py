@@ -1,0 +1,198 @@
+"""ConsumerGroupHeartbeat: a member joins a consumer group, reports its partitions, gets others, or leaves (KIP-848)."""
+
+from __future__ import annotations
+
+from .... import messages
+from .classic_member_join import new_member_id
+from .group_checks import problem_with
+from ...groups.classic_group import Group
+from ...groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, pattern_problem, places_of
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # special member epochs
+FIRST_WITH_OWN_IDS = 1  # ConsumerGroupHeartbeat: clients generate their member ids (KIP-1082)
+
+
+def consumer_group_heartbeat(request: RequestContext) -> Any:
+    """Handle ConsumerGroupHeartbeat."""
+    asked = request.message
+    if code := problem_with(request, asked.group_id) or _problem(request) or _hidden(request):
+        return _refused(code)
+    if problem := pattern_problem(asked.subscribed_topic_regex):
+        return _refused(ErrorCode.INVALID_REGULAR_EXPRESSION, problem)
+    group = _group_for(request)
+    if isinstance(group, int):
+        return _refused(group)
+    assert group.consumer is not None
+    if asked.member_epoch < JOINS:
+        return _leave(request, group, group.consumer)
+    member = _member(request, group, group.consumer)
+    if isinstance(member, int):
+        return _refused(member)
+    return _heartbeat(request, group, group.consumer, member)
+
+
+def _problem(request: RequestContext) -> int:
+    """Return the error code of an invalid request; 0 if the request is valid."""
+    asked = request.message
+    must_have_id = request.version >= FIRST_WITH_OWN_IDS or asked.member_epoch != JOINS
+    is_right = asked.member_epoch >= LEAVES_FOR_A_WHILE and (asked.member_id or not must_have_id)
+    if asked.member_epoch == JOINS:
+        subscribes = asked.subscribed_topic_names is not None or asked.subscribed_topic_regex is not None
+        is_right = is_right and asked.rebalance_timeout_ms > 0 and subscribes and not asked.topic_partitions
+        is_right = is_right and asked.topic_partitions is not None
+    if asked.member_epoch == LEAVES_FOR_A_WHILE:
+        is_right = is_right and asked.instance_id is not None
+    if not is_right or asked.instance_id == "" or asked.rack_id == "":
+        return ErrorCode.INVALID_REQUEST
+    if asked.server_assignor is not None and asked.server_assignor not in ASSIGNORS:
+        return ErrorCode.UNSUPPORTED_ASSIGNOR
+    return ErrorCode.NONE
+
+
+def _hidden(request: RequestContext) -> int:
+    """Return the error code for topics that the principal may not describe; 0 if there are none."""
+    names = request.message.subscribed_topic_names or ()
+    return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
+
+
+def _refused(code: int, message: str | None = None) -> Any:
+    return messages.ConsumerGroupHeartbeatResponse(error_code=code, error_message=message)
+
+
+def _group_for(request: RequestContext) -> Group | int:
+    """Return the group of a request; a joining member creates or upgrades it."""
+    asked, groups = request.message, request.cluster.groups
+    group = groups.find(asked.group_id)
+    if group is not None and group.consumer is not None:
+        return ErrorCode.GROUP_ID_NOT_FOUND if isinstance(group.consumer, ShareGroup) else group
+    if asked.member_epoch != JOINS:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    group = groups.found_or_made(asked.group_id)
+    if group is None:
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
+    if len(group.members) >= groups.settings.most_group_members:
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
+    if group.members:
+        return group if groups.upgrade(group, request.now) else ErrorCode.GROUP_ID_NOT_FOUND
+    groups.begin_consumers(group, ConsumerGroup())
+    return group
+
+
+def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> ConsumerMember | int:
+    """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
+    asked = request.message
+    member = consumer.members.get(asked.member_id)
+    if asked.member_epoch == JOINS:
+        before = consumer.static(asked.instance_id)
+        if before is not None and before is not member and not before.has_left and before.classic is None:
+            return ErrorCode.UNRELEASED_INSTANCE_ID
+        if member is None:
+            member_id = asked.member_id or new_member_id(request)
+            made = ConsumerMember(member_id, asked.instance_id, request.client_id, request.client_host)
+            return request.cluster.groups.add_consumer(consumer, made, before)
+        member.epoch, member.sent = JOINS, None
+        return member
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    owned = _owned(request)
+    is_behind = asked.member_epoch == member.previous_epoch and owned is not None and owned <= member.assigned
+    return member if asked.member_epoch == member.epoch or is_behind else ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
+    asked, groups, before = request.message, request.cluster.groups, member.size
+    is_new = member.member_id not in consumer.target
+    member.classic = None  # this also converts a classic member with the same id
+    changed = _update(consumer, member, asked) or not consumer.epoch
+    if is_new and not changed:
+        consumer.target[member.member_id] = set()
+    place = member.epoch, set(member.assigned), set(member.revoking)
+    groups.held.take(member.size - before)
+    epoch = consumer.epoch
+    groups.plan(group, consumer, changed=changed)
+    consumer.reconcile(member, _owned(request), request.now)
+    if epoch != consumer.epoch or place != (member.epoch, member.assigned, member.revoking):
+        groups.remember(group)
+    groups.keep_consumer(group, member, request.now)
+    response = _answer(request, member)
+    if member.resolved != member.pattern and consumer.resolve(member, groups.partition_counts()):
+        groups.plan(group, consumer)
+        groups.remember(group)
+    return response
+
+
+def _update(consumer: ConsumerGroup, member: ConsumerMember, asked: Any) -> bool:
+    """Update a member from its heartbeat; return whether the change can affect other members' assignments."""
+    before = member.topics, member.resolved, member.assignor
+    if asked.subscribed_topic_names is not None:
+        member.topics = tuple(sorted(asked.subscribed_topic_names))
+    if asked.subscribed_topic_regex is not None:
+        member.pattern = asked.subscribed_topic_regex
+        if consumer.is_resolved(member.pattern):
+            member.resolved = member.pattern
+    if asked.server_assignor is not None:
+        member.assignor = asked.server_assignor
+    if asked.rebalance_timeout_ms > 0:
+        member.rebalance_timeout = asked.rebalance_timeout_ms / 1000
+    member.rack = asked.rack_id or member.rack
+    return before != (member.topics, member.resolved, member.assignor)
+
+
+def _owned(request: RequestContext) -> Assigned | None:
+    """Return the partitions that a member reports as owned; None if the request does not list them."""
+    rows = request.message.topic_partitions
+    if rows is None:
+        return None
+    by_id = request.cluster.controller.by_id
+    known = ((by_id[row.topic_id].name if row.topic_id in by_id else None, row.partitions) for row in rows)
+    return places_of(known)
+
+
+def _answer(request: RequestContext, member: ConsumerMember) -> Any:
+    response = messages.ConsumerGroupHeartbeatResponse
+    state = member.epoch, frozenset(member.assigned)
+    is_new = member.sent is None or member.sent[1] != state[1] or _is_full(request.message)
+    member.sent = state
+    rows = group_by_topic(request, member.assigned)
+    parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
+    own = request.cluster.controller.group_configs.get(request.message.group_id, {})
+    usual = request.cluster.settings.consumer_heartbeat_interval * 1000
+    return response(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=int(own.get("consumer.heartbeat.interval.ms", usual)),
+        assignment=response.Assignment(topic_partitions=parts) if is_new else None,
+    )
+
+
+def _is_full(asked: Any) -> bool:
+    """Return whether a heartbeat has all fields, as after an error or a lost response: the member may not know its
+    assignment (Kafka: `isFullRequest` in GroupMetadataManager.consumerGroupHeartbeat)."""
+    has_topics = asked.subscribed_topic_names is not None or asked.subscribed_topic_regex is not None
+    is_complete = asked.rebalance_timeout_ms != -1 and has_topics and asked.topic_partitions is not None
+    return asked.member_epoch == JOINS or is_complete
+
+
+def group_by_topic(request: RequestContext, places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
+    """Return partitions as rows of topics, each with its id, name and partition indexes."""
+    indexes: dict[str, list[int]] = {}
+    for topic, index in sorted(places):
+        indexes.setdefault(topic, []).append(index)
+    topics = request.cluster.controller.topics
+    return [(topics[name].topic_id, name, tuple(found)) for name, found in indexes.items() if name in topics]
+
+
+def _leave(request: RequestContext, group: Group, consumer: ConsumerGroup) -> Any:
+    asked = request.message
+    member = consumer.members.get(asked.member_id)
+    if member is None:
+        return _refused(ErrorCode.UNKNOWN_MEMBER_ID)
+    if asked.member_epoch == LEAVES_FOR_A_WHILE:
+        member.has_left = True
+    else:
+        request.cluster.groups.remove_consumers(group, [member], request.now)
+    return messages.ConsumerGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=asked.member_epoch)

@@ -1,0 +1,36 @@
+"""DeleteGroups: deletes groups without members."""
+
+from __future__ import annotations
+
+from .... import messages
+from .group_checks import problem_with
+from ...groups.consumer_group import GroupState
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def delete_groups(request: RequestContext) -> Any:
+    """Handle DeleteGroups."""
+    row = messages.DeleteGroupsResponse.DeletableGroupResult
+    names = dict.fromkeys(request.message.groups_names)
+    return messages.DeleteGroupsResponse(
+        results=tuple(row(group_id=name, error_code=_delete(request, name)) for name in names)
+    )
+
+
+def _delete(request: RequestContext, group_id: str) -> int:
+    groups = request.cluster.groups
+    if code := problem_with(request, group_id, needs_name=False):
+        return code
+    group = groups.find(group_id)
+    if group is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if group.state is not GroupState.EMPTY:
+        return ErrorCode.NON_EMPTY_GROUP
+    if isinstance(group.consumer, ShareGroup):
+        request.cluster.shares.forget(group_id, group.consumer, group.consumer.partitions)
+    groups.delete(group)
+    return ErrorCode.NONE

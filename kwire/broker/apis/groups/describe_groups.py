@@ -1,0 +1,43 @@
+"""DescribeGroups: state and members of classic groups."""
+
+from __future__ import annotations
+
+import msgspec
+from .... import messages
+from .group_checks import problem_with
+from ...groups.classic_responses import describe_classic_group
+from ...groups.consumer_group import GroupState
+from ...request_context import RequestContext
+from ...security.api_permissions import operations
+from ....values import ErrorCode, ResourceType
+from typing import Any
+
+FIRST_WITH_NOT_FOUND = 6  # DescribeGroups: older versions return unknown groups as Dead (KIP-1043)
+
+
+def describe_groups(request: RequestContext) -> Any:
+    """Handle DescribeGroups."""
+    names = dict.fromkeys(request.message.groups)
+    return messages.DescribeGroupsResponse(groups=tuple(_describe_group(request, name) for name in names))
+
+
+def _describe_group(request: RequestContext, group_id: str) -> Any:
+    row = messages.DescribeGroupsResponse.DescribedGroup
+    if code := problem_with(request, group_id, needs_name=False):
+        return row(group_id=group_id, error_code=code)
+    group = request.cluster.groups.find(group_id)
+    if group is not None and group.consumer is None:
+        found = describe_classic_group(group)
+        if request.message.include_authorized_operations:
+            bits = operations(request.allows, ResourceType.GROUP, group_id)
+            return msgspec.structs.replace(found, authorized_operations=bits)
+        return found
+    if request.version < FIRST_WITH_NOT_FOUND:
+        return row(group_id=group_id, group_state=GroupState.DEAD.value)
+    missing = f"there is no {'' if group is None else 'classic '}group {group_id!r}"
+    return row(
+        group_id=group_id,
+        group_state=GroupState.DEAD.value,
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+        error_message=missing,
+    )

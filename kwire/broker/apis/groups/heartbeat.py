@@ -1,0 +1,26 @@
+"""Heartbeat of a member of a classic group."""
+
+from __future__ import annotations
+
+from .... import messages
+from .classic_members import find_consumer_group, keep_classic_member
+from .group_checks import membership
+from ...groups.consumer_group import GroupState
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def heartbeat(request: RequestContext) -> Any:
+    """Handle Heartbeat."""
+    consumers = find_consumer_group(request)
+    if consumers is not None:
+        return messages.HeartbeatResponse(error_code=keep_classic_member(request, consumers))
+    found = membership(request, request.message.generation_id)
+    if isinstance(found, int):
+        return messages.HeartbeatResponse(error_code=found)
+    group, member = found
+    request.cluster.groups.rebalancing.keep(group, member, request.now)
+    is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
+    return messages.HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE)

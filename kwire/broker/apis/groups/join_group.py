@@ -1,0 +1,147 @@
+"""JoinGroup: a member joins a classic group, and waits for the next generation."""
+
+from __future__ import annotations
+
+from .classic_member_join import FIRST_WITH_KNOWN_IDS, join_consumer_group
+from .group_checks import member_or_problem, problem_with
+from ...groups.classic_group import Group, Member
+from ...groups.classic_responses import join_error, join_response
+from ...groups.consumer_group import GroupState
+from ...groups.group_memory import Protocols
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+from uuid import UUID
+
+FIRST_WITH_SKIPPING = 9  # the first version of JoinGroup whose leader may have to skip the assignment (KIP-814)
+
+
+def join_group(request: RequestContext) -> Any:
+    """Handle JoinGroup, or park the request until the rebalance completes."""
+    asked, groups = request.message, request.cluster.groups
+    code = problem_with(request, asked.group_id) or _session_problem(request)
+    if code:
+        return join_error(code, asked.member_id)
+    group = groups.find(asked.group_id) if asked.member_id else groups.found_or_made(asked.group_id)
+    if group is None:
+        code = ErrorCode.UNKNOWN_MEMBER_ID if asked.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
+        return join_error(code, asked.member_id)
+    if isinstance(group.consumer, ShareGroup):
+        return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+    if group.consumer is not None and group.consumer.members:
+        return join_consumer_group(request, group, group.consumer)
+    if group.consumer is not None:
+        groups.end_consumers(group)
+    answer = _Join(request, group).answer()
+    groups.rebalancing.settle(group, request.now)
+    if group.is_unused and not group.generation:
+        groups.delete(group)
+    return answer
+
+
+def _session_problem(request: RequestContext) -> int:
+    settings, timeout = request.cluster.settings, request.message.session_timeout_ms / 1000
+    is_good = settings.min_session_timeout <= timeout <= settings.max_session_timeout
+    return ErrorCode.NONE if is_good else ErrorCode.INVALID_SESSION_TIMEOUT
+
+
+class _Join:
+    """A JoinGroup request for an existing group."""
+
+    def __init__(self, request: RequestContext, group: Group) -> None:
+        self.request, self.group, self.asked = request, group, request.message
+        self.groups, self.rebalancing = request.cluster.groups, request.cluster.groups.rebalancing
+        self.protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in self.asked.protocols)
+
+    def answer(self) -> Any:
+        group, asked = self.group, self.asked
+        if not self._is_consistent():
+            return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+        if asked.member_id in group.pending and asked.group_instance_id is None:
+            group.expect_no_longer(asked.member_id)
+            return self._add(asked.member_id)
+        if asked.member_id:
+            found = member_or_problem(group, asked.member_id, asked.group_instance_id)
+            return join_error(found, asked.member_id) if isinstance(found, int) else self._join_again(found)
+        if asked.group_instance_id in group.static:
+            return self._come_back(group.members[group.static[asked.group_instance_id]])
+        return self._join_first()
+
+    def _is_consistent(self) -> bool:
+        group, asked = self.group, self.asked
+        if not group.members:
+            return bool(asked.protocol_type and self.protocols)
+        return bool(asked.protocol_type == group.protocol_type and group.supports(self.protocols))
+
+    def _join_first(self) -> Any:
+        member_id = self._new_id()
+        if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
+            return self._add(member_id)
+        if not self.groups.has_room_for_member(self.group, self._made(member_id).measure()):
+            return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        until = self.request.now + self.asked.session_timeout_ms / 1000
+        self.group.expect(member_id, until)
+        self.rebalancing.wake(self.group, until)
+        return join_error(ErrorCode.MEMBER_ID_REQUIRED, member_id)
+
+    def _new_id(self) -> str:
+        name = self.asked.group_instance_id if self.asked.group_instance_id is not None else self.request.client_id
+        return f"{name}-{UUID(bytes=self.request.cluster.rng.randbytes(16), version=4)}"
+
+    def _made(self, member_id: str) -> Member:
+        asked = self.asked
+        session_timeout = asked.session_timeout_ms / 1000
+        is_given = asked.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
+        return Member(
+            member_id,
+            asked.group_instance_id,
+            self.request.client_id,
+            self.request.client_host,
+            session_timeout,
+            asked.rebalance_timeout_ms / 1000 if is_given else session_timeout,
+            self.protocols,
+        )
+
+    def _add(self, member_id: str) -> Any:
+        member = self._made(member_id)
+        if not self.groups.has_room_for_member(self.group, member.measure()):
+            return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        if not self.group.members:
+            self.group.protocol_type = self.asked.protocol_type
+        return self.rebalancing.add(self.group, member, self.request.now)
+
+    def _join_again(self, member: Member) -> Any:
+        """Start a rebalance if the member's metadata has changed, or if it is the leader, which may have detected new
+        partitions."""
+        group, is_leader = self.group, member.member_id == self.group.leader
+        is_same = member.protocols == self.protocols
+        if group.state is GroupState.COMPLETING_REBALANCE and is_same:
+            return join_response(group, member, includes_members=is_leader)
+        if group.state is GroupState.STABLE and is_same and not is_leader:
+            return join_response(group, member, includes_members=False)
+        return self._update(member) or self.rebalancing.join(group, member, self.request.now)
+
+    def _update(self, member: Member) -> Any:
+        """Update a member's protocols; return a response only if the memory limit is exceeded."""
+        made = self._made(member.member_id)
+        if not self.groups.held.has_room(made.measure() - member.size):
+            return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        member.session_timeout, member.rebalance_timeout = made.session_timeout, made.rebalance_timeout
+        self.group.update(member, self.protocols)
+        return None
+
+    def _come_back(self, member: Member) -> Any:
+        """Assign a new id to a static member that returns. A stable group with the same protocol does not rebalance."""
+        group, leader = self.group, self.group.leader
+        full = self._update(member)
+        if full is not None:
+            return full
+        self.rebalancing.replace(group, member, self._new_id(), self.request.now)
+        if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol:
+            return self.rebalancing.join(group, member, self.request.now)
+        is_leader = group.leader == member.member_id
+        if self.request.version >= FIRST_WITH_SKIPPING:
+            return join_response(group, member, includes_members=is_leader, skip=is_leader)
+        # without its new id, the client cannot lead
+        return join_response(group, member, includes_members=False, leader=leader)

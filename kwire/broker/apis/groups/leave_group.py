@@ -1,0 +1,51 @@
+"""LeaveGroup: members leave, or an administrator removes them."""
+
+from __future__ import annotations
+
+from .... import messages
+from .classic_members import FIRST_WITH_MEMBERS, leave_consumer_group
+from .group_checks import member_or_problem, problem_with
+from ...groups.classic_group import Group
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def leave_group(request: RequestContext) -> Any:
+    """Handle LeaveGroup."""
+    response, asked, groups = messages.LeaveGroupResponse, request.message, request.cluster.groups
+    if code := problem_with(request, asked.group_id):
+        return response(error_code=code)
+    group = groups.find(asked.group_id)
+    if group is not None and group.consumer is not None and not isinstance(group.consumer, ShareGroup):
+        return leave_consumer_group(request, group)
+    if request.version < FIRST_WITH_MEMBERS:
+        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, asked.member_id, None)
+        members = []
+    else:
+        members = [_leave_row(request, group, member) for member in asked.members]
+    if group is not None:
+        groups.rebalancing.settle(group, request.now)
+    return response(error_code=code, members=tuple(members))
+
+
+def _leave_row(request: RequestContext, group: Group | None, member: Any) -> Any:
+    member_id, instance_id = member.member_id, member.group_instance_id
+    code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
+    row = messages.LeaveGroupResponse.MemberResponse
+    return row(member_id=member_id, group_instance_id=instance_id, error_code=code)
+
+
+def _leave(request: RequestContext, group: Group, member_id: str, instance_id: str | None) -> int:
+    if member_id in group.pending:
+        group.expect_no_longer(member_id)
+        return ErrorCode.NONE
+    if not member_id and instance_id is not None:
+        member_id = group.static.get(instance_id, "")  # an administrator removes static members by their instance ids
+    found = member_or_problem(group, member_id, instance_id)
+    if isinstance(found, int):
+        return found
+    request.cluster.groups.rebalancing.remove(group, found, request.now)
+    return ErrorCode.NONE

@@ -1,0 +1,41 @@
+"""ListGroups: the groups that a broker coordinates."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...groups.classic_group import Group
+from ...groups.group_types import CLASSIC, CONSUMER, SHARE
+from ...groups.share_group import ShareGroup
+from ...internal_topics import coordinator_of
+from ...request_context import RequestContext
+from ...security.api_permissions import CLUSTER_NAME
+from ....values import AclOperation, ResourceType
+from typing import Any
+
+
+
+def list_groups(request: RequestContext) -> Any:
+    """Handle ListGroups: return the groups that this broker coordinates."""
+    states = {state.lower() for state in request.message.states_filter}
+    types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER, SHARE}
+    sees_all = request.allows(AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
+    rows = (
+        messages.ListGroupsResponse.ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=group.state.value,
+            group_type=_type_of(group),
+        )
+        for group in request.cluster.groups.all()
+        if _type_of(group) in types
+        and (sees_all or request.allows(AclOperation.DESCRIBE, ResourceType.GROUP, group.group_id))
+        and (not states or group.state.lower() in states)
+        and coordinator_of(group.group_id, request.cluster.controller) == request.node_id
+    )
+    return messages.ListGroupsResponse(groups=tuple(rows))
+
+
+def _type_of(group: Group) -> str:
+    if isinstance(group.consumer, ShareGroup):
+        return SHARE
+    return CLASSIC if group.consumer is None else CONSUMER

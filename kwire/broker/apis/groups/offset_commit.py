@@ -1,0 +1,94 @@
+"""OffsetCommit: stores the offsets that a group has consumed."""
+
+from __future__ import annotations
+
+from .... import messages
+from .group_checks import consumer_problem, membership, problem_with
+from ...controller.topic import Topic
+from ...groups.classic_group import Group
+from ...groups.committed_offsets import Commit
+from ...groups.consumer_group import GroupState
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of KIP-848 groups
+
+
+def offset_commit(request: RequestContext) -> Any:
+    """Handle OffsetCommit."""
+    groups, response = request.cluster.groups, messages.OffsetCommitResponse
+    group = _committing(request)
+    commits: dict[tuple[str, int], Commit] = {}
+    errors: list[list[int]] = []
+    for sent in request.message.topics:
+        errors.append([check_commit(request, group, sent, part, commits) for part in sent.partitions])
+    retention_ms = request.message.retention_time_ms
+    failed = groups.commit(group, commits, retention_ms) if isinstance(group, Group) else ErrorCode.NONE
+    rows = []
+    for sent, found in zip(request.message.topics, errors, strict=True):
+        parts = tuple(
+            response.OffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
+            for part, code in zip(sent.partitions, found, strict=True)
+        )
+        rows.append(response.OffsetCommitResponseTopic(name=sent.name, topic_id=sent.topic_id, partitions=parts))
+    if isinstance(group, Group) and group.is_unused and not group.generation:
+        groups.delete(group)
+    return response(topics=tuple(rows))
+
+
+def check_commit(
+    request: RequestContext, group: Group | int, sent: Any, part: Any, commits: dict[tuple[str, int], Commit]
+) -> int:
+    """Add a row of a request to the commits; return an error code if it cannot be stored, otherwise 0."""
+    topic = request.cluster.controller.find(sent.name, sent.topic_id)
+    found = group if isinstance(group, int) else _kept_commit(request, topic, part, sent.name)
+    if isinstance(found, int) or topic is None:
+        return found if isinstance(found, int) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not isinstance(found, Commit) or not request.cluster.groups.held.has_room(found.size * (len(commits) + 1)):
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
+    commits[topic.name, part.partition_index] = found
+    return ErrorCode.NONE
+
+
+def _committing(request: RequestContext) -> Group | int:
+    """Return the group, or an error code if this client may not commit now."""
+    asked, groups = request.message, request.cluster.groups
+    if code := problem_with(request, asked.group_id, needs_name=False):
+        return code
+    group, generation = groups.find(asked.group_id), asked.generation_id_or_member_epoch
+    if group is not None and isinstance(group.consumer, ShareGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if generation < 0 and (group is None or group.state is GroupState.EMPTY):
+        # clients with manual assignment use a group only to store offsets
+        made = groups.found_or_made(asked.group_id)
+        return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
+    if group is not None and group.consumer is not None and group.consumer.members:
+        member = group.consumer.members.get(asked.member_id)
+        if member is not None and member.classic is None and request.version < FIRST_OF_CONSUMERS:
+            return ErrorCode.UNSUPPORTED_VERSION
+        return consumer_problem(group, asked.member_id, generation) or group
+    return ErrorCode.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
+
+
+def _member_committing(request: RequestContext, generation: int) -> Group | int:
+    found = membership(request, generation)
+    if isinstance(found, int):
+        return found
+    group, member = found
+    request.cluster.groups.rebalancing.keep(group, member, request.now)
+    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
+
+
+def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: str) -> Commit | int:
+    """Return the commit in a row of a request, or an error code if it cannot be stored."""
+    if code := request.error(topic.name if topic else name or None, part.partition_index):
+        return code
+    if topic is None or not 0 <= part.partition_index < len(topic.partitions):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
+    metadata = part.committed_metadata or ""
+    if len(metadata) > request.cluster.settings.offset_metadata_max_bytes:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    commit = Commit(part.committed_offset, part.committed_leader_epoch, metadata, topic.topic_id)
+    return commit if request.cluster.groups.held.has_room(commit.size) else ErrorCode.GROUP_MAX_SIZE_REACHED

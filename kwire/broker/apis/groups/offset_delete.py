@@ -1,0 +1,39 @@
+"""OffsetDelete: deletes committed offsets of a group (KIP-496)."""
+
+from __future__ import annotations
+
+from .... import messages
+from .group_checks import problem_with
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def offset_delete(request: RequestContext) -> Any:
+    """Handle OffsetDelete: delete offsets of topics to which no member subscribes."""
+    response, asked = messages.OffsetDeleteResponse, request.message
+    group = request.cluster.groups.find(asked.group_id)
+    code = problem_with(request, asked.group_id, needs_name=False)
+    if code or group is None or isinstance(group.consumer, ShareGroup):
+        return response(error_code=code or ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.members and group.protocol_type != "consumer":
+        return response(error_code=ErrorCode.NON_EMPTY_GROUP)
+    rows, deleted = [], []
+    for row in asked.topics:
+        topic = request.cluster.controller.find(row.name)
+        parts = []
+        for part in row.partitions:
+            index = part.partition_index
+            code = request.error(row.name, index)
+            if not code and (topic is None or not 0 <= index < len(topic.partitions)):
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif not code and group.reads(row.name):
+                code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+            elif not code:
+                deleted.append((row.name, index))
+            parts.append(response.OffsetDeleteResponsePartition(partition_index=index, error_code=code))
+        rows.append(response.OffsetDeleteResponseTopic(name=row.name, partitions=tuple(parts)))
+    request.cluster.groups.delete_commits(group, deleted)
+    return response(topics=tuple(rows))

@@ -1,0 +1,93 @@
+"""OffsetFetch: the committed offsets of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from .... import messages
+from .group_checks import consumer_problem, problem_with
+from ...controller.topic import NO_TOPIC_ID, Topic
+from ...groups.classic_group import Group
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition
+FIRST_WITH_GROUPS = 8  # the first version of OffsetFetch for several groups (KIP-709)
+WantedOffsets = Iterator[tuple[str, bytes, list[int]]]
+
+
+def offset_fetch(request: RequestContext) -> Any:
+    """Handle OffsetFetch."""
+    response, asked = messages.OffsetFetchResponse, request.message
+    if request.version >= FIRST_WITH_GROUPS:
+        groups = {group.group_id: group for group in asked.groups}
+        return response(groups=tuple(_group(request, group) for group in groups.values()))
+    code = problem_with(request, asked.group_id, needs_name=False)
+    if code and request.version >= FIRST_WITH_ERROR:
+        return response(error_code=code)
+    row, part = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
+    found = _rows(request, asked.group_id, asked.topics, code)
+    rows = (row(name=name, partitions=tuple(part(**fields) for fields in parts)) for name, _, parts in found)
+    return response(topics=tuple(rows), error_code=code)
+
+
+def _group(request: RequestContext, wanted: Any) -> Any:
+    response = messages.OffsetFetchResponse
+    if code := problem_with(request, wanted.group_id, needs_name=False):
+        return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
+    group = request.cluster.groups.find(wanted.group_id)
+    is_member = wanted.member_epoch >= 0 and group is not None and group.consumer is not None
+    if group and is_member and (code := consumer_problem(group, wanted.member_id or "", wanted.member_epoch)):
+        return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
+    row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
+    rows = (
+        row(name=name, topic_id=topic_id, partitions=tuple(part(**fields) for fields in parts))
+        for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, ErrorCode.NONE)
+    )
+    return response.OffsetFetchResponseGroup(group_id=wanted.group_id, topics=tuple(rows))
+
+
+def _rows(
+    request: RequestContext, group_id: str, topics: Any, code: int
+) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
+    """Return the requested topics with the fields of their partitions; topics of None request all commits."""
+    controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
+    for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
+        topic = controller.find(name, topic_id)
+        is_unknown = topic is None and not name
+        failure = code or request.error(topic.name if topic else name or None)
+        if failure and not code and topics is None:
+            continue  # a request for all topics omits those that the principal may not describe
+        failure = failure or (ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE)
+        yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
+
+
+def _asked(topics: Any) -> WantedOffsets:
+    """Return the requested topics without duplicates."""
+    wanted: dict[tuple[str, bytes], dict[int, None]] = {}
+    for row in topics:
+        key = row.name, getattr(row, "topic_id", NO_TOPIC_ID)
+        wanted.setdefault(key, {}).update(dict.fromkeys(row.partition_indexes))
+    return ((*key, list(indexes)) for key, indexes in wanted.items())
+
+
+def _committed(request: RequestContext, group: Group | None) -> WantedOffsets:
+    for name, indexes in group.commits.topics() if group is not None else ():
+        topic = request.cluster.controller.find(name)
+        if group is not None and topic is not None:
+            kept = [index for index in indexes if group.commits.get(name, index, topic.topic_id)]
+            if kept:
+                yield name, topic.topic_id, kept
+
+
+def _fields(request: RequestContext, group: Group | None, topic: Topic | None, index: int, code: int) -> dict[str, Any]:
+    if group is not None and topic is not None and request.message.require_stable:
+        code = code or (ErrorCode.UNSTABLE_OFFSET_COMMIT if group.is_unstable(topic.name, index) else ErrorCode.NONE)
+    found = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
+    return {
+        "partition_index": index,
+        "committed_offset": found.offset if found else -1,
+        "committed_leader_epoch": found.leader_epoch if found else -1,
+        "metadata": found.metadata if found else "",
+        "error_code": code,
+    }

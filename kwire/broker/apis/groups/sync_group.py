@@ -1,0 +1,55 @@
+"""SyncGroup: the leader of a classic group sends the assignments, the other members get them."""
+
+from __future__ import annotations
+
+from .classic_members import find_consumer_group, sync_consumer_group
+from .group_checks import membership
+from ...groups.classic_group import Group
+from ...groups.classic_responses import sync_error, sync_response
+from ...groups.consumer_group import GroupState
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+FIRST_WITH_PROTOCOLS = 5  # the first version of SyncGroup that contains the expected protocol (KIP-559)
+
+
+def sync_group(request: RequestContext) -> Any:
+    """Handle SyncGroup, or park the request until the leader sends the assignments."""
+    asked, rebalancing = request.message, request.cluster.groups.rebalancing
+    if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
+        return sync_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    consumers = find_consumer_group(request)
+    if consumers is not None:
+        return sync_consumer_group(request, consumers)
+    found = membership(request, asked.generation_id)
+    if isinstance(found, int):
+        return sync_error(found)
+    group, member = found
+    if code := _protocol_problem(asked, group):
+        return sync_error(code)
+    member.has_synced = True
+    rebalancing.keep(group, member, request.now)
+    if group.state is GroupState.STABLE:
+        return sync_response(group, member)
+    return (
+        _complete(request, group) if member.member_id == group.leader else rebalancing.sync(group, member, request.now)
+    )
+
+
+def _protocol_problem(asked: Any, group: Group) -> int:
+    names = asked.protocol_type or group.protocol_type, asked.protocol_name or group.protocol
+    if names != (group.protocol_type, group.protocol):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
+    return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE
+
+
+def _complete(request: RequestContext, group: Group) -> Any:
+    """Send the leader's assignments to the members."""
+    groups, asked = request.cluster.groups, request.message
+    assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}
+    if not groups.held.has_room(sum(map(len, assignments.values()))):
+        return sync_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
+    groups.rebalancing.assign(group, assignments, request.now)
+    return sync_response(group, group.members[asked.member_id])

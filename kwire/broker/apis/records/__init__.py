@@ -1,0 +1,1 @@
+"""Apis of records and offsets in logs: Produce, Fetch, ListOffsets and others."""

@@ -1,0 +1,41 @@
+"""DeleteRecords: deletes the records before an offset (KIP-107)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+ALL = -1  # the offset in DeleteRecords that stands for the high watermark
+
+
+def delete_records(request: RequestContext) -> Any:
+    """Handle DeleteRecords."""
+    response = messages.DeleteRecordsResponse
+    rows = []
+    for topic in request.message.topics:
+        parts = []
+        for part in topic.partitions:
+            code, start = _delete_records(request, topic.name, part)
+            row = response.DeleteRecordsPartitionResult
+            parts.append(row(partition_index=part.partition_index, error_code=code, low_watermark=start))
+        rows.append(response.DeleteRecordsTopicResult(name=topic.name, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _delete_records(request: RequestContext, name: str, part: Any) -> tuple[int, int]:
+    """Delete records of a partition; return an error code and the new log start offset."""
+    found = request.led(name, part.partition_index)
+    if isinstance(found, int):
+        return found, -1
+    partition, log = found
+    topic = request.cluster.controller.known(name)
+    if not topic.has_policy("delete"):
+        return ErrorCode.POLICY_VIOLATION, -1
+    offset = log.end if part.offset == ALL else part.offset
+    if not 0 <= offset <= log.end:
+        return ErrorCode.OFFSET_OUT_OF_RANGE, -1
+    request.cluster.fail(*partition.delete_before(offset))
+    request.cluster.controller.remember_start(partition)
+    return ErrorCode.NONE, log.start

@@ -1,0 +1,46 @@
+"""DescribeProducers: the producers that write to partitions (KIP-664)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...log.producer_state_manager import ProducerState as KnownProducer
+from ...request_context import RequestContext
+from ...transactions.transaction import TopicPartition
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def describe_producers(request: RequestContext) -> Any:
+    """Handle DescribeProducers: return the producers of partitions that this broker leads."""
+    response = messages.DescribeProducersResponse
+    return response(
+        topics=tuple(
+            response.TopicResponse(
+                name=row.name,
+                partitions=tuple(_producers_in(request, (row.name, index)) for index in row.partition_indexes),
+            )
+            for row in request.message.topics
+        )
+    )
+
+
+def _producers_in(request: RequestContext, place: TopicPartition) -> Any:
+    row = messages.DescribeProducersResponse.PartitionResponse
+    found = request.led(*place)
+    if isinstance(found, int):
+        return row(partition_index=place[1], error_code=found, error_message=ErrorCode(found).about)
+    producers = found[1].producers
+    rows = (_producer(one, known, producers.open.get(one, -1)) for one, known in producers.known().items())
+    return row(partition_index=place[1], error_message=None, active_producers=tuple(rows))
+
+
+def _producer(producer_id: int, found: KnownProducer, first_offset: int) -> Any:
+    return messages.DescribeProducersResponse.ProducerState(
+        producer_id=producer_id,
+        producer_epoch=found.epoch,
+        last_sequence=found.batches[-1][1] if found.batches else -1,
+        last_timestamp=found.last_timestamp,
+        coordinator_epoch=found.coordinator_epoch,
+        current_txn_start_offset=first_offset,
+    )

@@ -1,0 +1,151 @@
+"""Fetch: whole batches from an offset on, immediately or once there are enough; with fetch sessions (KIP-227)."""
+
+from __future__ import annotations
+
+import msgspec
+from collections.abc import Callable
+from dataclasses import replace
+from .... import messages
+from .replica_selector import ReplicaView, select_replica
+from ...client_quota_manager import FETCH
+from ...controller.partition import Partition
+from ...controller.topic import Topic
+from ...log.replica_log import ReplicaLog
+from ...purgatory import Later, Parked
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+FIRST_WITH_RACKS = 11  # the first version that followers serve, too (KIP-392)
+READ_COMMITTED = 1
+MOST_WAIT_MS = 300_000  # the maximum time for which a fetch is parked
+
+
+def fetch(request: RequestContext) -> Any:
+    """Handle Fetch, or park the request until there are enough bytes."""
+    asked = request.message
+    session = request.cluster.fetch_sessions.session_for(request.node_id, asked)
+    if isinstance(session, int):
+        return messages.FetchResponse(error_code=session)
+    if session is None:
+        return _fetch(request, lambda response: response)
+    whole = replace(request, message=msgspec.structs.replace(asked, topics=session.topics()))
+    return _fetch(whole, session.changes_in)
+
+
+def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:
+    """Handle a request that lists all its partitions; call `finish` with the response before it is sent."""
+    asked = request.message
+    response, enough = _read(request)
+    if enough or asked.max_wait_ms <= 0:
+        return finish(response)
+    keys = [(topic.name, part.partition) for topic, part in _wanted(request)]
+
+    def attempt(over: bool) -> Any:
+        _, enough = _read(request, measure=True)
+        return Later(lambda: finish(_read(request)[0])) if enough or over else None
+
+    parked = Parked(attempt, keys)
+    request.cluster.waiting.park(parked, request.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
+    return parked
+
+
+def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
+    find = request.cluster.controller.find
+    rows = ((find(row.topic, row.topic_id), row.partitions) for row in request.message.topics)
+    return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
+
+
+def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
+    """Read the available batches, or only measure them; also return whether the fetch can complete, because there are
+    enough bytes or an error occurred."""
+    response = messages.FetchResponse
+    reading = _FetchReader(request, measure)
+    rows = []
+    for row in request.message.topics:
+        topic = request.cluster.controller.find(row.topic, row.topic_id)
+        parts = tuple(reading.partition(topic, part, row.topic) for part in row.partitions)
+        rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
+    enough = reading.failed or reading.size >= request.message.min_bytes or not rows
+    if measure:
+        return response(responses=tuple(rows)), enough
+    throttle = request.cluster.quotas.throttle(FETCH, request.client_id, reading.size, request.cluster.waiting.now)
+    return response(responses=tuple(rows), throttle_time_ms=throttle), enough
+
+
+class _FetchReader:
+    """The number of bytes read so far, and the limit."""
+
+    def __init__(self, request: RequestContext, measure: bool) -> None:
+        self.request, self.size, self.failed = request, 0, False
+        self.only_measure = measure
+        self.is_committed = request.message.isolation_level == READ_COMMITTED
+        self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
+
+    def partition(self, topic: Topic | None, part: Any, name: str) -> Any:
+        if code := self.request.error(topic.name if topic else name or None, part.partition):
+            return self._failure(part, code)
+        if topic is None or not 0 <= part.partition < len(topic.partitions):
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
+            return self._failure(part, unknown)
+        partition = topic.partitions[part.partition]
+        may_follow = self.request.version >= FIRST_WITH_RACKS
+        log = partition.log_at(self.request.node_id, part.current_leader_epoch, may_follow=may_follow)
+        if isinstance(log, int):
+            return self._failure(part, log)
+        if not log.start <= part.fetch_offset <= log.end:
+            return self._failure(part, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if (preferred := self._preferred(partition)) is not None:
+            self.failed = True  # the client must not wait here
+            return self._row(part, log, b"", preferred)
+        most = min(part.partition_max_bytes, self.left)
+        end = log.stable_end if self.is_committed else None
+        size = log.measure(part.fetch_offset, most, at_least_one=not self.size, end=end)
+        try:
+            data = b"" if self.only_measure else log.read(part.fetch_offset, size)
+        except OSError:
+            self.request.cluster.fail(partition.replicas[self.request.node_id].log_dir)
+            return self._failure(part, ErrorCode.KAFKA_STORAGE_ERROR)
+        self.size += size
+        self.left -= size
+        return self._row(part, log, data)
+
+    def _row(self, part: Any, log: ReplicaLog, data: bytes, preferred: int = -1) -> Any:
+        return messages.FetchResponse.PartitionData(
+            partition_index=part.partition,
+            high_watermark=log.end,
+            last_stable_offset=log.stable_end,
+            log_start_offset=log.start,
+            aborted_transactions=_aborted(log, part.fetch_offset, data) if self.is_committed else None,
+            preferred_read_replica=preferred,
+            records=data,
+        )
+
+    def _preferred(self, partition: Partition) -> int | None:
+        """Return the follower from which the client should fetch; None if it should fetch from this broker
+        (KIP-392)."""
+        cluster, request = self.request.cluster, self.request
+        is_asked = cluster.settings.rack_aware_fetch and request.version >= FIRST_WITH_RACKS and request.message.rack_id
+        if not is_asked or partition.leader != request.node_id:
+            return None
+        nodes, logs = cluster.controller.nodes, partition.online_logs()
+        views = {one: ReplicaView(one, nodes[one].rack, logs[one].end, 0) for one in partition.isr if one in logs}
+        found = select_replica(views[partition.leader], views.values(), request.message.rack_id).node_id
+        return None if found == partition.leader else found
+
+    def _failure(self, part: Any, code: int) -> Any:
+        self.failed = True
+        return messages.FetchResponse.PartitionData(
+            partition_index=part.partition,
+            error_code=code,
+            high_watermark=-1,
+            aborted_transactions=None,
+            records=b"",
+        )
+
+
+def _aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[Any, ...]:
+    """Return the aborted transactions with records in the data that was read from an offset on."""
+    row = messages.FetchResponse.AbortedTransaction
+    found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
+    return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in found)

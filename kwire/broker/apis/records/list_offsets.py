@@ -1,0 +1,52 @@
+"""ListOffsets: the offset of a time, or of a log's start or end."""
+
+from __future__ import annotations
+
+from .... import messages
+from .fetch import READ_COMMITTED
+from ...log.replica_log import ReplicaLog
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+FIRST_WITH_EPOCHS = 4  # the first version of ListOffsets with leader epochs
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
+
+
+def list_offsets(request: RequestContext) -> Any:
+    """Handle ListOffsets."""
+    response = messages.ListOffsetsResponse
+    rows = []
+    for row in request.message.topics:
+        parts = [_list_partition(request, row.name, part) for part in row.partitions]
+        rows.append(response.ListOffsetsTopicResponse(name=row.name, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _list_partition(request: RequestContext, topic: str, part: Any) -> Any:
+    row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
+    found = request.led(topic, part.partition_index, part.current_leader_epoch)
+    if isinstance(found, int):
+        return row(partition_index=part.partition_index, error_code=found)
+    partition, log = found
+    try:
+        is_committed = request.message.isolation_level == READ_COMMITTED
+        offset, timestamp, epoch = _offset_at(log, part.timestamp, log.stable_end if is_committed else log.end)
+        epoch = epoch if request.version >= FIRST_WITH_EPOCHS else -1
+    except OSError:
+        request.cluster.fail(partition.replicas[request.node_id].log_dir)
+        return row(partition_index=part.partition_index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+    return row(partition_index=part.partition_index, offset=offset, timestamp=timestamp, leader_epoch=epoch)
+
+
+def _offset_at(log: ReplicaLog, timestamp: int, end: int) -> tuple[int, int, int]:
+    """Return offset, timestamp and leader epoch for a timestamp; `end` is the first offset that the client may not
+    read."""
+    if timestamp == LATEST:
+        return end, -1, log.epoch_at(end)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return log.start, -1, log.epoch_at(log.start)
+    if timestamp == MAX_TIMESTAMP:
+        return log.find_newest()
+    found = log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)
+    return found if found[0] < end else (-1, -1, -1)

@@ -1,0 +1,32 @@
+"""OffsetForLeaderEpoch: where a leader epoch ends in a log (KIP-101, KIP-320)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...request_context import RequestContext
+from typing import Any
+
+
+
+def offset_for_leader_epoch(request: RequestContext) -> Any:
+    """Handle OffsetForLeaderEpoch (KIP-101): return the end offset of a leader epoch."""
+    response = messages.OffsetForLeaderEpochResponse
+    rows = []
+    for row in request.message.topics:
+        parts = [_epoch_end(request, row.topic, part) for part in row.partitions]
+        rows.append(response.OffsetForLeaderTopicResult(topic=row.topic, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _epoch_end(request: RequestContext, topic: str, part: Any) -> Any:
+    row = messages.OffsetForLeaderEpochResponse.EpochEndOffset
+    found = request.led(topic, part.partition, part.current_leader_epoch)
+    if isinstance(found, int):
+        return row(partition=part.partition, error_code=found)
+    partition, log = found
+    if part.leader_epoch > partition.leader_epoch or part.leader_epoch < 0:
+        return row(partition=part.partition)
+    epoch, end = log.end_of_epoch(part.leader_epoch)
+    if part.leader_epoch == partition.leader_epoch:
+        epoch, end = part.leader_epoch, log.end
+    return row(partition=part.partition, leader_epoch=epoch, end_offset=end)

@@ -1,0 +1,1 @@
+"""Apis of security: SASL, SCRAM credentials, ACLs and delegation tokens."""

@@ -1,0 +1,119 @@
+"""DescribeAcls, CreateAcls and DeleteAcls (KIP-140)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...request_context import RequestContext
+from ...security.acls import ALLOW, ANY, AclBinding, AclBindingFilter, DENY, LITERAL, PREFIXED, UNKNOWN, acl_of
+from ...security.api_permissions import CLUSTER_NAME
+from ....values import AclOperation, ErrorCode, ResourceType
+from typing import Any
+
+MOST_ACLS = 100_000
+NO_AUTHORIZER = "No Authorizer is configured."
+
+
+def describe_acls(request: RequestContext) -> Any:
+    """Handle DescribeAcls."""
+    response, authorizer = messages.DescribeAclsResponse, request.cluster.authorizer
+    if authorizer is None:
+        message = "No Authorizer is configured on the broker"
+        return response(error_code=ErrorCode.SECURITY_DISABLED, error_message=message)
+    wanted = _acl_filter(request.message)
+    if problem := _filter_problem(wanted):
+        return response(error_code=ErrorCode.INVALID_REQUEST, error_message=problem)
+    found: dict[tuple[Any, ...], list[AclBinding]] = {}
+    for acl in authorizer.matching(wanted):
+        found.setdefault(acl[:3], []).append(acl)
+    resources = tuple(
+        response.DescribeAclsResource(
+            resource_type=kind,
+            resource_name=name,
+            pattern_type=pattern,
+            acls=tuple(
+                response.AclDescription(
+                    principal=one.principal, host=one.host, operation=one.operation, permission_type=one.permission
+                )
+                for one in rows
+            ),
+        )
+        for (kind, name, pattern), rows in found.items()
+    )
+    return response(error_message=None, resources=resources)
+
+
+def _acl_filter(row: Any) -> AclBindingFilter:
+    names = row.resource_type_filter, row.resource_name_filter, row.pattern_type_filter
+    return AclBindingFilter(*names, row.principal_filter, row.host_filter, row.operation, row.permission_type)
+
+
+def _filter_problem(wanted: AclBindingFilter) -> str:
+    kinds = wanted.resource_type, wanted.pattern_type, wanted.operation, wanted.permission
+    return "The filter has an unknown element." if UNKNOWN in kinds else ""
+
+
+def create_acls(request: RequestContext) -> Any:
+    """Handle CreateAcls."""
+    row, rows = messages.CreateAclsResponse.AclCreationResult, []
+    refused = request.error()
+    for creation in request.message.creations:
+        if request.cluster.authorizer is None:
+            rows.append(row(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+            continue
+        acl = acl_of(creation)
+        problem = _acl_problem(request, acl)
+        if refused or problem:
+            invalid = {"error_code": ErrorCode.INVALID_REQUEST, "error_message": problem}
+            rows.append(row(**request.denied(refused) if refused else invalid))
+            continue
+        request.cluster.controller.add_acl(acl)
+        rows.append(row(error_message=None))
+    return messages.CreateAclsResponse(results=tuple(rows))
+
+
+def _acl_problem(request: RequestContext, acl: AclBinding) -> str:
+    """Return why an ACL is invalid; the empty string if it is valid."""
+    if acl.resource_type == ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
+        return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    if not acl.resource_name:
+        return "Invalid empty resource name"
+    if acl.resource_type in (UNKNOWN, ANY) or not ResourceType(acl.resource_type).name:
+        return f"Invalid resourceType {acl.resource_type}"
+    if acl.pattern_type not in (LITERAL, PREFIXED):
+        return f"Invalid patternType {acl.pattern_type}"
+    if acl.operation in (UNKNOWN, ANY) or not AclOperation(acl.operation).name:
+        return f"Invalid operation {acl.operation}"
+    if acl.permission not in (ALLOW, DENY):
+        return f"Invalid permissionType {acl.permission}"
+    if not all(acl.principal.partition(":")[::2]):
+        return (
+            f"Could not parse principal from `{acl.principal}` (no colon is present separating the type and the name)"
+        )
+    is_full = len(request.cluster.controller.acls) >= MOST_ACLS
+    return f"the limit of {MOST_ACLS} ACLs is reached" if is_full else ""
+
+
+def delete_acls(request: RequestContext) -> Any:
+    """Handle DeleteAcls."""
+    response, authorizer = messages.DeleteAclsResponse, request.cluster.authorizer
+    rows, refused = [], request.error()
+    for one in request.message.filters:
+        row, wanted = response.DeleteAclsFilterResult, _acl_filter(one)
+        if authorizer is None:
+            rows.append(row(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+        elif refused:
+            rows.append(row(**request.denied(refused)))
+        elif problem := _filter_problem(wanted):
+            rows.append(row(error_code=ErrorCode.INVALID_REQUEST, error_message=problem))
+        else:
+            matching = authorizer.matching(wanted)
+            for acl in matching:
+                request.cluster.controller.remove_acl(acl)
+            rows.append(row(error_message=None, matching_acls=tuple(map(_deleted_acl, matching))))
+    return response(filter_results=tuple(rows))
+
+
+def _deleted_acl(acl: AclBinding) -> Any:
+    fields = acl._asdict()
+    fields["permission_type"] = fields.pop("permission")
+    return messages.DeleteAclsResponse.DeleteAclsMatchingAcl(error_message=None, **fields)

@@ -1,0 +1,36 @@
+"""SaslHandshake and SaslAuthenticate (KIP-43, KIP-152, KIP-368)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...request_context import RequestContext
+from ....protocol.sasl.mechanisms import AuthenticationFailed
+from ....values import ErrorCode
+from typing import Any
+
+TOO_LATE = "SaslAuthenticate request received after successful authentication"
+
+
+def sasl_handshake(request: RequestContext) -> Any:
+    """Handle SaslHandshake."""
+    response, session = messages.SaslHandshakeResponse, request.session
+    if session is None or not session.may_begin or session.is_under_way:
+        return response(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+    known = session.handshake(request.message.mechanism, request.version)
+    code = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    return response(error_code=code, mechanisms=tuple(session.mechanisms))
+
+
+def sasl_authenticate(request: RequestContext) -> Any:
+    """Handle SaslAuthenticate."""
+    response, session = messages.SaslAuthenticateResponse, request.session
+    if session is None or not session.is_under_way:
+        if session is not None and not session.is_authenticated:
+            session.has_failed = True
+        return response(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=TOO_LATE)
+    try:
+        answer = session.authenticate(bytes(request.message.auth_bytes), request.now)
+    except AuthenticationFailed as error:
+        return response(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(error))
+    lifetime = session.lifetime_ms(request.now)
+    return response(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime)

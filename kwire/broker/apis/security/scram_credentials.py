@@ -1,0 +1,84 @@
+"""DescribeUserScramCredentials and AlterUserScramCredentials (KIP-554)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from .... import messages
+from ...request_context import RequestContext
+from ....protocol.sasl.mechanisms import LEAST_ITERATIONS, MOST_ITERATIONS, SCRAM
+from ....protocol.sasl.scram_credentials import ScramCredential
+from ....values import ErrorCode
+from typing import Any
+
+MOST_USERS = 10_000
+NUMBERS = {name: number for number, name in SCRAM.items()}
+
+
+def describe_user_scram_credentials(request: RequestContext) -> Any:
+    """Handle DescribeUserScramCredentials."""
+    response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
+    asked = request.message.users
+    names = [one.name for one in asked] if asked else sorted({name for name, _ in scram})
+    rows = (_scram_row(request, name, count) for name, count in Counter(names).items())
+    return response(error_message=None, results=tuple(rows))
+
+
+def _scram_row(request: RequestContext, name: str, count: int) -> Any:
+    response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
+    row = response.DescribeUserScramCredentialsResult
+    if count > 1:
+        twice = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
+        return row(user=name, error_code=ErrorCode.DUPLICATE_RESOURCE, error_message=twice)
+    infos = tuple(
+        response.CredentialInfo(mechanism=NUMBERS[mechanism], iterations=one.iterations)
+        for (user, mechanism), one in sorted(scram.items(), key=lambda item: item[0])
+        if user == name
+    )
+    if not infos:
+        missing = f"Attempt to describe a user credential that does not exist: {name}"
+        return row(user=name, error_code=ErrorCode.RESOURCE_NOT_FOUND, error_message=missing)
+    return row(user=name, error_message=None, credential_infos=infos)
+
+
+def alter_user_scram_credentials(request: RequestContext) -> Any:
+    """Handle AlterUserScramCredentials: make all changes of a user, or none."""
+    response, asked = messages.AlterUserScramCredentialsResponse, request.message
+    row = response.AlterUserScramCredentialsResult
+    changes = [*asked.deletions, *asked.upsertions]
+    names = list(dict.fromkeys(one.name for one in changes))
+    refused = request.error()
+    rows = []
+    for name in names:
+        own = [one for one in changes if one.name == name]
+        code = refused or next((code for one in own if (code := _scram_problem(request, one))), ErrorCode.NONE)
+        if len(own) > 1:
+            code = ErrorCode.DUPLICATE_RESOURCE
+        if code:
+            rows.append(row(user=name, **request.denied(code)))
+            continue
+        for one in own:
+            _change_scram(request, one)
+        rows.append(row(user=name, error_message=None))
+    return response(results=tuple(rows))
+
+
+def _scram_problem(request: RequestContext, change: Any) -> int:
+    """Return the error code if a change is invalid; 0 if it is valid."""
+    users = request.cluster.controller.users
+    if not change.name:
+        return ErrorCode.UNACCEPTABLE_CREDENTIAL
+    if change.mechanism not in SCRAM:
+        return ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    if not hasattr(change, "salted_password"):
+        is_there = (change.name, SCRAM[change.mechanism]) in users.scram
+        return ErrorCode.NONE if is_there else ErrorCode.RESOURCE_NOT_FOUND
+    is_right = LEAST_ITERATIONS <= change.iterations <= MOST_ITERATIONS and change.salt and change.salted_password
+    return ErrorCode.NONE if is_right and len(users.scram) < MOST_USERS else ErrorCode.UNACCEPTABLE_CREDENTIAL
+
+
+def _change_scram(request: RequestContext, change: Any) -> None:
+    key, credential = (change.name, SCRAM[change.mechanism]), None
+    if hasattr(change, "salted_password"):
+        salted, salt = bytes(change.salted_password), bytes(change.salt)
+        credential = ScramCredential.of(key[1], salted, salt, change.iterations)
+    request.cluster.controller.set_credential(*key, credential)

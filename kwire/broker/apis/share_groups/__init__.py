@@ -1,0 +1,1 @@
+"""Apis of share groups (KIP-932)."""

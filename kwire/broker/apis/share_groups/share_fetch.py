@@ -1,0 +1,275 @@
+"""ShareFetch: acquires records for a member of a share group, immediately or once there are some (KIP-932)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from .... import messages
+from ..records.fetch import MOST_WAIT_MS
+from .share_acknowledge import Codes, apply_acknowledgements, check_share_request, current_leader, find_led_partition, node_endpoints
+from ...client_quota_manager import FETCH
+from ...controller.partition import Partition
+from ...controller.topic import Topic
+from ...groups.share_coordinator import FINAL, FIRST, ShareSession, key_of
+from ...groups.share_group import TopicIdPartition
+from ...groups.share_partition import AcquireLimits, AcquiredRange, OffsetRange, SharePartition
+from ...log.replica_log import LogEntry, ReplicaLog
+from ...purgatory import Later, Parked
+from ...request_context import RequestContext
+from ....records import parse_records
+from ....values import ErrorCode
+from typing import Any, NamedTuple
+
+EXACTLY = 1  # the acquire mode that never acquires more records than requested (KIP-1206)
+READ_COMMITTED = "read_committed"
+_DURATION = re.compile(r"by_duration:P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?")
+_SECONDS = (86400, 3600, 60, 1)
+
+
+def share_fetch(request: RequestContext) -> Any:
+    """Handle ShareFetch: apply acknowledgements, and acquire records; park the request until there are some."""
+    asked = request.message
+    acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
+    if code := check_share_request(request) or _fetch_problem(request, acks):
+        return messages.ShareFetchResponse(error_code=code)
+    shares, who = request.cluster.shares, (request.node_id, asked.group_id, asked.member_id)
+    session = shares.session(*who, asked.share_session_epoch, request.session)
+    if isinstance(session, int):
+        return messages.ShareFetchResponse(error_code=session)
+    for topic_id, part in acks if asked.share_session_epoch != FINAL else ():
+        session.parts.setdefault((bytes(topic_id), part.partition_index), True)
+    for topic in asked.forgotten_topics_data:
+        for index in topic.partitions:
+            session.parts.pop((bytes(topic.topic_id), index), None)
+    found = apply_acknowledgements(request, acks)
+    if asked.share_session_epoch == FINAL:
+        shares.end_session(*who)
+    if asked.share_session_epoch == FINAL or asked.is_renew_ack:
+        return _Fetching(request, ShareSession(), found).response(())
+    return _respond_or_park(_Fetching(request, session, found))
+
+
+def _respond_or_park(fetching: _Fetching) -> Any:
+    """Respond to a fetch, or park it."""
+    request = fetching.request
+    now = fetching.attempt(request.message.max_wait_ms <= 0)
+    if now is not None:
+        return now.make()
+    keys = [key for place in fetching.session.parts for key in fetching.keys(place)]
+    parked = Parked(fetching.attempt, keys)
+    request.cluster.waiting.park(parked, request.now + min(request.message.max_wait_ms, MOST_WAIT_MS) / 1000)
+    return parked
+
+
+def _fetch_problem(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -> int:
+    """Return the error code of an invalid fetch; 0 if it is valid."""
+    asked = request.message
+    has_acks = any(part.acknowledgement_batches for _, part in acks)
+    if asked.share_session_epoch == FIRST and has_acks:
+        return ErrorCode.INVALID_REQUEST
+    is_fetch = asked.max_bytes or asked.min_bytes or asked.max_records or asked.max_wait_ms
+    return ErrorCode.INVALID_REQUEST if asked.is_renew_ack and is_fetch else ErrorCode.NONE
+
+
+class _FetchedPartition(NamedTuple):
+    """The result of a fetch for a partition: an error, or acquired offsets and where their records are in the log."""
+
+    error_code: int = 0
+    acquired: Sequence[AcquiredRange] = ()
+    log: ReplicaLog | None = None
+    partition: Partition | None = None
+    first: int = 0
+    size: int = 0
+
+
+class _Candidate(NamedTuple):
+    """A partition whose records can be acquired."""
+
+    place: TopicIdPartition
+    part: SharePartition
+    partition: Partition
+    log: ReplicaLog
+    entries: Sequence[LogEntry]
+    spans: Sequence[OffsetRange]
+
+
+@dataclass(slots=True)
+class _Fetching:
+    """A fetch in a share session, with the error codes of its acknowledgements."""
+
+    request: RequestContext
+    session: ShareSession
+    codes: Codes
+
+    def keys(self, place: TopicIdPartition) -> Iterator[Any]:
+        """Yield the purgatory keys of a partition: new records, and records that become available again."""
+        topic: Topic | None = self.request.cluster.controller.by_id.get(place[0])
+        if topic is not None:
+            yield topic.name, place[1]
+        yield key_of(self.request.message.group_id, place)
+
+    def attempt(self, over: bool) -> Later | None:
+        """Acquire records if there are enough, or at the deadline; the records are read when the response is sent."""
+        asked = self.request.message
+        failed: dict[TopicIdPartition, _FetchedPartition] = {}
+        candidates: list[_Candidate] = []
+        left, most = min(asked.max_bytes, self.request.cluster.fetch_max_bytes), asked.max_records or 1
+        for place in list(self.session.parts) if not self.session.is_over else ():
+            found = self._candidate(place, left, most) if most > 0 and left > 0 else None
+            if isinstance(found, int):
+                failed[place] = _FetchedPartition(found)
+            elif found is not None and found.spans:
+                candidates.append(found)
+                left -= sum(one.size for one in found.entries)
+                most -= sum(last - first + 1 for first, last in found.spans)
+        size = sum(entry.size for one in candidates for entry in one.entries)
+        if not over and not failed and (not candidates or size < asked.min_bytes):
+            return None
+        parts = failed | {one.place: self._acquire(one) for one in candidates}
+        for place in [one.place for one in candidates]:  # the next fetch begins with the other partitions
+            self.session.parts[place] = self.session.parts.pop(place)
+        rows = [(place, part) for place, part in parts.items() if part.error_code or part.acquired]
+        return Later(lambda: self.response(rows))
+
+    def _candidate(self, place: TopicIdPartition, size: int, most: int) -> _Candidate | int:
+        request, asked, shares = self.request, self.request.message, self.request.cluster.shares
+        where = find_led_partition(request, place)
+        if isinstance(where, int):
+            return where
+        partition, log = where
+        part = shares.find(asked.group_id, place)
+        if part is None:
+            return ErrorCode.UNKNOWN_SERVER_ERROR  # no member of the group has subscribed to the topic
+        configs = request.cluster.controller.group_configs_of(asked.group_id)
+        if part.start < 0:
+            part.begin(_start(log, configs["share.auto.offset.reset"], request.cluster.time_ms))
+        before = part.size
+        if part.trim(log.start, log.end):
+            shares.changed(asked.group_id, place, part, before)
+        end = log.stable_end if configs["share.isolation.level"] == READ_COMMITTED else None
+        offset = max(part.next_offset, log.start)
+        entries = log.entries_from(offset, log.measure(offset, size, end=end))
+        wanted = AcquireLimits(most, max(1, asked.batch_size), asked.share_acquire_mode == EXACTLY)
+        batches = [(one.base_offset, one.last_offset) for one in entries]
+        spans = part.acquirable(batches, wanted, shares.limits(asked.group_id))
+        if not spans or not shares.has_room(spans):
+            return _Candidate(place, part, partition, log, (), ())
+        first, last = spans[0][0], spans[-1][1]
+        entries = [one for one in entries if one.last_offset >= first and one.base_offset <= last]
+        return _Candidate(place, part, partition, log, entries, spans)
+
+    def _acquire(self, one: _Candidate) -> _FetchedPartition:
+        asked, shares = self.request.message, self.request.cluster.shares
+        now = max(self.request.cluster.waiting.now, self.request.now)  # the fetch may have been parked
+        acquired = shares.acquire(asked.group_id, one.place, one.part, one.spans, asked.member_id, now)
+        configs = self.request.cluster.controller.group_configs_of(asked.group_id)
+        if configs["share.isolation.level"] == READ_COMMITTED:
+            acquired = self._committed(one, acquired)
+        if not acquired:
+            return _FetchedPartition()
+        first, last = acquired[0].first, acquired[-1].last
+        entries = [entry for entry in one.entries if entry.last_offset >= first and entry.base_offset <= last]
+        return _FetchedPartition(0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries))
+
+    def _committed(self, one: _Candidate, acquired: list[AcquiredRange]) -> list[AcquiredRange]:
+        """Return acquired offsets without the records of aborted transactions, which are never delivered."""
+        before = one.part.size
+        aborted = _aborted(one.log, one.entries[0].base_offset, sum(entry.size for entry in one.entries))
+        for span in aborted:
+            one.part.archive(*span)
+        left = [kept for row in acquired for kept in _without(row, aborted)]
+        if aborted and not left:  # otherwise they are stored with the next acknowledgement, as in Kafka
+            self.request.cluster.shares.changed(self.request.message.group_id, one.place, one.part, before)
+        return left
+
+    def response(self, parts: Sequence[tuple[TopicIdPartition, _FetchedPartition]]) -> Any:
+        """Return the response: partitions with records, errors or acknowledgements, and partitions new in the
+        session."""
+        response, asked, cluster = messages.ShareFetchResponse, self.request.message, self.request.cluster
+        new = [place for place, is_new in self.session.parts.items() if is_new]
+        self.session.parts.update(dict.fromkeys(new, False))
+        found = dict.fromkeys([*self.codes, *new], _FetchedPartition()) | dict(parts)
+        rows: dict[bytes, list[Any]] = {}
+        codes = [*self.codes.values()]
+        for place, part in found.items():
+            row = self._row(place, part)
+            codes.append(row.error_code)
+            rows.setdefault(place[0], []).append(row)
+        size = sum(len(row.records or b"") for some in rows.values() for row in some)
+        throttle = cluster.quotas.throttle(FETCH, self.request.client_id, size, cluster.waiting.now)
+        if throttle:  # as in Kafka, the response is empty, and its records stay acquired until their lock expires
+            rows.clear()
+        topic_row = response.ShareFetchableTopicResponse
+        return response(
+            throttle_time_ms=throttle,
+            acquisition_lock_timeout_ms=int(cluster.shares.limits(asked.group_id).lock * 1000),
+            responses=tuple(topic_row(topic_id=topic_id, partitions=tuple(some)) for topic_id, some in rows.items()),
+            node_endpoints=node_endpoints(self.request, codes, response),
+        )
+
+    def _row(self, place: TopicIdPartition, part: _FetchedPartition) -> Any:
+        response = messages.ShareFetchResponse
+        code, data = part.error_code, b""
+        try:
+            data = part.log.read(part.first, part.size) if part.log is not None else b""
+        except OSError:
+            assert part.partition is not None
+            self.request.cluster.fail(part.partition.replicas[self.request.node_id].log_dir)
+            code, part = ErrorCode.KAFKA_STORAGE_ERROR, _FetchedPartition()
+        is_unknown = code == ErrorCode.UNKNOWN_SERVER_ERROR
+        about = f"no member of group {self.request.message.group_id} has subscribed to this topic"
+        acked = self.codes.get(place, ErrorCode.NONE)
+        row = response.AcquiredRecords
+        return response.PartitionData(
+            partition_index=place[1],
+            error_code=code,
+            error_message=about if is_unknown else None,
+            acknowledge_error_code=acked,
+            current_leader=current_leader(self.request, place, code or acked, response),
+            records=data,
+            acquired_records=tuple(
+                row(first_offset=one.first, last_offset=one.last, delivery_count=one.deliveries)
+                for one in part.acquired
+            ),
+        )
+
+
+def _start(log: ReplicaLog, reset: str, time_ms: Callable[[], int]) -> int:
+    """Return the offset at which a group starts reading a partition."""
+    if reset == "earliest":
+        return log.start
+    found = _DURATION.fullmatch(reset)
+    if found is None:
+        return log.end
+    seconds = sum(unit * float(number or 0) for unit, number in zip(_SECONDS, found.groups(), strict=True))
+    offset = log.find_time(time_ms() - int(seconds * 1000))[0]
+    return log.end if offset < 0 else offset
+
+
+def _aborted(log: ReplicaLog, offset: int, size: int) -> list[OffsetRange]:
+    """Return the batches of aborted transactions in the data that is read from an offset on."""
+    if not size:
+        return []
+    known = log.producers.aborted_between(offset, log.end_of(offset, size))
+    found = []
+    for batch in parse_records(log.read(offset, size)) if known else ():
+        base = batch.base_offset or 0
+        is_aborted = any(
+            one.producer_id == batch.producer_id and one.first_offset <= base < one.last_offset for one in known
+        )
+        if batch.is_transactional and not batch.is_control and is_aborted:
+            found.append((base, batch.last_offset))
+    return found
+
+
+def _without(row: AcquiredRange, spans: Sequence[OffsetRange]) -> list[AcquiredRange]:
+    """Return acquired offsets without some ranges."""
+    left, at = [], row.first
+    for first, last in spans:
+        if last < at or first > row.last:
+            continue
+        if first > at:
+            left.append(AcquiredRange(at, first - 1, row.deliveries))
+        at = last + 1
+    return [*left, AcquiredRange(at, row.last, row.deliveries)] if at <= row.last else left

@@ -1,0 +1,18 @@
+"""The checks that requests of share groups share."""
+
+from __future__ import annotations
+
+from ..groups.group_checks import problem_with
+from ...request_context import RequestContext
+from ....values import ErrorCode
+
+
+
+def is_off(request: RequestContext) -> bool:
+    """Return whether share groups are disabled: the level of the feature is 0."""
+    return not request.cluster.feature_levels.get("share.version")
+
+
+def share_problem(request: RequestContext, group_id: str) -> int:
+    """Return the error code if this broker cannot handle a request for a share group; 0 if it can."""
+    return ErrorCode.UNSUPPORTED_VERSION if is_off(request) else problem_with(request, group_id)

@@ -1,0 +1,122 @@
+"""ShareGroupHeartbeat: a member of a share group joins, gets partitions, or leaves (KIP-932)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ..groups.consumer_group_heartbeat import JOINS, LEAVES, group_by_topic
+from .share_group_checks import share_problem
+from ...groups.classic_group import Group
+from ...groups.consumer_group import ConsumerMember
+from ...groups.group_types import SHARE
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def share_group_heartbeat(request: RequestContext) -> Any:
+    """Handle ShareGroupHeartbeat."""
+    asked = request.message
+    is_right = asked.member_id and asked.member_epoch >= LEAVES and asked.rack_id != "" and asked.group_id
+    if asked.member_epoch == JOINS and not asked.subscribed_topic_names:
+        is_right = False
+    code = share_problem(request, asked.group_id)
+    if code in (ErrorCode.NONE, ErrorCode.INVALID_GROUP_ID) and not is_right:
+        code = ErrorCode.INVALID_REQUEST
+    code = code or _hidden(request)
+    if code:
+        return messages.ShareGroupHeartbeatResponse(error_code=code)
+    group = _group_for(request)
+    if isinstance(group, int):
+        return messages.ShareGroupHeartbeatResponse(error_code=group)
+    share = request.cluster.shares.share(group)
+    assert share is not None
+    member = _member(request, group, share)
+    if isinstance(member, int):
+        return messages.ShareGroupHeartbeatResponse(error_code=member)
+    if asked.member_epoch == LEAVES:
+        request.cluster.groups.remove_consumers(group, [member], request.now)
+        return messages.ShareGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=LEAVES)
+    return _heartbeat(request, group, share, member)
+
+
+def _hidden(request: RequestContext) -> int:
+    """Return the error code for topics that the principal may not describe; 0 if there are none."""
+    names = request.message.subscribed_topic_names or ()
+    return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
+
+
+def _group_for(request: RequestContext) -> Group | int:
+    """Return the share group; a joining member creates it if there is no group of this name."""
+    asked, groups = request.message, request.cluster.groups
+    group = groups.find(asked.group_id)
+    if group is not None and (isinstance(group.consumer, ShareGroup) or not group.is_unused):
+        return group if isinstance(group.consumer, ShareGroup) else ErrorCode.GROUP_ID_NOT_FOUND
+    if asked.member_epoch != JOINS:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    return make_share_group(request, asked.group_id)
+
+
+def make_share_group(request: RequestContext, group_id: str) -> Group | int:
+    """Return a new share group, or an error code if the limit is reached."""
+    group = request.cluster.groups.found_or_made(group_id)
+    if group is None:
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
+    group.consumer = ShareGroup(epoch=max(1, group.generation))
+    group.protocol_type = SHARE
+    return group
+
+
+def _member(request: RequestContext, group: Group, share: ShareGroup) -> ConsumerMember | int:
+    """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
+    asked, groups = request.message, request.cluster.groups
+    member = share.members.get(asked.member_id)
+    if member is None and asked.member_epoch == JOINS:
+        made = ConsumerMember(asked.member_id, None, request.client_id, request.client_host)
+        return groups.add_consumer(share, made, None)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if asked.member_epoch == JOINS:
+        member.sent = None
+    elif asked.member_epoch not in (LEAVES, member.epoch, member.previous_epoch):
+        return ErrorCode.FENCED_MEMBER_EPOCH
+    return member
+
+
+def _heartbeat(request: RequestContext, group: Group, share: ShareGroup, member: ConsumerMember) -> Any:
+    asked, cluster, before = request.message, request.cluster, member.size
+    changed = member.member_id not in share.target
+    if asked.subscribed_topic_names is not None:
+        topics = tuple(sorted(asked.subscribed_topic_names))
+        changed = changed or topics != member.topics
+        member.topics = topics
+    member.rack = asked.rack_id or member.rack
+    cluster.groups.held.take(member.size - before)
+    place = share.epoch, member.epoch, set(member.assigned)
+    cluster.groups.plan(group, share, changed=changed)
+    is_new = cluster.shares.prepare(asked.group_id, share)
+    share.reconcile(member, None, request.now)
+    if is_new or changed or place != (share.epoch, member.epoch, member.assigned):
+        cluster.groups.remember(group)
+    cluster.groups.keep_consumer(group, member, request.now)
+    return _answer(request, member)
+
+
+def _answer(request: RequestContext, member: ConsumerMember) -> Any:
+    response = messages.ShareGroupHeartbeatResponse
+    state = member.epoch, frozenset(member.assigned)
+    # A heartbeat with topics is complete, as after an error: the member may not know its assignment (Kafka:
+    # `isFullRequest` in GroupMetadataManager.shareGroupHeartbeat).
+    is_full = request.message.subscribed_topic_names is not None
+    is_new = member.sent is None or member.sent[1] != state[1] or is_full
+    member.sent = state
+    rows = group_by_topic(request, member.assigned)
+    parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
+    configs = request.cluster.controller.group_configs_of(request.message.group_id)
+    return response(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=int(configs["share.heartbeat.interval.ms"]),
+        assignment=response.Assignment(topic_partitions=parts) if is_new else None,
+    )

@@ -1,0 +1,139 @@
+"""DescribeShareGroupOffsets, AlterShareGroupOffsets and DeleteShareGroupOffsets: where share groups read (KIP-932)."""
+
+from __future__ import annotations
+
+from .... import messages
+from .share_group_checks import share_problem
+from .share_group_heartbeat import make_share_group
+from ...controller.topic import Topic
+from ...groups.classic_group import Group
+from ...groups.consumer_group import GroupState
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+NO_OFFSET = -1
+
+
+def describe_share_group_offsets(request: RequestContext) -> Any:
+    """Handle DescribeShareGroupOffsets: return the stored start offset of each partition; -1 if none is stored."""
+    response = messages.DescribeShareGroupOffsetsResponse
+    return response(groups=tuple(_offsets(request, asked) for asked in request.message.groups))
+
+
+def _offsets(request: RequestContext, asked: Any) -> Any:
+    response = messages.DescribeShareGroupOffsetsResponse
+    row = response.DescribeShareGroupOffsetsResponseGroup
+    if code := share_problem(request, asked.group_id):
+        return row(group_id=asked.group_id, error_code=code, error_message=ErrorCode(code).about)
+    group = request.cluster.groups.find(asked.group_id)
+    share = request.cluster.shares.share(group)
+    if group is not None and share is None:
+        about = f"Group {asked.group_id} is not a share group."
+        return row(group_id=asked.group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=about)
+    wanted = {one.topic_name: list(one.partitions) for one in asked.topics or ()}
+    if asked.topics is None:
+        wanted = dict(request.cluster.shares.state_topics(share)) if share is not None else {}
+    topics = tuple(
+        response.DescribeShareGroupOffsetsResponseTopic(
+            topic_name=name,
+            topic_id=topic.topic_id if topic is not None else bytes(16),
+            partitions=tuple(_offset(request, share, topic, index) for index in indexes),
+        )
+        for name, indexes in wanted.items()
+        if not (request.error(name) and asked.topics is None)
+        for topic in (request.cluster.controller.topics.get(name),)
+    )
+    return row(group_id=asked.group_id, topics=topics)
+
+
+def _offset(request: RequestContext, share: ShareGroup | None, topic: Topic | None, index: int) -> Any:
+    row = messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition
+    if topic is not None and (code := request.error(topic.name, index)):
+        return row(partition_index=index, start_offset=NO_OFFSET, error_code=code)
+    part = share.partitions.get((topic.topic_id, index)) if share is not None and topic is not None else None
+    if part is None or topic is None or part.stored.start == NO_OFFSET or index >= len(topic.partitions):
+        return row(partition_index=index, start_offset=NO_OFFSET)
+    found, partition = part.stored, topic.partitions[index]
+    log = partition.log_at(partition.leader)
+    lag = NO_OFFSET
+    if not isinstance(log, int):
+        first = max(found.start, log.start)  # AlterShareGroupOffsets may have set an offset below the log
+        lag = max(0, log.end - first - found.ended)
+    return row(partition_index=index, start_offset=found.start, leader_epoch=partition.leader_epoch, lag=lag)
+
+
+def _empty_share(request: RequestContext, *, makes: bool) -> ShareGroup | int:
+    """Return the share group of a request if it has no members; otherwise an error code."""
+    group_id = request.message.group_id
+    if code := share_problem(request, group_id):
+        return code
+    group = request.cluster.groups.find(group_id)
+    if group is None and makes:
+        made = make_share_group(request, group_id)
+        if isinstance(made, int):
+            return made
+        group = made
+    share = request.cluster.shares.share(group)
+    if group is None or share is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    return share if group.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
+
+
+def alter_share_group_offsets(request: RequestContext) -> Any:
+    """Handle AlterShareGroupOffsets: set the start offsets of partitions in a group without members."""
+    response, asked = messages.AlterShareGroupOffsetsResponse, request.message
+    share = _empty_share(request, makes=True)
+    if isinstance(share, int):
+        return response(error_code=share, error_message=ErrorCode(share).about)
+    rows = []
+    for topic in asked.topics:
+        found = request.cluster.controller.topics.get(topic.topic_name)
+        parts = tuple(_alter_offset(request, share, found, topic.topic_name, one) for one in topic.partitions)
+        row = response.AlterShareGroupOffsetsResponseTopic
+        topic_id = found.topic_id if found is not None else bytes(16)
+        rows.append(row(topic_name=topic.topic_name, topic_id=topic_id, partitions=parts))
+    group = request.cluster.groups.find(asked.group_id)
+    assert group is not None
+    request.cluster.groups.remember(group)
+    return response(responses=tuple(rows))
+
+
+def _alter_offset(request: RequestContext, share: ShareGroup, topic: Topic | None, name: str, part: Any) -> Any:
+    row = messages.AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition
+    index = part.partition_index
+    code = request.error(name, index)
+    if not code and (topic is None or not 0 <= index < len(topic.partitions)):
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not code and topic is not None:
+        place = topic.topic_id, index
+        code = request.cluster.shares.alter(request.message.group_id, share, place, part.start_offset)
+    return row(partition_index=index, error_code=code, error_message=ErrorCode(code).about if code else None)
+
+
+def delete_share_group_offsets(request: RequestContext) -> Any:
+    """Handle DeleteShareGroupOffsets: delete the state of whole topics in a group without members."""
+    response, asked = messages.DeleteShareGroupOffsetsResponse, request.message
+    share = _empty_share(request, makes=False)
+    if isinstance(share, int):
+        return response(error_code=share, error_message=ErrorCode(share).about)
+    rows = tuple(_delete_offsets(request, share, one.topic_name) for one in asked.topics)
+    group = request.cluster.groups.find(asked.group_id)
+    assert group is not None
+    request.cluster.groups.remember(group)
+    return response(responses=rows)
+
+
+def _delete_offsets(request: RequestContext, share: ShareGroup, name: str) -> Any:
+    topic = request.cluster.controller.topics.get(name)
+    places = [place for place in share.partitions if topic is not None and place[0] == topic.topic_id]
+    code = request.error(name) or (ErrorCode.NONE if places else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if not code:
+        request.cluster.shares.forget(request.message.group_id, share, places)
+    return messages.DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic(
+        topic_name=name,
+        topic_id=topic.topic_id if topic is not None else bytes(16),
+        error_code=code,
+        error_message=ErrorCode(code).about if code else None,
+    )

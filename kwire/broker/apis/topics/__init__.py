@@ -1,0 +1,1 @@
+"""Apis of topics, partitions and replicas."""

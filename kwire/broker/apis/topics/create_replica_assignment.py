@@ -1,0 +1,17 @@
+"""CreateReplicaAssignment of the draft KIP-879: where the cluster would place replicas."""
+
+from __future__ import annotations
+
+from functools import partial
+from ...request_context import RequestContext
+from ....cluster.placement.create_replica_assignment import answer_create_replica_assignment
+from ....cluster.placement.replica_assignors import assignor_for
+from typing import Any
+
+
+
+def create_replica_assignment(request: RequestContext) -> Any:
+    """Handle CreateReplicaAssignment; a refused request gets an empty array."""
+    cluster = request.cluster
+    assignor = partial(cluster.controller.run, assignor_for(cluster.settings.replica_assignor))
+    return answer_create_replica_assignment(request.message, cluster.controller.brokers(), cluster.rng, assignor)

@@ -1,0 +1,80 @@
+"""CreateTopics: creates topics, with chosen or given replicas."""
+
+from __future__ import annotations
+
+from .... import messages
+from .unique_rows import unique_rows
+from ...broker_configs import topic_defaults
+from ...configs import check_configs
+from ...controller.kraft_controller import KRaftController
+from ...controller.topic_names import check_name
+from ...request_context import RequestContext
+from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
+from ....values import AclOperation, ConfigSource, ErrorCode, ResourceType
+from typing import Any
+
+NO_NUMBER = -1
+FIRST_WITH_DETAILS = 5  # the first version of CreateTopics whose response has the topic's details (KIP-525)
+
+
+def create_topics(request: RequestContext) -> Any:
+    """Handle CreateTopics."""
+    rows = request.message.topics
+    return messages.CreateTopicsResponse(topics=tuple(_create(request, row, twice) for row, twice in unique_rows(rows)))
+
+
+def _create(request: RequestContext, row: Any, twice: bool) -> Any:
+    result = messages.CreateTopicsResponse.CreatableTopicResult
+    controller = request.cluster.controller
+    try:
+        if twice:
+            raise InvalidRequest("in_request_twice", name=row.name)
+        if code := request.error() if request.may_create(row.name) else ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            return result(name=row.name, **request.denied(code))
+        check_name(row.name, controller.topics)
+        configs = check_configs((config.name, config.value) for config in row.configs)
+        assignment = _assignment(controller, row)
+        controller.check_new(row.name, assignment)
+        made = None if request.message.validate_only else controller.create(row.name, assignment, configs)
+    except Refused as error:
+        return result(name=row.name, error_code=error.error_code, error_message=str(error))
+    return result(
+        name=row.name,
+        topic_id=made.topic_id if made is not None else bytes(16),
+        error_message=None,
+        **{"num_partitions": len(assignment), "replication_factor": len(assignment[0])}
+        | _details(request, row.name, configs),
+    )
+
+
+def _details(request: RequestContext, name: str, configs: dict[str, str]) -> dict[str, Any]:
+    """Return the configs of a new topic, or an error code if the principal may not read them."""
+    if request.version < FIRST_WITH_DETAILS:
+        return {}
+    if not request.allows(AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
+        hidden = {"configs": None, "num_partitions": -1, "replication_factor": -1}
+        return {**hidden, "topic_config_error_code": ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    return {"configs": _configs(request, configs)}
+
+
+def _assignment(controller: KRaftController, row: Any) -> dict[int, list[int]]:
+    if not row.assignments:
+        return controller.place(row.num_partitions, row.replication_factor)
+    if row.num_partitions != NO_NUMBER or row.replication_factor != NO_NUMBER:
+        raise InvalidRequest("assignment_and_counts")
+    assignment = {one.partition_index: list(one.broker_ids) for one in row.assignments}
+    if len(assignment) < len(row.assignments):
+        raise InvalidReplicaAssignment("in_request_twice", name="a partition")
+    return assignment
+
+
+def _configs(request: RequestContext, own: dict[str, str]) -> tuple[Any, ...]:
+    config = messages.CreateTopicsResponse.CreatableTopicConfigs
+    return tuple(
+        config(
+            name=name,
+            value=own.get(name, default),
+            config_source=ConfigSource.TOPIC_CONFIG if name in own else ConfigSource.DEFAULT_CONFIG,
+        )
+        for name, default in topic_defaults(request.cluster.settings).items()
+    )

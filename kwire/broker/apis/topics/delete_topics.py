@@ -1,0 +1,57 @@
+"""DeleteTopics: deletes topics by name or id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from .... import messages
+from ...controller.topic import NO_TOPIC_ID, Topic
+from ...controller.topic_names import INTERNAL
+from ...request_context import RequestContext
+from ....codecs.json import uuid_text
+from ....errors.refused import InvalidRequest, Refused, UnknownTopicId
+from ....values import AclOperation, ResourceType
+from typing import Any
+
+FIRST_WITH_IDS = 6  # the first version of DeleteTopics with topic ids (KIP-516)
+
+
+def delete_topics(request: RequestContext) -> Any:
+    """Handle DeleteTopics; this also completes requests that wait for a deleted topic."""
+    asked = request.message
+    names = [(name, NO_TOPIC_ID) for name in asked.topic_names]
+    if request.version >= FIRST_WITH_IDS:
+        names = [(row.name, row.topic_id) for row in asked.topics]
+    rows = (_delete(request, *named, count > 1) for named, count in Counter(names).items())
+    return messages.DeleteTopicsResponse(responses=tuple(rows))
+
+
+def _delete(request: RequestContext, name: str | None, topic_id: bytes, twice: bool) -> Any:
+    result = messages.DeleteTopicsResponse.DeletableTopicResult
+    by_id = request.cluster.controller.by_id.get(topic_id)
+    known = by_id.name if by_id is not None else name
+    if not twice and known is not None and (code := request.error(known)):
+        sees = request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, known) or name is not None
+        return result(name=known if sees else None, topic_id=topic_id, **request.denied(code))
+    try:
+        topic = _topic_to_delete(request, name, topic_id, twice)
+        if topic.name in INTERNAL:
+            raise InvalidRequest("internal_topic", topic=topic.name)
+    except Refused as error:
+        return result(name=name, topic_id=topic_id, error_code=error.error_code, error_message=str(error))
+    request.cluster.delete(topic)
+    return result(name=topic.name, topic_id=topic.topic_id)
+
+
+def _topic_to_delete(request: RequestContext, name: str | None, topic_id: bytes, twice: bool) -> Topic:
+    if twice:
+        raise InvalidRequest("in_request_twice", name=name or topic_id.hex())
+    if name is not None and topic_id != NO_TOPIC_ID:
+        raise InvalidRequest("name_and_id")
+    if name is not None:
+        return request.cluster.controller.known(name)
+    if topic_id == NO_TOPIC_ID:
+        raise InvalidRequest("neither_name_nor_id")
+    topic = request.cluster.controller.by_id.get(topic_id)
+    if topic is None:
+        raise UnknownTopicId("unknown_topic_id", topic_id=uuid_text(topic_id))
+    return topic

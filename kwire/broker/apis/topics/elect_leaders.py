@@ -1,0 +1,68 @@
+"""ElectLeaders: elects preferred leaders, or unclean ones (KIP-183, KIP-460)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from .... import messages
+from ...controller.partition import Partition
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+PREFERRED = 0  # the type of a preferred leader election; the other type is unclean
+
+
+def elect_leaders(request: RequestContext) -> Any:
+    """Handle ElectLeaders: elect the preferred replica, or in an unclean election an out-of-sync replica if no
+    in-sync replica is online."""
+    response, asked = messages.ElectLeadersResponse, request.message
+    if code := request.error():
+        return request.failed(code)  # names no topic that the request does not name
+    is_all = asked.topic_partitions is None
+    rows: dict[str, list[Any]] = {}
+    for topic, index in _list_asked(request):
+        code = _elect(request, request.cluster.controller.partition(topic, index))
+        if is_all and code == ErrorCode.ELECTION_NOT_NEEDED:
+            continue
+        message = ErrorCode(code).about if code else None
+        rows.setdefault(topic, []).append(
+            response.PartitionResult(partition_id=index, error_code=code, error_message=message)
+        )
+    results = (
+        response.ReplicaElectionResult(topic=topic, partition_result=tuple(found)) for topic, found in rows.items()
+    )
+    return response(replica_election_results=tuple(results))
+
+
+def _list_asked(request: RequestContext) -> Iterator[tuple[str, int]]:
+    if request.message.topic_partitions is None:
+        yield from ((one.topic, one.index) for one in request.cluster.controller.partitions())
+        return
+    for row in request.message.topic_partitions:
+        yield from ((row.topic, index) for index in row.partitions)
+
+
+def _elect(request: RequestContext, partition: Partition | None) -> int:
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if code := request.error(partition.topic, partition.index):
+        return code
+    if request.message.election_type != PREFERRED:
+        return _elect_unclean(request, partition)
+    preferred = next(iter(partition.replicas))
+    if partition.leader == preferred:
+        return ErrorCode.ELECTION_NOT_NEEDED
+    if preferred not in partition.isr or not partition.replicas[preferred].is_online:
+        return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    request.cluster.move_leader(partition, preferred)
+    return ErrorCode.NONE
+
+
+def _elect_unclean(request: RequestContext, partition: Partition) -> int:
+    if partition.leader >= 0:
+        return ErrorCode.ELECTION_NOT_NEEDED
+    online = next(iter(partition.online_logs()), None)
+    if online is None:
+        return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    request.cluster.elect_unclean_leader(partition, online)
+    return ErrorCode.NONE

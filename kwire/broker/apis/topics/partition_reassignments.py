@@ -1,0 +1,75 @@
+"""AlterPartitionReassignments and ListPartitionReassignments: partitions move to other brokers (KIP-455)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...controller.check_assignment import check_assignment
+from ...request_context import RequestContext
+from ....errors.refused import InvalidReplicaAssignment
+from ....values import ErrorCode
+from typing import Any
+
+# the first version of AlterPartitionReassignments that can forbid a change of the replication factor
+FIRST_WITH_FACTOR = 1
+
+
+def alter_partition_reassignments(request: RequestContext) -> Any:
+    """Handle AlterPartitionReassignments: copy replicas immediately, or, for a stopped broker, after its restart."""
+    response, asked = messages.AlterPartitionReassignmentsResponse, request.message
+    rows = []
+    for topic in asked.topics:
+        parts = []
+        for part in topic.partitions:
+            code, message = _reassign(request, topic.name, part)
+            row = response.ReassignablePartitionResponse
+            parts.append(row(partition_index=part.partition_index, error_code=code, error_message=message))
+        rows.append(response.ReassignableTopicResponse(name=topic.name, partitions=tuple(parts)))
+    return response(error_message=None, responses=tuple(rows))
+
+
+def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str | None]:
+    if code := request.error(topic, part.partition_index):
+        return code, request.denied(code)["error_message"]
+    partition = request.cluster.controller.partition(topic, part.partition_index)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the partition does not exist"
+    if part.replicas is None:
+        is_cancelled = request.cluster.cancel_reassignment(partition)
+        return (
+            (ErrorCode.NONE, None)
+            if is_cancelled
+            else (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "the partition has no reassignment to cancel")
+        )
+    may_change = request.version < FIRST_WITH_FACTOR or request.message.allow_replication_factor_change
+    if not may_change and len(part.replicas) != len(partition.replicas):
+        return ErrorCode.INVALID_REPLICATION_FACTOR, "the replication factor must not change"
+    try:
+        nodes = request.cluster.controller.nodes
+        check_assignment({part.partition_index: part.replicas}, nodes, part.partition_index)
+    except InvalidReplicaAssignment as error:
+        return error.error_code, str(error)
+    request.cluster.reassign(partition, part.replicas)
+    return ErrorCode.NONE, None
+
+
+def list_partition_reassignments(request: RequestContext) -> Any:
+    """Handle ListPartitionReassignments."""
+    response, asked = messages.ListPartitionReassignmentsResponse, request.message
+    wanted = (
+        None if asked.topics is None else {(row.name, one) for row in asked.topics for one in row.partition_indexes}
+    )
+    rows: dict[str, list[Any]] = {}
+    for one in request.cluster.controller.partitions():
+        if one.target is None or (wanted is not None and (one.topic, one.index) not in wanted):
+            continue
+        removing = tuple(node_id for node_id in one.replicas if node_id not in one.target)
+        rows.setdefault(one.topic, []).append(
+            response.OngoingPartitionReassignment(
+                partition_index=one.index,
+                replicas=tuple(one.replicas),
+                adding_replicas=tuple(node_id for node_id in one.target if node_id not in one.isr),
+                removing_replicas=removing,
+            )
+        )
+    topics = (response.OngoingTopicReassignment(name=name, partitions=tuple(parts)) for name, parts in rows.items())
+    return response(error_message=None, topics=tuple(topics))

@@ -1,0 +1,88 @@
+"""AlterReplicaLogDirs and DescribeLogDirs: replicas move to other log directories of their broker (KIP-113)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...controller.topic import Topic
+from ...node import LogDir
+from ...request_context import RequestContext
+from ....errors.refused import Refused
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def alter_replica_log_dirs(request: RequestContext) -> Any:
+    """Handle AlterReplicaLogDirs: move a replica of the broker that received the request to another of its
+    directories."""
+    response = messages.AlterReplicaLogDirsResponse
+    rows: dict[str, list[Any]] = {}
+    for row in request.message.dirs:
+        for topic in row.topics:
+            for index in topic.partitions:
+                code = _move(request, row.path, topic.name, index)
+                found = response.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code)
+                rows.setdefault(topic.name, []).append(found)
+    results = (
+        response.AlterReplicaLogDirTopicResult(topic_name=name, partitions=tuple(parts)) for name, parts in rows.items()
+    )
+    return response(results=tuple(results))
+
+
+def _move(request: RequestContext, path: str, topic: str, index: int) -> int:
+    if code := request.error(topic, index):
+        return code
+    log_dirs = request.cluster.controller.nodes[request.node_id].log_dirs
+    log_dir: LogDir | None = next((one for one in log_dirs if one.path == path), None)
+    if log_dir is None:
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    partition = request.cluster.controller.partition(topic, index)
+    replica = partition.replicas.get(request.node_id) if partition is not None else None
+    if partition is None or replica is None:
+        return ErrorCode.REPLICA_NOT_AVAILABLE
+    if not log_dir.works or not replica.is_online:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    try:
+        request.cluster.move_replica(partition, request.node_id, log_dir)
+    except Refused:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    return ErrorCode.NONE
+
+
+def describe_log_dirs(request: RequestContext) -> Any:
+    """Handle DescribeLogDirs for the broker that received the request."""
+    node = request.cluster.controller.nodes[request.node_id]
+    return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, one) for one in node.log_dirs))
+
+
+def _log_dir(request: RequestContext, log_dir: LogDir) -> Any:
+    result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
+    try:
+        total, usable = (-1, -1) if log_dir.is_offline else log_dir.disk.space()
+    except OSError:
+        request.cluster.fail(log_dir)
+    if log_dir.is_offline:
+        return result(log_dir=log_dir.path, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+    return result(log_dir=log_dir.path, topics=_topics(request, log_dir), total_bytes=total, usable_bytes=usable)
+
+
+def _topics(request: RequestContext, log_dir: LogDir) -> tuple[Any, ...]:
+    row = messages.DescribeLogDirsResponse.DescribeLogDirsTopic
+    topics = request.cluster.controller.topics
+    wanted: dict[str, set[int] | None] = dict.fromkeys(topics)
+    if request.message.topics is not None:
+        wanted = {one.topic: set(one.partitions) for one in request.message.topics if one.topic in topics}
+    held = ((name, _partitions(request, topics[name], log_dir, indexes)) for name, indexes in wanted.items())
+    return tuple(row(name=name, partitions=partitions) for name, partitions in held if partitions)
+
+
+def _partitions(request: RequestContext, topic: Topic, log_dir: LogDir, wanted: set[int] | None) -> tuple[Any, ...]:
+    row = messages.DescribeLogDirsResponse.DescribeLogDirsPartition
+    found = []
+    for partition in topic.partitions:
+        replica = partition.replicas.get(request.node_id)
+        if replica is None or replica.log_dir is not log_dir or replica.log is None:
+            continue
+        if wanted is None or partition.index in wanted:
+            found.append(row(partition_index=partition.index, partition_size=replica.log.size))
+    return tuple(found)

@@ -1,0 +1,14 @@
+"""Rows of a request that name the same topic twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+
+
+def unique_rows(rows: Sequence[Any]) -> list[tuple[Any, bool]]:
+    """Return one row for each name, each with whether the request repeats the name."""
+    counts = Counter(row.name for row in rows)
+    return [(row, counts[row.name] > 1) for row in {row.name: row for row in rows}.values()]

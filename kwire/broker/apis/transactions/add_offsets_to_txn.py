@@ -1,0 +1,22 @@
+"""AddOffsetsToTxn: adds the offsets of a group to a transaction (KIP-98)."""
+
+from __future__ import annotations
+
+from .... import messages
+from .transaction_checks import find_transaction
+from ...request_context import RequestContext
+from typing import Any
+
+
+
+def add_offsets_to_txn(request: RequestContext) -> Any:
+    """Handle AddOffsetsToTxn: add the offsets of a group to a transaction."""
+    asked = request.message
+    found = find_transaction(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    if isinstance(found, int):
+        return messages.AddOffsetsToTxnResponse(error_code=found)
+    if code := request.error(group=asked.group_id):
+        return messages.AddOffsetsToTxnResponse(error_code=code)
+    place = request.cluster.groups.log_place(asked.group_id)
+    request.cluster.transactions.add(found, request.now, [place])
+    return messages.AddOffsetsToTxnResponse()

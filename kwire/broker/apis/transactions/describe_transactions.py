@@ -1,0 +1,41 @@
+"""DescribeTransactions: the state of transactional ids (KIP-664)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ..groups.group_checks import problem_with
+from ...internal_topics import TRANSACTIONS
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def describe_transactions(request: RequestContext) -> Any:
+    """Handle DescribeTransactions."""
+    names = dict.fromkeys(request.message.transactional_ids)
+    rows = tuple(_describe_transaction(request, name) for name in names)
+    return messages.DescribeTransactionsResponse(transaction_states=rows)
+
+
+def _describe_transaction(request: RequestContext, transactional_id: str) -> Any:
+    response = messages.DescribeTransactionsResponse
+    if code := problem_with(request, transactional_id, TRANSACTIONS):
+        code = ErrorCode.INVALID_REQUEST if not transactional_id else code
+        return response.TransactionState(transactional_id=transactional_id, error_code=code)
+    one = request.cluster.transactions.find(transactional_id)
+    if one is None:
+        code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        return response.TransactionState(transactional_id=transactional_id, error_code=code)
+    indexes: dict[str, list[int]] = {}
+    for topic, index in one.partitions:
+        indexes.setdefault(topic, []).append(index)
+    return response.TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=one.state.value,
+        transaction_timeout_ms=one.timeout_ms,
+        transaction_start_time_ms=one.started_ms,
+        producer_id=one.producer_id,
+        producer_epoch=one.producer_epoch,
+        topics=tuple(response.TopicData(topic=topic, partitions=tuple(rows)) for topic, rows in indexes.items()),
+    )

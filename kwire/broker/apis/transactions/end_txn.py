@@ -1,0 +1,29 @@
+"""EndTxn: commits or aborts a transaction (KIP-98, KIP-890)."""
+
+from __future__ import annotations
+
+from .... import messages
+from .transaction_checks import FIRST_OF_PROTOCOL_2, find_transaction
+from ...request_context import RequestContext
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def end_txn(request: RequestContext) -> Any:
+    """Handle EndTxn."""
+    response, asked = messages.EndTxnResponse, request.message
+    transactions = request.cluster.transactions
+    found = find_transaction(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    code = found if isinstance(found, int) else ErrorCode.NONE
+    known = transactions.find(asked.transactional_id)
+    is_fenced = code == ErrorCode.PRODUCER_FENCED and known is not None
+    if known and is_fenced and transactions.has_ended(known, asked.producer_epoch, is_commit=asked.committed):
+        return response(producer_id=known.producer_id, producer_epoch=known.producer_epoch)
+    if isinstance(found, int):
+        return response(error_code=found)
+    protocol = 2 if request.version >= FIRST_OF_PROTOCOL_2 else 1
+    code = transactions.end(found, is_commit=asked.committed, protocol=protocol)
+    if code or protocol == 1:
+        return response(error_code=code)
+    return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)

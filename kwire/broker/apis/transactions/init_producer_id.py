@@ -1,0 +1,60 @@
+"""InitProducerId: a new producer id, or the next epoch of a transactional or known producer (KIP-98, KIP-360)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ..groups.group_checks import problem_with
+from ...internal_topics import TRANSACTIONS
+from ...request_context import RequestContext
+from ...security.api_permissions import CLUSTER_NAME
+from ...transactions.transaction import Transaction
+from ...transactions.transaction_coordinator import HIGHEST_EPOCH
+from ....values import AclOperation, ErrorCode, ResourceType
+from typing import Any
+
+MOST_TIMEOUT_MS = 15 * 60 * 1000  # the default of Kafka's transaction.max.timeout.ms
+FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error code PRODUCER_FENCED (KIP-588)
+
+
+def init_producer_id(request: RequestContext) -> Any:
+    """Handle InitProducerId: return a new producer id, or the next epoch for a producer that sends its id (KIP-360)."""
+    response, asked = messages.InitProducerIdResponse, request.message
+    if code := _denial(request):
+        return response(error_code=code, producer_id=-1, producer_epoch=-1)
+    if asked.transactional_id is not None:
+        found = _transactional(request)
+        if isinstance(found, int):
+            return response(error_code=found, producer_id=-1, producer_epoch=-1)
+        return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+    if asked.producer_id >= 0 and 0 <= asked.producer_epoch < HIGHEST_EPOCH:
+        return response(producer_id=asked.producer_id, producer_epoch=asked.producer_epoch + 1)
+    return response(producer_id=request.cluster.new_producer_id(), producer_epoch=0)
+
+
+def _denial(request: RequestContext) -> int:
+    """Return the error code if the principal may not write; 0 if it may. Write access to any topic permits
+    idempotent producers (KIP-679)."""
+    cluster, transactional_id = request.cluster, request.message.transactional_id
+    if cluster.authorizer is None:
+        return ErrorCode.NONE
+    if transactional_id is not None:
+        return request.error(transactional_id=transactional_id)
+    may = request.allows(AclOperation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER_NAME)
+    who = request.principal, request.client_host
+    may = may or cluster.authorizer.allows_any(*who, AclOperation.WRITE, ResourceType.TOPIC)
+    return ErrorCode.NONE if may else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def _transactional(request: RequestContext) -> Transaction | int:
+    asked = request.message
+    if not asked.transactional_id or (asked.producer_id < 0) != (asked.producer_epoch < 0):
+        return ErrorCode.INVALID_REQUEST
+    if not 0 < asked.transaction_timeout_ms <= MOST_TIMEOUT_MS:
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    if code := problem_with(request, asked.transactional_id, TRANSACTIONS):
+        return code
+    begin = request.cluster.transactions.begin_producer
+    found = begin(asked.transactional_id, asked.transaction_timeout_ms, asked.producer_id, asked.producer_epoch)
+    if found == ErrorCode.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return found

@@ -1,0 +1,48 @@
+"""ListTransactions: the transactions that a broker coordinates (KIP-664)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from .... import messages
+from ...internal_topics import TRANSACTIONS, coordinator_of
+from ...request_context import RequestContext
+from ...transactions.transaction import Transaction, TransactionState
+from ....regular_expressions import BadPattern, compile_pattern
+from ....values import AclOperation, ErrorCode, ResourceType
+from typing import Any
+
+
+
+def list_transactions(request: RequestContext) -> Any:
+    """Handle ListTransactions: return the transactions that this broker coordinates."""
+    response, asked = messages.ListTransactionsResponse, request.message
+    known = {state.value for state in TransactionState}
+    try:
+        pattern = compile_pattern(asked.transactional_id_pattern or ".*")
+    except BadPattern:
+        return response(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+    rows = (
+        response.TransactionState(
+            transactional_id=one.transactional_id, producer_id=one.producer_id, transaction_state=one.state.value
+        )
+        for one in _own(request)
+        if request.allows(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, one.transactional_id)
+        and (not asked.state_filters or one.state.value in asked.state_filters)
+        and (not asked.producer_id_filters or one.producer_id in asked.producer_id_filters)
+        and _is_as_long(request, one, asked.duration_filter)
+        and pattern.fullmatch(one.transactional_id)
+    )
+    unknown = tuple(state for state in asked.state_filters if state not in known)
+    return response(transaction_states=tuple(rows), unknown_state_filters=unknown)
+
+
+def _own(request: RequestContext) -> Iterator[Transaction]:
+    cluster = request.cluster
+    for one in cluster.transactions.all():
+        if coordinator_of(one.transactional_id, cluster.controller, TRANSACTIONS) == request.node_id:
+            yield one
+
+
+def _is_as_long(request: RequestContext, one: Transaction, duration_ms: int) -> bool:
+    is_open = one.started_ms >= 0
+    return duration_ms < 0 or (is_open and request.cluster.time_ms() - one.started_ms > duration_ms)

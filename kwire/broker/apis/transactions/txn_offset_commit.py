@@ -1,0 +1,80 @@
+"""TxnOffsetCommit: commits the offsets of a group within a transaction (KIP-98, KIP-447)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ..groups.group_checks import consumer_problem, member_or_problem, problem_with
+from ..groups.offset_commit import check_commit
+from .transaction_checks import FIRST_OF_PROTOCOL_2
+from ...groups.classic_group import Group
+from ...groups.committed_offsets import Commit
+from ...groups.consumer_group import GroupState
+from ...groups.share_group import ShareGroup
+from ...internal_topics import ProducerIdAndEpoch
+from ...request_context import RequestContext
+from ...transactions.transaction import TransactionState
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def txn_offset_commit(request: RequestContext) -> Any:
+    """Handle TxnOffsetCommit: store the offsets once the transaction is committed."""
+    response, asked = messages.TxnOffsetCommitResponse, request.message
+    group = _committing(request)
+    commits: dict[tuple[str, int], Commit] = {}
+    errors = [[check_commit(request, group, row, part, commits) for part in row.partitions] for row in asked.topics]
+    failed: int = ErrorCode.NONE
+    if isinstance(group, Group):
+        producer = ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch)
+        failed = request.cluster.groups.commit_pending(group, producer, commits)
+    rows = []
+    for row, found in zip(asked.topics, errors, strict=True):
+        parts = tuple(
+            response.TxnOffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
+            for part, code in zip(row.partitions, found, strict=True)
+        )
+        topic_row = response.TxnOffsetCommitResponseTopic
+        rows.append(topic_row(name=row.name, topic_id=row.topic_id, partitions=parts))
+    return response(topics=tuple(rows))
+
+
+def _committing(request: RequestContext) -> Group | int:
+    """Return the group, or an error code if this producer may not commit offsets now."""
+    asked, cluster = request.message, request.cluster
+    code = request.error(transactional_id=asked.transactional_id) or problem_with(request, asked.group_id)
+    if code:
+        return code
+    found = cluster.transactions.checked(asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    if isinstance(found, int):
+        return ErrorCode.INVALID_PRODUCER_EPOCH if found == ErrorCode.PRODUCER_FENCED else found
+    is_second = request.version >= FIRST_OF_PROTOCOL_2
+    place = cluster.groups.log_place(asked.group_id)
+    if not is_second and (found.state is not TransactionState.ONGOING or place not in found.partitions):
+        return ErrorCode.INVALID_TXN_STATE
+    group = _group_of(request)
+    if is_second and isinstance(group, Group):
+        cluster.transactions.add(found, request.now, [place], protocol=2)
+    return group
+
+
+def _group_of(request: RequestContext) -> Group | int:
+    """Return the group whose offsets are committed, or an error code if the member or generation is wrong."""
+    asked, groups = request.message, request.cluster.groups
+    group = groups.find(asked.group_id)
+    generation = asked.generation_id_or_member_epoch
+    if group is not None and isinstance(group.consumer, ShareGroup):
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if generation < 0 and not asked.member_id:
+        made = groups.found_or_made(asked.group_id)
+        return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
+    if group is None:
+        return ErrorCode.ILLEGAL_GENERATION
+    if group.consumer is not None and group.consumer.members:
+        return consumer_problem(group, asked.member_id, generation) or group
+    member = member_or_problem(group, asked.member_id, asked.group_instance_id)
+    if isinstance(member, int):
+        return member
+    if generation != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group

@@ -1,0 +1,49 @@
+"""WriteTxnMarkers: writes the markers that end transactions into partitions (KIP-98)."""
+
+from __future__ import annotations
+
+from .... import messages
+from ...request_context import RequestContext
+from ...transactions.transaction import TopicPartition
+from ....values import ErrorCode
+from typing import Any
+
+
+
+def write_txn_markers(request: RequestContext) -> Any:
+    """Handle WriteTxnMarkers (KIP-664): end an administrator's hanging transactions in partitions that this broker
+    leads."""
+    response = messages.WriteTxnMarkersResponse
+    rows = []
+    for marker in request.message.markers:
+        topics = tuple(
+            response.WritableTxnMarkerTopicResult(
+                name=topic.name,
+                partitions=tuple(
+                    response.WritableTxnMarkerPartitionResult(
+                        partition_index=index, error_code=_mark(request, marker, (topic.name, index))
+                    )
+                    for index in topic.partition_indexes
+                ),
+            )
+            for topic in marker.topics
+        )
+        rows.append(response.WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
+    return response(markers=tuple(rows))
+
+
+def _mark(request: RequestContext, marker: Any, place: TopicPartition) -> int:
+    found = request.led(*place)
+    if isinstance(found, int):
+        return found
+    partition, log = found
+    known = log.producers.known().get(marker.producer_id)
+    if known is not None and marker.coordinator_epoch < known.coordinator_epoch:
+        return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    return request.cluster.transactions.mark(
+        partition,
+        marker.producer_id,
+        marker.producer_epoch,
+        is_commit=marker.transaction_result,
+        coordinator_epoch=marker.coordinator_epoch,
+    )

@@ -1,0 +1,60 @@
+"""Client quotas (KIP-13, KIP-546): the rates of users and clients, and for how long a client is throttled.
+
+As Kafka's ClientQuotaManager; the apis are in `apis.configs.client_quotas`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+USER, CLIENT = "user", "client-id"
+PRODUCE, FETCH = "producer_byte_rate", "consumer_byte_rate"
+KEYS = (PRODUCE, FETCH, "request_percentage", "controller_mutation_rate")
+ANONYMOUS = "ANONYMOUS"  # the only user entity of quotas
+MOST_QUOTAS, MOST_CLIENTS = 1000, 10_000
+QuotaEntity = frozenset[tuple[str, str | None]]  # a quota's entity types and names; None is the default
+
+
+@dataclass(slots=True)
+class QuotaBucket:
+    """The number of bytes by which a client exceeds its rate, at a time."""
+
+    level: float = 0.0
+    at: float = 0.0
+
+
+@dataclass(slots=True)
+class ClientQuotaManager:
+    """The client quotas, by entity and key.
+
+    >>> quotas = ClientQuotaManager({frozenset({(CLIENT, "c")}): {PRODUCE: 1000.0}})
+    >>> [quotas.throttle(PRODUCE, "c", 1500, now) for now in (0.0, 0.0, 10.0)], quotas.throttle(PRODUCE, "d", 9999, 0.0)
+    ([500, 2000, 500], 0)
+    """
+
+    values: dict[QuotaEntity, dict[str, float]] = field(default_factory=dict)
+    _buckets: dict[tuple[str, str], QuotaBucket] = field(default_factory=dict)
+
+    def rate(self, key: str, client_id: str) -> float | None:
+        """Return the rate limit of a client; None if it has none. As in Kafka, the most specific entity applies."""
+        for user in (ANONYMOUS, None, ""):
+            for client in (client_id, None, ""):
+                names = ((USER, user), (CLIENT, client))
+                found = self.values.get(frozenset(one for one in names if one[1] != ""), {}).get(key)
+                if found is not None:
+                    return found
+        return None
+
+    def throttle(self, key: str, client_id: str, size: int, now: float) -> int:
+        """Count bytes of a client; return the throttle time in milliseconds. The bytes of one second are free."""
+        if not self.values:
+            return 0
+        rate = self.rate(key, client_id)
+        if rate is None or rate <= 0:
+            return 0
+        if len(self._buckets) > MOST_CLIENTS:
+            self._buckets.clear()
+        bucket = self._buckets.setdefault((key, client_id), QuotaBucket(at=now))
+        bucket.level = max(0.0, bucket.level - (now - bucket.at) * rate) + size
+        bucket.at = now
+        return max(0, int((bucket.level - rate) / rate * 1000))

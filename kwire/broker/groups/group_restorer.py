@@ -1,0 +1,179 @@
+"""Restores groups from their records in `__consumer_offsets`, as Kafka's GroupCoordinatorShard.replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from ..controller.topic import NO_TOPIC_ID
+from .classic_group import Group, Member
+from .committed_offsets import Commit
+from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState
+from .group_records import Find
+from .group_types import SHARE
+from .share_group import ShareGroup
+from .share_partition import SharePartition
+from ...errors import KwireError
+from ...internal import CoordinatorRecord, decode_group_record
+from typing import Any
+
+
+
+class GroupRestorer:
+    """Restores groups from the latest values of their records.
+
+    Args:
+        make: returns the group with an id, creating it if necessary.
+        find: returns a topic by name or id.
+    """
+
+    def __init__(self, make: Callable[[str], Group], find: Find) -> None:
+        self._make, self._find = make, find
+
+    def restore(self, values: Mapping[bytes, bytes], pending: Mapping[int, Mapping[bytes, bytes | None]]) -> None:
+        """Restore the groups of one partition.
+
+        Args:
+            values: the record values by key; unknown record types and versions are skipped.
+            pending: commits of open transactions, by producer id.
+        """
+        found = list(_decode_records(values.items()))
+        ranks = {  # the other records refer to these
+            "ConsumerGroupMetadataKey": 0,
+            "ShareGroupMetadataKey": 0,
+            "ConsumerGroupMemberMetadataKey": 1,
+            "ShareGroupMemberMetadataKey": 1,
+        }
+        for key, value in sorted(found, key=lambda row: ranks.get(row[0].key.name or "", 2)):
+            restore = self._restorers().get(key.key.name or "")
+            if restore is not None:
+                restore(key.key.message, value)
+        for producer_id, rows in pending.items():
+            for record, value in _decode_records((key, value) for key, value in rows.items() if value is not None):
+                if record.key.name == "OffsetCommitKey" and (commit := self._commit(record.key.message, value)):
+                    key = record.key.message
+                    self._make(key.group).add_pending(producer_id, key.topic, key.partition, commit)
+
+    def _restorers(self) -> dict[str, Callable[[Any, Any], None]]:
+        return {
+            "OffsetCommitKey": self._restore_commit,
+            "GroupMetadataKey": self._restore_classic,
+            "ConsumerGroupMetadataKey": self._restore_consumer,
+            "ConsumerGroupMemberMetadataKey": self._restore_member,
+            "ConsumerGroupTargetAssignmentMetadataKey": self._restore_target_epoch,
+            "ConsumerGroupTargetAssignmentMemberKey": self._restore_target,
+            "ConsumerGroupCurrentMemberAssignmentKey": self._restore_current,
+            "ShareGroupMetadataKey": self._restore_share,
+            "ShareGroupMemberMetadataKey": self._restore_share_member,
+            "ShareGroupTargetAssignmentMetadataKey": self._restore_target_epoch,
+            "ShareGroupTargetAssignmentMemberKey": self._restore_target,
+            "ShareGroupCurrentMemberAssignmentKey": self._restore_current,
+            "ShareGroupStatePartitionMetadataKey": self._restore_state_partitions,
+        }
+
+    def _commit(self, key: Any, value: Any) -> Commit | None:
+        """Return a commit; None if its topic was deleted."""
+        by_id = value.topic_id != NO_TOPIC_ID
+        topic = self._find(None, value.topic_id) if by_id else self._find(key.topic, NO_TOPIC_ID)
+        named = value.offset, value.leader_epoch, value.metadata
+        return None if topic is None else Commit(*named, topic.topic_id, value.commit_timestamp, value.expire_timestamp)
+
+    def _restore_commit(self, key: Any, value: Any) -> None:
+        if commit := self._commit(key, value):
+            self._make(key.group).commits.put(key.topic, key.partition, commit)
+
+    def _restore_classic(self, key: Any, value: Any) -> None:
+        group = self._make(key.group)
+        group.generation, group.protocol_type = value.generation, value.protocol_type or None
+        for row in value.members:
+            member = Member(
+                row.member_id,
+                row.group_instance_id,
+                row.client_id,
+                row.client_host,
+                row.session_timeout / 1000,
+                row.rebalance_timeout / 1000,
+                ((value.protocol or "", row.subscription),),
+                row.assignment,
+                has_synced=True,
+                is_new=False,
+            )
+            group.add(member)
+        if value.members:
+            group.state, group.protocol, group.leader = GroupState.STABLE, value.protocol, value.leader
+        elif value.current_state_timestamp >= 0:
+            group.empty_since_ms = value.current_state_timestamp
+
+    def _restore_consumer(self, key: Any, value: Any) -> None:
+        group = self._make(key.group_id)
+        group.consumer, group.protocol_type = ConsumerGroup(epoch=value.epoch), "consumer"
+        group.generation = value.epoch
+
+    def _restore_member(self, key: Any, value: Any) -> None:
+        group = self._make(key.group_id)
+        if group.consumer is not None:
+            member = ConsumerMember(key.member_id, value.instance_id, value.client_id, value.client_host)
+            member.rack, member.assignor = value.rack_id, value.server_assignor
+            member.topics = value.subscribed_topic_names
+            member.pattern = member.resolved = value.subscribed_topic_regex or ""
+            member.rebalance_timeout = value.rebalance_timeout_ms / 1000
+            if value.classic_member_metadata is not None:
+                classic = value.classic_member_metadata
+                protocols = tuple((one.name, bytes(one.metadata)) for one in classic.supported_protocols)
+                member.classic = ClassicProtocol(classic.session_timeout_ms / 1000, protocols)
+            group.consumer.members[key.member_id] = member
+            group.held.take(member.size)
+
+    def _restore_target_epoch(self, key: Any, value: Any) -> None:
+        if (consumer := self._make(key.group_id).consumer) is not None:
+            consumer.target_epoch = value.assignment_epoch
+
+    def _restore_share(self, key: Any, value: Any) -> None:
+        group = self._make(key.group_id)
+        group.consumer, group.protocol_type = ShareGroup(epoch=value.epoch), SHARE
+        group.generation = value.epoch
+
+    def _restore_share_member(self, key: Any, value: Any) -> None:
+        group = self._make(key.group_id)
+        if group.consumer is not None:
+            member = ConsumerMember(key.member_id, None, value.client_id, value.client_host, value.rack_id)
+            member.topics = value.subscribed_topic_names
+            group.consumer.members[key.member_id] = member
+            group.held.take(member.size)
+
+    def _restore_state_partitions(self, key: Any, value: Any) -> None:
+        """Restore the list of share partitions with state; the state is in `__share_group_state`."""
+        group = self._make(key.group_id)
+        if isinstance(group.consumer, ShareGroup):
+            for row in value.initialized_topics:
+                topic = self._find(None, row.topic_id)
+                for index in row.partitions if topic is not None else ():
+                    part = group.consumer.partitions[bytes(row.topic_id), index] = SharePartition()
+                    group.held.take(part.size)
+
+    def _restore_target(self, key: Any, value: Any) -> None:
+        consumer = self._make(key.group_id).consumer
+        if consumer is not None and key.member_id in consumer.members:
+            consumer.target[key.member_id] = self._places(value.topic_partitions)
+
+    def _restore_current(self, key: Any, value: Any) -> None:
+        consumer = self._make(key.group_id).consumer
+        member = consumer.members.get(key.member_id) if consumer is not None else None
+        if member is not None:
+            member.epoch, member.previous_epoch = value.member_epoch, value.previous_member_epoch
+            member.assigned = self._places(value.assigned_partitions)
+            if not isinstance(consumer, ShareGroup):
+                member.revoking = self._places(value.partitions_pending_revocation)
+
+    def _places(self, rows: Iterable[Any]) -> Assigned:
+        topics = ((self._find(None, row.topic_id), row.partitions) for row in rows)
+        return {(topic.name, index) for topic, found in topics if topic is not None for index in found}
+
+
+def _decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[CoordinatorRecord, Any]]:
+    """Yield decoded records; as in Kafka, damaged records and records of unknown types and versions are skipped."""
+    for key, value in rows:
+        try:
+            found = decode_group_record(key, value)
+        except KwireError:
+            continue
+        if found.value is not None and found.value.message is not None and found.key.message is not None:
+            yield found, found.value.message

@@ -1,0 +1,382 @@
+"""A partition of a share group (KIP-932): which records are in flight, acknowledged or archived, as in Kafka's
+SharePartition.
+
+A record is acquired for a limited time, and is then accepted, rejected or released. This module handles no messages and
+reads no log. The caller passes the time, in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from ...values import ErrorCode
+from math import inf
+from typing import NamedTuple
+
+RECORD_SIZE = 256  # estimated bytes of a record in flight
+LEAST_THROTTLED = 2  # the maximum number of deliveries
+MOST_RECORDS = 200_000  # the maximum in a partition, regardless of the record counts in batches
+OffsetRange = tuple[int, int]  # first and last offset
+
+
+class RecordState(IntEnum):
+    """The delivery state of a record; the numbers are those in records of `__share_group_state`."""
+
+    AVAILABLE = 0
+    ACQUIRED = 1
+    ACKNOWLEDGED = 2
+    ARCHIVED = 4
+
+
+class AcknowledgeType(IntEnum):
+    """The acknowledgement types of records (KIP-932, KIP-1222); a gap is an offset without a record."""
+
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+ENDED = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+
+
+class ShareLimits(NamedTuple):
+    """The limits of a share group's partitions, from its configs.
+
+    Attributes:
+        lock: the duration of acquisition locks, in seconds.
+        deliveries: the maximum number of deliveries of a record.
+        most_locks: the maximum number of records in flight per partition.
+    """
+
+    lock: float = 30.0
+    deliveries: int = 5
+    most_locks: int = 2000
+
+
+class AcquireLimits(NamedTuple):
+    """The limits of a fetch: a maximum number of records, or whole batches until this number is reached, in ranges of
+    about `batch_size` records."""
+
+    most: int
+    batch_size: int
+    is_exact: bool = False
+
+
+class AcquiredRange(NamedTuple):
+    """A range of acquired offsets, and the number of deliveries."""
+
+    first: int
+    last: int
+    deliveries: int
+
+
+class ShareStateBatch(NamedTuple):
+    """A range of offsets with the same stored state."""
+
+    first: int
+    last: int
+    state: RecordState
+    deliveries: int
+
+
+class ShareSnapshot(NamedTuple):
+    """The stored state of a partition: its start offset, the number of later records with a final state, and the
+    records' states.
+    """
+
+    start: int = -1
+    ended: int = 0
+    batches: tuple[ShareStateBatch, ...] = ()
+
+
+NOTHING = ShareSnapshot()
+
+
+@dataclass(slots=True)
+class InFlightRecord:
+    """A record that is in flight: it was delivered at least once.
+
+    Attributes:
+        state: the delivery state.
+        count: the number of deliveries.
+        together: the number of records with which it was first delivered.
+        member: the id of the member that has acquired it.
+        until: when its lock expires.
+    """
+
+    state: RecordState
+    count: int
+    together: int = 1
+    member: str = ""
+    until: float = inf
+
+
+UNSEEN = InFlightRecord(RecordState.AVAILABLE, 0)  # a record that was not delivered yet
+
+
+@dataclass(slots=True, eq=False)
+class SharePartition:
+    """A partition of a share group.
+
+    Attributes:
+        start: the first offset without a final state (SPSO); -1 before the first fetch.
+        end: the first offset that no member has acquired yet.
+        records: the records in flight, by offset.
+        stored: the stored state.
+        state_epoch: increases whenever the offsets are altered.
+        timer_at: when the timer for the first lock expires.
+        is_dirty: whether changes must be stored.
+
+    >>> part = SharePartition()
+    >>> part.begin(0)
+    >>> wanted, limits = AcquireLimits(500, 500), ShareLimits()
+    >>> part.acquire(part.acquirable([(0, 9)], wanted, limits), "a", 30.0, limits)
+    [Acquired(first=0, last=9, deliveries=1)]
+    >>> int(part.acknowledge("a", [(0, 4, (AcknowledgeType.ACCEPT,))], limits, 60.0))
+    0
+    >>> part.store().start, part.advance(), part.start
+    (0, None, 5)
+    >>> part.release("a", limits), part.next_offset
+    (True, 5)
+    """
+
+    start: int = -1
+    end: int = -1
+    records: dict[int, InFlightRecord] = field(default_factory=dict)
+    stored: ShareSnapshot = NOTHING
+    state_epoch: int = 0
+    timer_at: float = inf
+    is_dirty: bool = False
+
+    @property
+    def size(self) -> int:
+        """The size of the state in bytes."""
+        return RECORD_SIZE * (2 + len(self.records))
+
+    @property
+    def next_offset(self) -> int:
+        """The first offset that can be acquired next."""
+        free = (offset for offset, one in self.records.items() if one.state is RecordState.AVAILABLE)
+        return min(free, default=self.end)
+
+    def begin(self, start: int) -> None:
+        """Start at an offset, without in-flight records."""
+        self.start = self.end = start
+        self.records = {}
+
+    def restore(self, stored: ShareSnapshot) -> None:
+        """Reset to a stored state: acquired records become available again."""
+        self.stored = stored
+        self.begin(stored.start)
+        if any(not batch.first <= batch.last < stored.start + MOST_RECORDS for batch in stored.batches):
+            return
+        for batch in stored.batches:
+            together = batch.last - batch.first + 1
+            for offset in range(max(batch.first, self.start), batch.last + 1):
+                self.records[offset] = InFlightRecord(batch.state, batch.deliveries, together)
+        self.end = max(self.records, default=self.start - 1) + 1
+        for offset in range(self.start, self.end):
+            self.records.setdefault(offset, InFlightRecord(RecordState.AVAILABLE, 0))
+        self.records = dict(sorted(self.records.items()))
+        self.advance()
+
+    def store(self) -> ShareSnapshot:
+        """Return the state to store. As in Kafka, it includes records with a final state at its start."""
+        rows: list[ShareStateBatch] = []
+        for offset, one in sorted(self.records.items()):
+            is_acquired = one.state is RecordState.ACQUIRED
+            state, count = (RecordState.AVAILABLE, one.count - 1) if is_acquired else (one.state, one.count)
+            if state is RecordState.AVAILABLE and not count:
+                continue
+            if rows and rows[-1][1:] == (offset - 1, state, count):
+                rows[-1] = rows[-1]._replace(last=offset)
+            else:
+                rows.append(ShareStateBatch(offset, offset, state, count))
+        ended = sum(one.state in ENDED for one in self.records.values())
+        self.stored, self.is_dirty = ShareSnapshot(self.start, ended, tuple(rows)), False
+        return self.stored
+
+    def trim(self, log_start: int, log_end: int) -> bool:
+        """Adapt to the start and end offset of the log; return whether the start has changed."""
+        before = self.start
+        if not log_start <= self.start <= log_end:
+            kept = {offset: one for offset, one in self.records.items() if log_start <= offset < log_end}
+            self.start = min(max(self.start, log_start), log_end)
+            self.records, self.end = kept, min(max(self.end, self.start), log_end)
+            self.is_dirty = True
+            self.advance()
+        return self.start != before
+
+    def acquirable(self, batches: Iterable[OffsetRange], wanted: AcquireLimits, limits: ShareLimits) -> list[OffsetRange]:
+        """Return the ranges of offsets that a fetch can acquire, without acquiring them.
+
+        Records with many deliveries are delivered alone or with few others, so that a bad record does not affect good
+        ones (KAFKA-19865).
+
+        Args:
+            batches: first and last offsets of the batches to be read, in order.
+            wanted: the limits of the fetch.
+            limits: the limits of the group.
+        """
+        found: list[OffsetRange] = []
+        count, base = 0, self.start if self.records else -1
+        for first, last in batches:
+            if count >= wanted.most:
+                break
+            base = max(first, self.start) if base < 0 else base
+            for offset in range(max(first, self.start), min(last + 1, base + MOST_RECORDS)):
+                one = self.records.get(offset, UNSEEN)
+                is_beyond = one is UNSEEN and offset - base >= limits.most_locks
+                if is_beyond and (offset == first or wanted.is_exact):  # otherwise the current batch is completed
+                    return found
+                if one.state is RecordState.AVAILABLE and _is_throttled(one, limits):
+                    return found or [(offset, self._few(offset, last, one, wanted, limits))]
+                if one.state is RecordState.AVAILABLE:
+                    _append(found, offset, first, wanted.batch_size)
+                    count += 1
+                if wanted.is_exact and count >= wanted.most:
+                    return found
+        return found
+
+    def _few(self, offset: int, last: int, one: InFlightRecord, wanted: AcquireLimits, limits: ShareLimits) -> int:
+        """Return the last offset to deliver together with an offset; records with many deliveries are delivered with
+        few others.
+        """
+        most = max(1, one.together >> (one.count - _throttled_from(limits) + 1))
+        if one.count >= limits.deliveries - 1:
+            most = 1
+        if wanted.is_exact:
+            most = min(most, wanted.most)
+        end = offset
+        while end < last and end - offset + 1 < most:
+            other = self.records.get(end + 1)
+            if other is None or other.state is not RecordState.AVAILABLE or other.count != one.count:
+                break
+            end += 1
+        return end
+
+    def acquire(self, spans: Sequence[OffsetRange], member: str, until: float, limits: ShareLimits) -> list[AcquiredRange]:
+        """Acquire offsets for a member, as returned by `acquirable`; preceding offsets that are missing in the log get
+        a final state.
+
+        Args:
+            spans: ranges of offsets.
+            member: the id of the member.
+            until: when the locks expire.
+            limits: the limits of the group.
+        """
+        found: list[AcquiredRange] = []
+        for first, last in spans:
+            if not self.records:
+                self.start = self.end = max(self.end, first)
+            for offset in range(self.end, first):
+                self.records[offset] = InFlightRecord(RecordState.ARCHIVED, 0)
+            for offset in range(first, last + 1):
+                one = self.records.get(offset)
+                if one is None:
+                    one = self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, last - first + 1)
+                one.state, one.member, one.until = RecordState.ACQUIRED, member, until
+                one.count = min(one.count + 1, limits.deliveries)
+                if found and found[-1].last == offset - 1 >= first and found[-1].deliveries == one.count:
+                    found[-1] = found[-1]._replace(last=offset)
+                else:
+                    found.append(AcquiredRange(offset, offset, one.count))
+            self.end = max(self.end, last + 1)
+        return found
+
+    def archive(self, first: int, last: int) -> None:
+        """Archive records that must not be delivered, such as those of aborted transactions."""
+        self.is_dirty = True
+        for offset in range(first, last + 1):
+            if offset in self.records:
+                self.records[offset] = InFlightRecord(RecordState.ARCHIVED, self.records[offset].count)
+
+    def acknowledge(
+        self, member: str, batches: Iterable[tuple[int, int, Sequence[int]]], limits: ShareLimits, until: float
+    ) -> int:
+        """Apply a member's acknowledgements: all of them, or none if one is invalid.
+
+        Args:
+            member: the id of the member.
+            batches: first and last offset, with one type for all offsets or one for each; already validated.
+            limits: the limits of the group.
+            until: when renewed locks expire.
+
+        Returns:
+            An error code.
+        """
+        meant: dict[int, int] = {}
+        for first, last, types in batches:
+            if last < self.start:
+                continue
+            if self.records and last >= self.end:
+                return ErrorCode.INVALID_REQUEST
+            if not self.records or not self._is_held(range(max(first, self.start), last + 1), member):
+                return ErrorCode.INVALID_RECORD_STATE
+            for offset in range(max(first, self.start), last + 1):
+                meant[offset] = types[0] if len(types) == 1 else types[offset - first]
+        for offset, kind in meant.items():
+            if kind == AcknowledgeType.RENEW:
+                self.records[offset].until = until
+            else:
+                self._end(offset, kind, limits)
+        return ErrorCode.NONE
+
+    def _is_held(self, offsets: Iterable[int], member: str) -> bool:
+        found = (self.records.get(offset) for offset in offsets)
+        return all(one is not None and one.state is RecordState.ACQUIRED and one.member == member for one in found)
+
+    def _end(self, offset: int, kind: int, limits: ShareLimits) -> None:
+        one = self.records[offset]
+        one.member, one.until, self.is_dirty = "", inf, True
+        if kind == AcknowledgeType.ACCEPT:
+            one.state = RecordState.ACKNOWLEDGED
+        elif kind == AcknowledgeType.RELEASE and one.count < limits.deliveries:
+            one.state = RecordState.AVAILABLE
+        else:
+            one.state = RecordState.ARCHIVED
+
+    def release(self, member: str, limits: ShareLimits) -> bool:
+        """Release the records that a member has acquired; return whether there were any."""
+        return self._release(lambda one: one.member == member, limits)
+
+    def expire(self, now: float, limits: ShareLimits) -> bool:
+        """Release the records whose lock has expired; return whether there were any."""
+        return self._release(lambda one: one.until <= now, limits)
+
+    def _release(self, is_meant: Callable[[InFlightRecord], bool], limits: ShareLimits) -> bool:
+        found = [offset for offset, one in self.records.items() if one.state is RecordState.ACQUIRED and is_meant(one)]
+        for offset in found:
+            self._end(offset, AcknowledgeType.RELEASE, limits)
+        return bool(found)
+
+    def advance(self) -> None:
+        """Move the start offset past records with a final state; the stored state no longer includes them."""
+        while (one := self.records.get(self.start)) is not None and one.state in ENDED:
+            del self.records[self.start]
+            self.start += 1
+
+    @property
+    def next_unlock(self) -> float:
+        """When the first lock expires; infinite if no records are acquired."""
+        return min((one.until for one in self.records.values()), default=inf)
+
+
+def _append(spans: list[OffsetRange], offset: int, batch: int, size: int) -> None:
+    """Add an offset to a list of ranges; a batch starts a new range if the last range is large enough."""
+    if spans and spans[-1][1] == offset - 1 and not (offset == batch and offset - spans[-1][0] >= size):
+        spans[-1] = spans[-1][0], offset
+    else:
+        spans.append((offset, offset))
+
+
+def _throttled_from(limits: ShareLimits) -> int:
+    """Return the number of deliveries from which a record is delivered with few others: half of the limit."""
+    return max(LEAST_THROTTLED, (limits.deliveries + 1) // 2)
+
+
+def _is_throttled(one: InFlightRecord, limits: ShareLimits) -> bool:
+    return limits.deliveries > LEAST_THROTTLED and one.count >= _throttled_from(limits)

@@ -1,0 +1,1 @@
+"""The logs of replicas: batches, producers, compaction, and the disks that store them."""

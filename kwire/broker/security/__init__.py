@@ -1,0 +1,1 @@
+"""Security of a served broker: SASL sessions, principals, ACLs."""

@@ -1,0 +1,1 @@
+"""A served cluster on sockets and disks, and its control."""

@@ -1,0 +1,386 @@
+"""One client's connection to a served broker: frames in, responses out, with the faults that rules ask for.
+
+It handles one request of a connection at a time, and stops reading until the response is sent, so it buffers at most
+one request, one portion of the following requests and one response per connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import time
+from ... import messages
+from .. import Node, Parked
+from ..fault_rules import FaultRule, FunctionFailed, Treatment
+from ..request_context import RequestContext
+from ..request_frames import ServedRequest, read_request, write_response
+from ..request_parts import api_of
+from ..security.principals import principal_of
+from ..security.sasl_session import SaslSession
+from .socket_server import PORTION, SocketServer
+from ...client.address import Address
+from ...client.frame_memory import FrameMemoryShare
+from ...errors import BadFrame, KwireError
+from ...protocol import Frame, Source
+from ...protocol.framing import FrameJoiner
+from ...protocol.sasl.mechanisms import AuthenticationFailed
+from ...values import ErrorCode
+from random import SystemRandom
+from typing import Any
+
+TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
+PIECE = 1 << 18  # bytes per send: asyncio of Python 3.11 copies the bytes that the socket does not accept
+MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
+MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
+SIZE = 4
+SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
+CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
+MOST_MEMBERS = 100  # of groups, on one connection
+
+
+def _end_of(transport: asyncio.Transport, name: str) -> str:
+    """Return an endpoint of a connection as text."""
+    found = transport.get_extra_info(name) or ("", 0)
+    return str(Address(str(found[0]), found[1]))
+
+
+async def _make_response(rule: FaultRule, *values: Any) -> Any:
+    """Return a rule's response: a message, or the result of a function or coroutine function of the values."""
+    try:
+        made = rule.answer(*values) if callable(rule.answer) else rule.answer
+        return await made if inspect.isawaitable(made) else made
+    except Exception as error:
+        raise FunctionFailed(rule.failure(error)) from error
+
+
+class ServedConnection(asyncio.BufferedProtocol):
+    """One client's connection. A task handles requests while any are waiting: an idle connection has no task.
+
+    An idle connection takes half the memory of asyncio's streams with a waiting task (3 kB; measured by
+    benchmarks/idle_connections.py). The socket reads a large frame into its place, without a task for each portion: a
+    third of the system calls, and a tenth less processor time for batches of 1 MB.
+
+    Attributes:
+        waits_since: when it began to wait for a request; None while it handles one.
+        task: handles the received requests.
+    """
+
+    __slots__ = (
+        "_drained",
+        "_ended",
+        "_is_filling",
+        "_portions",
+        "client_id",
+        "frames",
+        "host",
+        "member_ids",
+        "node",
+        "number",
+        "serving",
+        "session",
+        "share",
+        "task",
+        "transport",
+        "waits_since",
+    )
+
+    def __init__(self, serving: SocketServer, node: Node) -> None:
+        self.serving: SocketServer = serving
+        self.node: Node = node
+        self.frames: FrameJoiner = FrameJoiner(MOST_REQUEST)
+        self.share: FrameMemoryShare = serving.memory.share()
+        self.client_id: str = ""
+        self.waits_since: float | None = time.monotonic()
+        self.member_ids: tuple[str, ...] = ()
+        self.task: asyncio.Task[None] | None = None
+        self._portions: list[bytes] | None = None  # that came and were not looked at
+        self._is_filling = False  # whether the socket reads into the memory of an incomplete frame
+        self._drained: asyncio.Future[None] | None = None  # when what was sent is taken; None if it is
+        self._ended: asyncio.Future[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start waiting for requests."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport: asyncio.Transport = transport
+        self.number: int = self.serving.add(self)
+        self.host: str = sys.intern(str((transport.get_extra_info("peername") or ("",))[0]))
+        settings, users = self.serving.cluster.settings, self.serving.cluster.controller.users
+        principal = principal_of(transport.get_extra_info("peercert"))
+        self.session: SaslSession = SaslSession(users, settings.sasl_mechanisms, CHANCE, settings.max_reauth, principal)
+        if not self.session.is_authenticated:
+            self.frames.limit = MOST_UNAUTHENTICATED
+        transport.set_write_buffer_limits(PORTION)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return memory for received data: that of an incomplete large frame, or the one that connections share."""
+        self._is_filling = False
+        if self._portions is None and (room := self.frames.room()) is not None:
+            self._is_filling = True
+            return room
+        return self.serving.portion
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Handle received data. A part of a large frame stays where it is, if there is room for it."""
+        data: bytes | None = (
+            bytes(self.serving.portion[:nbytes]) if not self._is_filling else self.frames.filled(nbytes)
+        )
+        if data is None and self.share.hold(self.frames.held):
+            self.waits_since = time.monotonic()
+        else:
+            self._receive(data or b"")
+
+    def _receive(self, data: bytes) -> None:
+        """Handle received data; while a request is being handled, buffer it, and pause reading if the buffer is
+        large."""
+        if self._portions is None:
+            self._portions = [data]
+            self.waits_since = None
+            self.task = self.serving.begin(self._work())
+            return
+        self._portions.append(data)
+        if sum(map(len, self._portions)) >= PORTION:
+            self.transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Keep a half-closed connection open, whose client only waits for responses; TLS has no half-closed
+        connections."""
+        return self._portions is not None and self.serving.tls is None
+
+    def pause_writing(self) -> None:
+        """Pause sending until the client has read the data sent so far."""
+        self._drained = self.serving.future()
+
+    def resume_writing(self) -> None:
+        """Resume sending."""
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+        self._drained = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Release the connection."""
+        self.resume_writing()
+        if self._ended is not None:
+            self._ended.set_result(None)
+        self.share.hold(0)
+        self.serving.remove(self)
+
+    def end(self) -> None:
+        """Close the connection once the client has read the data sent so far; requests in progress get no response."""
+        self.transport.close()
+        if self.task is not None:
+            self.task.cancel()
+
+    async def _work(self) -> None:
+        """Handle requests until none is left, or the connection ends."""
+        goes_on = False
+        try:
+            goes_on = await self._answer_all()
+        except (OSError, TimeoutError):
+            pass  # the client is gone, or took nothing for too long
+        except KwireError as error:
+            self.serving.note(f"{self.host}: {error}; closed")
+        except FunctionFailed as error:
+            self.serving.note(f"{self.host}: {error}; closed")
+            cause = error.__cause__
+            self.serving.failures.keep(cause if isinstance(cause, Exception) else error)
+        except Exception as error:
+            self.serving.failures.report(f"{self.host}: a request", error, "closed")
+        finally:
+            self.serving.finish(self.task)
+            self._portions = self.task = None
+            if goes_on:
+                self.waits_since = time.monotonic()
+            else:
+                self.transport.close()
+
+    async def _answer_all(self) -> bool:
+        """Handle requests until none is left. Returns False if the connection has ended."""
+        while self._portions:
+            portions, self._portions = self._portions, []
+            self.transport.resume_reading()
+            for portion in portions:
+                if not self.serving.is_open(self.node) or not await self._take(portion):
+                    return False
+        return True
+
+    async def _take(self, portion: bytes) -> bool:
+        """Handle the requests received completely so far. Returns False if the connection has ended.
+
+        Between two requests the other connections get a turn: while a client pipelines requests and reads responses,
+        neither reading nor sending has to wait.
+        """
+        is_first = True
+        try:
+            for data in self.frames.feed(portion):
+                if not is_first:
+                    await asyncio.sleep(0)
+                is_first = False
+                if not await self._answer(data):
+                    return False
+        except BadFrame as error:
+            is_tls = self.frames.rest.startswith(TLS_HANDSHAKE)
+            return await self._refuse(b"", "it speaks TLS; kwire serve has no TLS listener" if is_tls else str(error))
+        if not self.share.hold(self.frames.held):
+            return await self._refuse(b"", "the limit for incomplete requests is reached")
+        return True
+
+    async def _answer(self, data: bytes) -> bool:
+        """Handle a frame. Returns False if the connection has ended."""
+        await self.serving.carry(self.node.node_id)
+        self._record(data, is_request=True)
+        if self.session.takes_tokens:
+            return await self._take_token(data)
+        received = read_request(Frame(data), self.serving.cluster.catalog, self.serving.cluster.apis)
+        if not isinstance(received, ServedRequest):
+            return await self._refuse(received.answer, received.problem)
+        return await self._serve(received) and self.serving.is_open(self.node)
+
+    async def _take_token(self, data: bytes) -> bool:
+        """Handle a bare SASL token, as after SaslHandshake v0. Returns False if the connection must be closed."""
+        try:
+            answer = self.session.authenticate(data[SIZE:], self.serving.now())
+        except AuthenticationFailed as error:
+            return await self._refuse(b"", str(error))
+        await self._send(len(answer).to_bytes(SIZE, "big") + answer)
+        return True
+
+    def _record(self, data: bytes, *, is_request: bool) -> None:
+        if self.serving.recorded.is_on and data:
+            client, broker = _end_of(self.transport, "peername"), _end_of(self.transport, "sockname")
+            direction = "request" if is_request else "response"
+            source = Source(
+                time=self.serving.wall_ms() / 1000,
+                client=client,
+                broker=broker,
+                connection=self.number,
+                direction=direction,
+            )
+            self.serving.recorded.add(data, source)
+
+    async def _serve(self, received: ServedRequest) -> bool:
+        """Handle a request and send the response. Returns False if the connection has ended, for example by a test's
+        rule."""
+        self.serving.requests += 1
+        api = api_of(received.message)
+        self.serving.recorded.has_secrets |= api in SECRETIVE
+        if problem := self.session.problem(api, self.serving.now()):
+            return await self._refuse(b"", problem)
+        cluster, self.client_id = self.serving.cluster, received.client_id
+        member_id = getattr(received.message, "member_id", "")
+        if member_id and member_id not in self.member_ids:
+            self.member_ids = (*self.member_ids, member_id)[-MOST_MEMBERS:]
+        node_id, now = self.node.node_id, self.serving.now()
+        client = received.client_id, self.host, self.session.principal, self.session
+        request = RequestContext(cluster, node_id, received.message, received.version, now, *client)
+        if not cluster.rules:
+            await self._send(self._written(received, request, await self._answered(request)))
+            return self._is_let_in()
+        return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
+
+    def _is_let_in(self) -> bool:
+        """Return whether the connection stays open; after a failed authentication it is closed once the response is
+        sent."""
+        if self.session.has_failed:
+            self.serving.note(f"{self.host}: SASL authentication failed; closed")
+        elif self.session.is_authenticated:
+            self.frames.limit = MOST_REQUEST
+        return not self.session.has_failed
+
+    async def _treat(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bool:
+        """Handle a request as a test's rules require."""
+        if treatment.is_hanging:
+            self._ended = self.serving.future()
+            await self._ended  # until the connection is reset, or the broker stopped
+            return False
+        if treatment.drop and not treatment.drop.is_handled:
+            return False
+        data = await self._treated(received, request, treatment)
+        if treatment.delay:
+            await asyncio.sleep(treatment.delay)
+        if treatment.drop:
+            return False
+        if treatment.cut:
+            await self._send(data[: treatment.cut.after])
+            self.transport.close()
+            return False
+        await self._send(data)
+        return True
+
+    async def _treated(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bytes:
+        """Return the bytes of a response that rules may make or change; what is wrong with theirs is the test's."""
+        response = await _make_response(treatment.respond, received.message) if treatment.respond else None
+        is_own = response is None
+        if is_own:
+            response = await self._answered(request)
+        if treatment.change and response is not None:
+            is_own, response = False, await _make_response(treatment.change, received.message, response)
+        if is_own or response is None:
+            return self._written(received, request, response)
+        return write_response(received, response, self.serving.cluster.catalog)
+
+    def _written(self, received: ServedRequest, request: RequestContext, response: Any) -> bytes:
+        """Return the bytes of the broker's response; empty if the request gets no response."""
+        if response is None:
+            return b""
+        catalog = self.serving.cluster.catalog
+        try:
+            return write_response(received, response, catalog)
+        except Exception as error:
+            return write_response(received, self._failed(request, error), catalog)
+
+    async def _answered(self, request: RequestContext) -> Any:
+        """Return the response to a request; None if the request gets no response."""
+        try:
+            if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
+                await self.serving.room()
+            response = self.serving.cluster.handle(request)
+            self.serving.settle()
+            return await self._waited(response) if isinstance(response, Parked) else response
+        except FunctionFailed:
+            raise  # of a test's rule
+        except Exception as error:
+            return self._failed(request, error)
+
+    def _failed(self, request: RequestContext, error: Exception) -> Any:
+        """Report an error in a handler, and return the response of a broker that failed, as KafkaApis.handleError does.
+
+        Produce with acks=0 gets no response; ConnectionAbortedError then closes the connection, as in Kafka.
+        """
+        api = api_of(request.message)
+        response = request.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
+        outcome = "closed" if response is None else "answered UNKNOWN_SERVER_ERROR"
+        self.serving.failures.report(
+            f"{self.host}: {api} v{request.version}", error, outcome, is_secret=api in SECRETIVE
+        )
+        if response is None:
+            raise ConnectionAbortedError
+        return response
+
+    async def _waited(self, parked: Parked) -> Any:
+        if not parked.is_answered:
+            await self.serving.wait(parked)
+            await self.serving.room()
+        response = parked.response
+        self.serving.settle()
+        return response
+
+    async def _send(self, data: bytes) -> None:
+        await self.serving.carry(self.node.node_id, len(data))
+        self._record(data, is_request=False)
+        whole = memoryview(data)
+        with self.serving.sending(self, len(data)):
+            for at in range(0, len(data), PIECE):
+                if self.transport.is_closing():
+                    raise ConnectionResetError
+                self.transport.write(whole[at : at + PIECE])
+                if self._drained is not None:
+                    async with asyncio.timeout(self.serving.idle):
+                        await self._drained
+
+    async def _refuse(self, answer: bytes, problem: str) -> bool:
+        if answer:
+            await self._send(answer)
+            return True
+        self.serving.note(f"{self.host}: {problem}; closed")
+        return False

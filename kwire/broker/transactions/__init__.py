@@ -1,0 +1,1 @@
+"""Transactions (KIP-98, KIP-890) and their coordinator."""

@@ -1,0 +1,270 @@
+"""A client's connection to a broker: requests and responses, in the versions that both sides support."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from .. import __version__
+from .address import Address, address
+from .call_errors import call_errors
+from .deadline import Deadline
+from .security import PLAINTEXT, Security, SessionLifetime, TLS_RECORDS
+from ..codecs import Codec, codec_in
+from ..errors import BadFrame, CallError
+from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
+from ..protocol.headers import expects_response
+from ..protocol.results import CodecOf
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.model import Versions
+from msgspec import Struct
+from threading import Thread
+from types import TracebackType
+from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..messages import RequestMessage
+
+R = TypeVar("R", bound=Struct)
+PORTION = 1 << 16
+UNSUPPORTED_VERSION = 35
+SOFTWARE = {"clientSoftwareName": "kwire", "clientSoftwareVersion": __version__}  # KIP-511: brokers refuse empty ones
+
+
+def connect(address: Address, deadline: Deadline) -> socket.socket:
+    """Connect to the first address of a host that accepts.
+
+    Args:
+        address: a host, by name or number, and a port.
+        deadline: the end of the look-up of the name and of all attempts together.
+
+    Raises:
+        CallError: it is not an address, the host is unknown, or nothing accepts in time.
+    """
+    address.check()
+    with call_errors(address, "cannot connect", "does a broker listen there?"):
+        refusal: OSError | None = None
+        for family, kind, protocol, _, where in _look_up(address, deadline):
+            made = socket.socket(family, kind, protocol)
+            try:
+                made.settimeout(deadline.left())
+                made.connect(where)
+            except OSError as error:
+                made.close()
+                refusal = error
+            else:
+                return made
+        raise refusal or OSError("the host has no address")
+
+
+def _look_up(address: Address, deadline: Deadline) -> list[Any]:
+    """Return what getaddrinfo returns; it takes no timeout and can last as long as the resolver likes."""
+    found: Future[list[Any]] = Future()
+
+    def look_up() -> None:
+        try:
+            found.set_result(socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            found.set_exception(error)
+
+    Thread(target=look_up, name="kwire look-up", daemon=True).start()
+    return found.result(deadline.left())
+
+
+class BrokerConnection:
+    """A connection to one broker.
+
+    Args:
+        address: the address of the broker.
+        timeout: seconds for the connection with TLS and SASL, and again for each request, up to the last byte of its
+            response.
+        client_id: the client id in requests.
+        catalog: the specs to use; by default the specs of Kafka's releases.
+        security: TLS and SASL; by default neither.
+        deadline: the end of the set-up and of all requests together, instead of `timeout`; see `within`.
+
+    Raises:
+        CallError: nothing listens there, or the broker does not respond in time, or TLS or SASL fails.
+        DumpError, OSError: see `Security.tls_context`.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        timeout: float = 10.0,
+        client_id: str = "kwire",
+        catalog: Catalog | None = None,
+        security: Security = PLAINTEXT,
+        deadline: Deadline | None = None,
+    ) -> None:
+        self.address: Address = address
+        self.timeout: float = timeout
+        self.client_id: str = client_id
+        self.catalog: Catalog = catalog or catalog_for()
+        self._decoder = FrameDecoder(self.catalog, salvage=True)
+        self._reader = FrameReader()
+        self._asked = 0
+        self._spoken: dict[int, Versions] = {}
+        self.security: Security = security
+        self._session, self._session_ends = SessionLifetime(), float("inf")
+        self.deadline: Deadline | None = deadline
+        context = security.tls_context() if security.has_tls else None
+        with self.within(deadline or Deadline(timeout)) as until:
+            self._socket = connect(address, until)
+            try:
+                self._secure(context, until)
+            except BaseException:
+                self.close()
+                raise
+
+    def to(self, address: Address, deadline: Deadline | None = None) -> BrokerConnection:
+        """Connect to another broker with the same settings."""
+        return BrokerConnection(
+            address,
+            timeout=self.timeout,
+            client_id=self.client_id,
+            catalog=self.catalog,
+            security=self.security,
+            deadline=deadline,
+        )
+
+    @contextmanager
+    def within(self, deadline: Deadline) -> Iterator[Deadline]:
+        """Let all requests of the block end at one deadline, instead of after `timeout` each."""
+        before, self.deadline = self.deadline, deadline
+        try:
+            yield deadline
+        finally:
+            self.deadline = before
+
+    def _secure(self, context: ssl.SSLContext | None, deadline: Deadline) -> None:
+        """Start TLS and authenticate, if configured."""
+        if context is not None:
+            with call_errors(self.address, is_tls=True):
+                self._socket.settimeout(deadline.left())
+                self._socket = context.wrap_socket(self._socket, server_hostname=self.address.host)
+        if self.security != PLAINTEXT:
+            self._authenticate()
+
+    def _authenticate(self) -> None:
+        """Set up the connection, or authenticate again."""
+        self._session_ends = float("inf")  # for the requests of this exchange
+        begun = time.monotonic()
+        where, version = str(self.address), self._session.version
+        steps = self.security.begin(where) if version < 0 else self.security.authenticate(where, version)
+        answer: Any = None
+        try:
+            while True:
+                message, version = steps.send(answer)
+                found = self.ask(codec_in(self.catalog, type(message).__name__, version), message)
+                assert found is not None
+                answer = found.message
+        except StopIteration as end:
+            self._session = end.value
+            self._session_ends = self._session.ends(begun)
+
+    def __enter__(self) -> BrokerConnection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    @overload
+    def ask(self, codec: CodecOf[RequestMessage[R]], message: Any) -> Response[R] | None: ...
+    @overload
+    def ask(self, codec: Codec, message: Any) -> Response[Any] | None: ...
+    def ask(self, codec: Any, message: Any) -> Response[Any] | None:
+        """Send a request and wait for its response.
+
+        Args:
+            codec: the codec of the request, at the version to send.
+            message: a message of this codec.
+
+        Returns:
+            The response; None for a Produce request with acks=0.
+
+        Raises:
+            CallError: the connection broke, or no response arrived in time.
+            DecodeError: the response does not decode.
+            EncodeError: see `kwire.encode_request`.
+        """
+        deadline = self.deadline or Deadline(self.timeout)
+        if time.monotonic() > self._session_ends:
+            with self.within(deadline):
+                self._authenticate()
+        self._asked += 1
+        data = encode_request(
+            message, codec.version, correlation_id=self._asked, client_id=self.client_id, catalog=self.catalog
+        )
+        self._decoder.decode(Frame(data, Source(direction="request")))
+        with call_errors(self.address, hint=self.security.hint):
+            self._send(data, deadline)
+            frame = self._frame(deadline) if expects_response(message) else None
+        return None if frame is None else self._decode(frame)
+
+    def _send(self, data: bytes, deadline: Deadline) -> None:
+        rest = memoryview(data)
+        while rest:  # `sendall` of TLS gives each of its portions the whole timeout
+            self._socket.settimeout(deadline.left())
+            rest = rest[self._socket.send(rest) :]
+
+    def versions(self) -> dict[int, Versions]:
+        """Request the versions that the broker supports (KIP-35), if necessary again in version 0 (KIP-511)."""
+        answer = self._versions(3, SOFTWARE)
+        if answer.error_code == UNSUPPORTED_VERSION:
+            answer = self._versions(0, {})
+        return {api.api_key: Versions(((api.min_version, api.max_version),)) for api in answer.api_keys}
+
+    def newest(self, name: str) -> int | None:
+        """Return the newest version of a request that both the broker and the specs have; None if they share none.
+
+        Args:
+            name: the name of the request, such as `MetadataRequest`.
+        """
+        spec = self.catalog.spec(name)
+        self._spoken = self._spoken or self.versions()
+        theirs = self._spoken.get(spec.api_key) if spec.api_key is not None else None
+        return max((version for version in theirs or () if version in spec.versions), default=None)
+
+    def _versions(self, version: int, members: dict[str, str]) -> Any:
+        codec = codec_in(self.catalog, "ApiVersionsRequest", version)
+        answer = self.ask(codec, codec.from_json(members, defaults=True))
+        assert answer is not None
+        return answer.message
+
+    def _decode(self, frame: Frame) -> Response:
+        result = self._decoder.decode(replace(frame, source=Source(direction="response")))
+        if isinstance(result, Undecodable):
+            raise result.error
+        assert isinstance(result, Response)
+        return result
+
+    def _frame(self, deadline: Deadline) -> Frame:
+        while True:
+            try:
+                for frame in self._reader:
+                    return frame
+            except BadFrame as error:
+                raise self._no_kafka(error) from None
+            self._socket.settimeout(deadline.left())
+            portion = self._socket.recv(PORTION)
+            if not portion:
+                raise CallError(str(self.address), "it closed the connection without an answer", self.security.hint)
+            self._reader.feed(portion)
+
+    def _no_kafka(self, error: BadFrame) -> CallError:
+        if self._reader.rest.startswith(TLS_RECORDS):
+            return CallError(str(self.address), "it responds with TLS", "use --security-protocol SSL or SASL_SSL")
+        return CallError(str(self.address), f"it does not respond as Kafka does: {error}", "which port is this?")

@@ -1,0 +1,1 @@
+"""Checkers of a simulated history: what Kafka promises about records and groups."""
