@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..capture.kafka_connection_detection import ZOOKEEPER
-from ..cluster import LoggedRecord, MESSAGES, Observation, ROWS, Tables, history_of
+from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ..cluster.consumer_groups.tracker import APIS, GroupTracker
 from ..cluster.events.body import RELEASED

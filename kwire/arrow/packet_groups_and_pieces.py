@@ -18,8 +18,20 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from ..capture.link_layers import Segment, layouts_for, link_layout, segment_of, turned
-from ..capture.pcap import FILE_HEADER, FIRST_INTERFACES, Interface, LONGEST, MAGICS, NEAR, PORTION, Packet, PcapReader, RECORD_HEADER, SECOND
-from ..capture.pcapng import BLOCKS, ENHANCED_PACKET, KINDS, LEAST, PcapngReader, STARTS
+from ..capture.pcap import (
+    FILE_HEADER,
+    FIRST_INTERFACES,
+    LONGEST,
+    MAGICS,
+    NEAR,
+    PORTION,
+    RECORD_HEADER,
+    SECOND,
+    Interface,
+    Packet,
+    PcapReader,
+)
+from ..capture.pcapng import BLOCKS, ENHANCED_PACKET, KINDS, LEAST, STARTS, PcapngReader
 from ..input.files import open_file
 from ..native import ENGINE
 

@@ -25,18 +25,43 @@ from msgspec.msgpack import encode
 from msgspec.structs import replace
 
 from ..capture.link_layers import Segment, segment_of
-from ..capture.pcap import DAY, Damage, FILE_HEADER, PORTION, Packet, PcapReader, RECORD_HEADER, SECOND, WINDOW, portions_from, portions_of
+from ..capture.pcap import (
+    DAY,
+    FILE_HEADER,
+    PORTION,
+    RECORD_HEADER,
+    SECOND,
+    WINDOW,
+    Damage,
+    Packet,
+    PcapReader,
+    portions_from,
+    portions_of,
+)
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
 from ..input import CAPTURES
-from ..input.compressed_files import Blocks, COMPRESSIONS, blocks_of, unpacked
+from ..input.compressed_files import COMPRESSIONS, Blocks, blocks_of, unpacked
 from ..input.files import entries_in, open_file
 from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows
 from .frame_scan import FrameRanges, Part
-from .packet_groups_and_pieces import Extent, Group, Loose, Piece, Pieces, Records, Sections, Window, connection_key, family_of, in_order, times_in_line
-from .read_options_and_splits import Options, PCAP, RAW, kind_of
+from .packet_groups_and_pieces import (
+    Extent,
+    Group,
+    Loose,
+    Piece,
+    Pieces,
+    Records,
+    Sections,
+    Window,
+    connection_key,
+    family_of,
+    in_order,
+    times_in_line,
+)
+from .read_options_and_splits import PCAP, RAW, Options, kind_of
 
 MOST_SORTED = 512  # maximum number of pieces that are ordered by time; more pieces are ordered by name
 # The kinds of rows, in the order in which they must be read.

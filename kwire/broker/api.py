@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from .request_context import RequestContext
 from typing import Any, NamedTuple
-
 
 
 class ServedApi(NamedTuple):
@@ -13,13 +11,14 @@ class ServedApi(NamedTuple):
 
     Attributes:
         first, last: the lowest and the highest served version.
-        handler: returns the response, a `Parked` that will contain the response, or None if there is no response.
+        handler: takes a `RequestContext`; returns the response,
+            a `Parked` that will contain it, or None if there is none.
         finds_errors: whether the handler applies error rules to the parts of a request (`RequestContext.error`).
         is_advertised: whether ApiVersions lists it.
     """
 
     first: int
     last: int
-    handler: Callable[[RequestContext], Any]
+    handler: Callable[..., Any]
     finds_errors: bool = False
     is_advertised: bool = True

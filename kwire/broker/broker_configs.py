@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+
 from .configs import INT, LONG, TEXT, TOPIC_CONFIGS, YES
 from .node import Node
 from .settings import Settings
-
 
 
 def topic_defaults(settings: Settings) -> dict[str, str]:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
+from random import Random
+
+from ..records import RecordBatch
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.releases import releases
+from ..values import ErrorCode
 from .api import ServedApi
 from .client_quota_manager import ClientQuotaManager
 from .controller.journal_records import cluster_record
@@ -12,23 +18,19 @@ from .controller.partition import Partition
 from .controller.replica_catch_up import catch_up, copy_log
 from .controller.restart_recovery import recover
 from .controller.topic import Topic
+from .controller.topic_names import GROUPS, SHARES, TRANSACTIONS
 from .fault_rules import FaultRules
 from .features import FEATURES
 from .fetch_sessions import FetchSessions
 from .groups.group_coordinator import GroupCoordinator
 from .groups.share_coordinator import ShareCoordinator
-from .internal_topics import GROUPS, InternalTopic, SHARES, TRANSACTIONS
+from .internal_topics import InternalTopic
 from .log.replica_log import NEVER, ReplicaLog
 from .node import LogDir, Node
 from .purgatory import Purgatory
 from .security.authorizer import Authorizer
 from .settings import Settings
 from .transactions.transaction_coordinator import TransactionCoordinator
-from ..records import RecordBatch
-from ..spec.catalog import Catalog, catalog_for
-from ..spec.releases import releases
-from ..values import ErrorCode
-from random import Random
 
 DAY_MS = 24 * 3600 * 1000  # delete.retention.ms
 

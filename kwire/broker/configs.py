@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
 from ..errors.refused import InvalidConfig
 from ..values import ConfigType
-from typing import NamedTuple
 
 MOST_LENGTH = 20_000  # the maximum length of a value; only lists of throttled replicas get that long
 LONG, INT, _LIST, TEXT, YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())
@@ -102,7 +103,9 @@ GROUP_CONFIGS: Mapping[str, Config] = {
 }
 
 
-def check_configs(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Config] = TOPIC_CONFIGS) -> dict[str, str]:
+def check_configs(
+    given: Iterable[tuple[str, str | None]], configs: Mapping[str, Config] = TOPIC_CONFIGS
+) -> dict[str, str]:
     """Validate and return the configs of a topic or another resource.
 
     Raises:

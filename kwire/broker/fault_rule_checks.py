@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
+from typing import Protocol
+
+from msgspec import Struct
+
 from .. import messages
-from .fault_rules import ERROR, FaultRule
 from ..errors import excerpt, suggestion
 from ..values import ErrorCode
-from math import inf
-from msgspec import Struct
-from typing import Protocol
+from .fault_rules import ERROR, FaultRule
 
 _KINDS = {"api": str, "broker": int, "client": str, "topic": str, "partition": int, "group": str, "times": int}
 FIELDS = frozenset((*_KINDS, "where", "seconds", "after", "is_handled", "answer"))  # what a test sets

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from .request_parts import MatchedRequest, api_of, groups_in, partitions_in
 from typing import Any
+
+from .request_parts import MatchedRequest, api_of, groups_in, partitions_in
 
 OBSERVE, ERROR, RESPOND, CHANGE = "observe", "error", "respond", "change"
 DELAY, DROP, CUT, HANG = "delay", "drop", "cut", "hang"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-
 class Feature(NamedTuple):
     """A feature of the cluster (KIP-584): its range of levels, the level in new clusters, an api that requires it."""
 

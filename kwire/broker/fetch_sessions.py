@@ -6,13 +6,15 @@ responses omit unchanged partitions in the same way.
 
 from __future__ import annotations
 
-import msgspec
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from .. import messages
-from ..values import ErrorCode
 from random import Random
 from typing import Any
+
+import msgspec
+
+from .. import messages
+from ..values import ErrorCode
 
 MOST_SESSIONS = 1000  # the default of Kafka's max.incremental.fetch.session.cache.slots
 FIRST, FINAL = 0, -1  # epochs that begin and end a session

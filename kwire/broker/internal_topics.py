@@ -19,7 +19,7 @@ from .controller.kraft_controller import KRaftController
 from .controller.metadata_journal import Row
 from .controller.partition import Partition
 from .controller.topic import Topic
-from .controller.topic_names import GROUPS, SHARES, TRANSACTIONS
+from .controller.topic_names import GROUPS
 from .log.producer_state_manager import ABORT, COMMIT
 
 _PORTION = 1 << 20
@@ -189,9 +189,6 @@ def _topic(controller: KRaftController, name: str) -> Topic | None:
         return controller.topics.get(name) or controller.create_internal(name)
     except Refused:
         return None
-
-
-__all__ = ["GROUPS", "NOBODY", "SHARES", "TRANSACTIONS", "InternalTopic", "Latest", "Producer", "coordinator_of"]
 
 
 def changes(before: Written, after: Written) -> list[Row]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from ..cluster import Broker
 from .log.disk import Disk
 from .log.memory_disk import MemoryDisk
-from ..cluster import Broker
-
 
 
 @dataclass(slots=True)

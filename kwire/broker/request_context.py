@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
+
+from ..values import AclOperation, ErrorCode, ResourceType
 from .cluster import BrokerCluster
 from .controller.partition import Partition
 from .error_responses import error_response
@@ -12,8 +15,6 @@ from .request_parts import api_of
 from .security.api_permissions import CLUSTER_NAME, denial
 from .security.principals import ANONYMOUS
 from .security.sasl_session import SaslSession
-from ..values import AclOperation, ErrorCode, ResourceType
-from typing import Any
 
 READ_ONLY = "the log directories are read only (--read-only)"
 # Requests that read-only log directories refuse. Groups still work: commits are kept in memory only.

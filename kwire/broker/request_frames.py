@@ -6,10 +6,11 @@ response (KIP-511).
 
 from __future__ import annotations
 
-import msgspec
 from dataclasses import dataclass
-from .api import ServedApi
-from .apis.cluster.api_versions import versions_response
+from typing import Any
+
+import msgspec
+
 from ..codecs import codec_in
 from ..errors import TooLong
 from ..protocol import Frame, Request, Undecodable, encode_response
@@ -17,7 +18,8 @@ from ..protocol.frame_codec import FrameReading
 from ..protocol.framing import int16, int32
 from ..spec.catalog import Catalog
 from ..values import ErrorCode
-from typing import Any
+from .api import ServedApi
+from .apis.cluster.api_versions import versions_response
 
 API_VERSIONS = 18
 MOST_QUOTED = 1000  # characters of an error message that is cut

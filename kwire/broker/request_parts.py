@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, Protocol
 
 NamedPartition = tuple[str | None, int | None]  # topic and partition; None matches any

@@ -7,6 +7,9 @@ generator.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
+from typing import Any
+
 from .apis.registry import table_for
 from .cluster import BrokerCluster
 from .fault_rule_checks import has_code
@@ -15,9 +18,6 @@ from .request_context import RequestContext
 from .request_parts import api_of
 from .security.principals import ANONYMOUS
 from .settings import Settings
-from random import Random
-from typing import Any
-
 
 
 class ServedCluster(BrokerCluster):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
 from .configs import HIGHEST, TOPIC_CONFIGS
 
 MEBIBYTE = 1 << 20

@@ -23,9 +23,24 @@ from .kafka_connection_detection import NonKafkaConnection, Opening, begins_at_o
 from .kafka_connection_frames import KafkaConnection, note, written
 from .kafka_frame_detection import Recogniser
 from .link_layers import LOST, NOT_TCP, Segment, link_layout, segment_of
-from .pcap import Damage, FIRST_INTERFACES, Interface, NEAR, Packet, PcapReader
+from .pcap import FIRST_INTERFACES, NEAR, Damage, Interface, Packet, PcapReader
 from .pcapng import PcapngReader
-from .tcp_reassembly import ALL, Connection, EVERY, Ended, Event, Finished, LINGER, LINGER_PACKETS, Limits, Portion, Reassembler, STRAY, Share, WITH_TIME
+from .tcp_reassembly import (
+    ALL,
+    EVERY,
+    LINGER,
+    LINGER_PACKETS,
+    STRAY,
+    WITH_TIME,
+    Connection,
+    Ended,
+    Event,
+    Finished,
+    Limits,
+    Portion,
+    Reassembler,
+    Share,
+)
 
 if TYPE_CHECKING or ENGINE == "native":
     from ..native import PacketWalker

@@ -12,7 +12,7 @@ from ..protocol import LEAST, LIMIT
 from ..protocol.framing import CapturedFrame, Encrypted, NoFrame, NotKafka
 from ..protocol.framing import Gap as GapFault
 from .kafka_connection_frames import KafkaConnection, Search, TcpEnds
-from .kafka_frame_detection import FAIR, FAR, NEVER, NO, REQUESTS, Recogniser, SHORT, STRONG, Verdict, WEAK
+from .kafka_frame_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG, WEAK, Recogniser, Verdict
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 TLS = "TLS"

@@ -14,9 +14,21 @@ from typing import NamedTuple
 from ..errors import BadFrame, DecodeError
 from ..native import ConversationState, EndsState
 from ..protocol import Frame, FrameReader, cut_short
-from ..protocol.framing import BareToken, BegunBefore, CapturedBatch, CapturedFrame, CutShort, Fragment, NOBODY, NoFrame, PassedOver, frame_of, numbers_of
+from ..protocol.framing import (
+    NOBODY,
+    BareToken,
+    BegunBefore,
+    CapturedBatch,
+    CapturedFrame,
+    CutShort,
+    Fragment,
+    NoFrame,
+    PassedOver,
+    frame_of,
+    numbers_of,
+)
 from ..protocol.framing import Gap as GapFault
-from .kafka_frame_detection import Awaited, FAR, MOST_LIKELY, NO, REQUESTS, RESERVED_IDS, Recogniser, SHORT, Verdict
+from .kafka_frame_detection import FAR, MOST_LIKELY, NO, REQUESTS, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .link_layers import address_text, end_text
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from .pcap import Interface, Packet, RECORD_HEADER, SECOND
+from .pcap import RECORD_HEADER, SECOND, Interface, Packet
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 TCP, UDP, GRE = 6, 17, 47

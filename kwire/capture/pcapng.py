@@ -13,7 +13,20 @@ from typing import Any
 
 from ..caches import lazy_pattern
 from ..errors import DumpError
-from .pcap import Cursor, Damage, FIRST_INTERFACES, Interface, LONGEST, PIECE, Packet, ROW, Skipper, cut_short, find_begin, skip_to
+from .pcap import (
+    FIRST_INTERFACES,
+    LONGEST,
+    PIECE,
+    ROW,
+    Cursor,
+    Damage,
+    Interface,
+    Packet,
+    Skipper,
+    cut_short,
+    find_begin,
+    skip_to,
+)
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}

@@ -13,6 +13,10 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
+from ..client.address import address
+from ..client.connection import BrokerConnection
+from ..client.deadline import Deadline
+from ..client.read_cluster import ask_model
 from ..cluster import Broker, ClusterModel, ClusterState, LogDir, Partition, Tables
 from ..cluster.consumer_groups.group import CapturedGroup
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
@@ -22,10 +26,6 @@ from ..cluster.sources import SEPARATOR
 from ..cluster.state import Settings
 from ..codecs.json import uuid_text
 from ..errors import DumpError, UnknownMessage
-from ..client.read_cluster import ask_model
-from ..client.address import address
-from ..client.connection import BrokerConnection
-from ..client.deadline import Deadline
 from ..protocol import Result
 from ..render.record_text import safe
 from ..render.style import PLAIN, Style, escape, json_text, table

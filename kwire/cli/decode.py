@@ -27,7 +27,7 @@ from ..protocol.framing import CapturedBatch, CutShort, NoFrame, NotKafka, count
 from ..protocol.identify import Guess, guesses
 from ..protocol.results import MessageSummary, with_response_frames
 from ..render.json_objects import envelope, json_line, record_envelope, record_json_line
-from ..render.line import CapturedLines, FrameLines, JsonLines, MOST_TEXT, unread_text
+from ..render.line import MOST_TEXT, CapturedLines, FrameLines, JsonLines, unread_text
 from ..render.record_text import RecordLines
 from ..render.style import Style, escape, json_text, table
 from ..render.tree import RecordTree, title, tree

@@ -14,14 +14,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from ..client.address import address
+from ..client.connection import SOFTWARE, BrokerConnection
+from ..client.deadline import Deadline
+from ..client.read_only_apis import changes_state
 from ..codecs import Codec, codec_in
 from ..errors import DumpError, KwireError, UnknownMessage, json_problem, suggestion
 from ..input import read_text
 from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
-from ..client.address import address
-from ..client.connection import BrokerConnection, SOFTWARE
-from ..client.read_only_apis import changes_state
-from ..client.deadline import Deadline
 from ..protocol import Frame, Response, encode_request
 from ..protocol.results import MessageSummary
 from ..render.json_objects import envelope, json_line
@@ -31,8 +31,26 @@ from ..render.tree import tree
 from ..render.value_text import count_text
 from ..spec.catalog import Catalog
 from ..wire import Field, Integer, String
-from .inputs_and_output import FrameOutput, catalog_of, masker, name_and_version, named_codec, named_codecs, output_bytes
-from .options import UsageError, add_colour, add_command, add_profile, add_raw, add_secrets, add_security, add_timeout, security_of
+from .inputs_and_output import (
+    FrameOutput,
+    catalog_of,
+    masker,
+    name_and_version,
+    named_codec,
+    named_codecs,
+    output_bytes,
+)
+from .options import (
+    UsageError,
+    add_colour,
+    add_command,
+    add_profile,
+    add_raw,
+    add_secrets,
+    add_security,
+    add_timeout,
+    security_of,
+)
 from .terminal import complain, remark, style_for
 
 TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from ..broker import Node
-from ..errors import UnknownMessage
-from ..testing.hostile import BrokerKind, CLIENT_KINDS, ClientKind, HostileCluster
 from ..client.address import LOOPBACK, address
+from ..client.operator_lines import OperatorLines
+from ..errors import UnknownMessage
+from ..render.value_text import count_text
+from ..testing.hostile import CLIENT_KINDS, BrokerKind, ClientKind, HostileCluster
 from ..testing.hostile.attack import AttackResult, attack
 from ..testing.hostile.serving import HostileServing
-from ..client.operator_lines import OperatorLines
-from ..render.value_text import count_text
 from .options import UsageError
 from .terminal import remark
 

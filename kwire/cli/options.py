@@ -150,8 +150,8 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
         UsageError: the options contradict each other.
         DumpError, OSError: the password file is empty or cannot be read.
     """
-    from ..protocol.sasl.mechanisms import MECHANISMS
     from ..client.security import PLAINTEXT, Security
+    from ..protocol.sasl.mechanisms import MECHANISMS
 
     protocol = options.security_protocol or PLAINTEXT.protocol
     _check_security(options, protocol, is_live)

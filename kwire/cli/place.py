@@ -12,18 +12,33 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from ..client.address import Address
+from ..client.apply_plan import Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
+from ..client.live_cluster import LiveCluster
 from ..cluster import Broker, broker_metadatas
 from ..cluster.placement.rack_spread import LevelSpread, RackLoss, is_even, losses_of, spread_of
 from ..cluster.placement.rack_tree import RackNode, RackTree
 from ..cluster.plan.reassignment_json import Plan, reassignment_json
 from ..cluster.plan.replica_plan import ReplicaPlan
 from ..errors import DumpError
-from ..client.apply_plan import Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
-from ..client.live_cluster import LiveCluster
-from ..client.address import Address
 from ..render.style import PLAIN, Style, escape, json_text, table
 from ..render.value_text import count_text, size_text
-from .cluster_input import NEW_TOPIC, Situation, assignor_name, check_count, check_known, ids_in, mode_of, more_partitions, new_partitions, read_plan, read_situation, replacements_in, target_of, with_added
+from .cluster_input import (
+    NEW_TOPIC,
+    Situation,
+    assignor_name,
+    check_count,
+    check_known,
+    ids_in,
+    mode_of,
+    more_partitions,
+    new_partitions,
+    read_plan,
+    read_situation,
+    replacements_in,
+    target_of,
+    with_added,
+)
 from .options import UsageError, add_colour, add_command, add_profile, add_security, add_timeout, security_of
 from .terminal import remark, style_for
 

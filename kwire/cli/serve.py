@@ -16,21 +16,21 @@ from typing import Any, NamedTuple
 
 from ..broker import Node, ServedCluster, Settings
 from ..broker.apis.registry import DRAFTS
-from ..broker.security.principals import principal
-from ..protocol.sasl.mechanisms import MECHANISMS
 from ..broker.groups.group_migration import POLICIES
-from ..broker.node import LogDir
 from ..broker.log.disk import Disk
 from ..broker.log.memory_disk import MemoryDisk
-from ..cluster.placement.replica_assignors import assignor_for
-from ..errors import CallError, DumpError, excerpt
-from ..client.address import Address, LOOPBACK, address
+from ..broker.node import LogDir
+from ..broker.security.principals import principal
 from ..broker.server.control import Control
 from ..broker.server.control_http import ControlServer
-from ..broker.server.offline_metrics import MetricsServer
-from ..client.operator_lines import OperatorLines
 from ..broker.server.file_disk import FileDisk, ReadOnlyDisk, locked
 from ..broker.server.listener_tls import tls_context
+from ..broker.server.offline_metrics import MetricsServer
+from ..client.address import LOOPBACK, Address, address
+from ..client.operator_lines import OperatorLines
+from ..cluster.placement.replica_assignors import assignor_for
+from ..errors import CallError, DumpError, excerpt
+from ..protocol.sasl.mechanisms import MECHANISMS
 from ..render.value_text import count_text
 from .options import UsageError, add_command, named_release
 from .terminal import remark

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from ..errors import CallError
 from typing import NamedTuple
+
+from ..errors import CallError
 
 PORT = 9092
 LOOPBACK = ("localhost", "127.0.0.1", "::1")  # hosts that other machines cannot reach

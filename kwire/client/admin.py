@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from .address import Address, address as read_address
-from .connection import BrokerConnection
-from .security import PLAINTEXT, Security
-from ..cluster.placement.create_replica_assignment import DEFAULT_TIMEOUT_MS, create_replica_assignment as asking
+
+from ..cluster.placement.create_replica_assignment import DEFAULT_TIMEOUT_MS
+from ..cluster.placement.create_replica_assignment import create_replica_assignment as asking
 from ..cluster.placement.rack_aware import Assignment
 from ..codecs import codec_in
 from ..spec.catalog import catalog_for
-
+from .address import Address
+from .address import address as read_address
+from .connection import BrokerConnection
+from .security import PLAINTEXT, Security
 
 
 class Admin:

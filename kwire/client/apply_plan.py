@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
+
 from ..cluster import ClusterState
 from ..errors import CallError
 from ..values import ErrorCode
-from typing import Any, Protocol
 
 MOST_IDLE = 30  # checks of the progress without any, after which a plan is given up
 Key = tuple[str, int]
@@ -110,7 +111,9 @@ def apply_plan(
     return progress
 
 
-def _move(cluster: ClusterClient, plan: Plan, progress: Progress, wait: Callable[[Progress], None], batch: int) -> Progress:
+def _move(
+    cluster: ClusterClient, plan: Plan, progress: Progress, wait: Callable[[Progress], None], batch: int
+) -> Progress:
     """Reassign the partitions of a plan, batch by batch, until it is complete; see `apply_plan`."""
     done, idle = -1, 0  # partitions that were done, and checks since then during which nothing moved
     while not progress.is_complete:

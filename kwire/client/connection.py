@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from msgspec import Struct
+
 from .. import __version__
-from .address import Address, address
-from .call_errors import call_errors
-from .deadline import Deadline
-from .security import PLAINTEXT, Security, SessionLifetime, TLS_RECORDS
 from ..codecs import Codec, codec_in
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
@@ -21,11 +23,10 @@ from ..protocol.headers import expects_response
 from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions
-from msgspec import Struct
-from threading import Thread
-from types import TracebackType
-from typing import Any, TypeVar, overload
-from typing import TYPE_CHECKING
+from .address import Address
+from .call_errors import call_errors
+from .deadline import Deadline
+from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 MOST_WAITING = 128 << 20  # bytes of all frames that have begun and not ended
 ALWAYS = 1 << 16  # bytes that a connection may hold whatever the others do
 

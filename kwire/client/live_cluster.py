@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from typing import Any
+
+from ..cluster import ClusterState
+from ..codecs import codec_in
+from ..errors import CallError
 from .address import Address
 from .connection import BrokerConnection
 from .deadline import Deadline
 from .read_cluster import ask_cluster
 from .security import PLAINTEXT, Security
-from ..cluster import ClusterState
-from ..codecs import codec_in
-from ..errors import CallError
-from typing import Any
-
 
 
 class LiveCluster:

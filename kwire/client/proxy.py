@@ -8,18 +8,19 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any, NamedTuple
+
 from ..capture.writer import PcapWriter, TcpWriter
-from .address import Address
-from .call_errors import call_errors
-from .frame_memory import FrameMemory, FrameMemoryShare
-from .proxy_addresses import addresses, rewrite_addresses
-from .proxy_listeners import Listeners, MOST_LISTENERS
-from .security import PLAINTEXT, Security, SessionLifetime, Steps, TLS_RECORDS
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.framing import int32
 from ..spec.catalog import Catalog, catalog_for
-from typing import Any, NamedTuple
+from .address import Address
+from .call_errors import call_errors
+from .frame_memory import FrameMemory, FrameMemoryShare
+from .proxy_addresses import addresses, rewrite_addresses
+from .proxy_listeners import MOST_LISTENERS, Listeners
+from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime, Steps
 
 PORTION = 1 << 16
 SIZE = 4  # bytes of the length before each frame
@@ -135,7 +136,9 @@ class Proxy:
             raise
         return _Upstream(reader, writer, session, session.ends(begun))
 
-    async def _secure(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: Address) -> SessionLifetime:
+    async def _secure(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, broker: Address
+    ) -> SessionLifetime:
         """Start TLS and authenticate, if configured."""
         if self.tls is not None:
             with call_errors(broker, is_tls=True):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Callable
-from .address import Address
+from typing import Any
+
+import msgspec
+
 from ..errors import EncodeError
 from ..protocol import Response
 from ..protocol.frame_codec import encode_result
 from ..spec.catalog import Catalog
-from typing import Any
+from .address import Address
 
 # Where responses tell clients to connect to: arrays at the top of Metadata, DescribeCluster, FindCoordinator, and of
 # whatever has NodeEndpoints (KIP-951). Endpoints of Streams applications (KIP-1071) are not brokers.

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from .address import Address
-from .connection import BrokerConnection
-from .deadline import Deadline
+from typing import Any
+
 from ..cluster import ClusterModel, ClusterState, Observation
 from ..codecs import codec_in
 from ..errors import CallError
 from ..values import ConfigResourceType
-from typing import Any
+from .address import Address
+from .connection import BrokerConnection
+from .deadline import Deadline
 
 AT_ONCE = 8  # brokers that are asked at a time
 PAGE = 2000  # partitions in an answer

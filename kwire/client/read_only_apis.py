@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..codecs import Codec
 from typing import Any
+
+from ..codecs import Codec
 
 # Apis that change nothing, in the sense of Kafka's ACL operations Describe and Read.
 READING = frozenset(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ssl
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from .. import messages
-from .call_errors import WANTS_CERTIFICATE, tls_reason
-from ..errors import CallError, DumpError
 from secrets import token_urlsafe
 from typing import Any, NamedTuple
+
+from .. import messages
+from ..errors import CallError, DumpError
+from .call_errors import WANTS_CERTIFICATE, tls_reason
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, or a handshake: what a TLS listener answers to bytes of Kafka

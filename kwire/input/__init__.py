@@ -5,7 +5,23 @@
 `kwire.capture` reads captures, `kwire.logs` logs, `kwire.hex_text` hex text.
 """
 
-from .format_detection import CAPTURES, Dump, UNSUPPORTED, open_dump, open_hex, open_unpacked, packets_of, raw_frames, read_disk, read_dump, read_log, read_text, read_znodes, refuse_foreign, znode_text
+from .format_detection import (
+    CAPTURES,
+    UNSUPPORTED,
+    Dump,
+    open_dump,
+    open_hex,
+    open_unpacked,
+    packets_of,
+    raw_frames,
+    read_disk,
+    read_dump,
+    read_log,
+    read_text,
+    read_znodes,
+    refuse_foreign,
+    znode_text,
+)
 
 __all__ = [
     "CAPTURES",

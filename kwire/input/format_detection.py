@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..capture.frame_extractor import Streams
 from ..capture.kafka_connection_frames import SASL_HANDSHAKE_0, written
-from ..capture.pcap import Damage, MAGICS, PORTION, Packet, PcapReader
+from ..capture.pcap import MAGICS, PORTION, Damage, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.tcp_reassembly import ALL, Share
 from ..errors import BadFrame, DumpError, ZnodeError
-from ..protocol import Frame, FrameReader, LEAST, LIMIT, Source, cut_short
+from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
 from .compressed_files import Opened, unpacked, up_to_damage

@@ -18,7 +18,7 @@ from ..codecs import codec_in
 from ..codecs.json import UNKNOWN_TAGS
 from ..codecs.json import unknown_tags as tags_from_json
 from ..errors import DumpError, EncodeError, HiddenValue, KwireError, MissingField, WrongType, json_problem
-from ..protocol import Frame, LIMIT, Source, encode_request, encode_response
+from ..protocol import LIMIT, Frame, Source, encode_request, encode_response
 from ..protocol.framing import BegunBefore, Fragment, Gap, NoFrame, PassedOver
 from ..sensitive_fields import HIDDEN
 from ..spec.catalog import Catalog

@@ -18,7 +18,17 @@ from ..internal import decode_control_record
 from ..records import LIMIT, Record, RecordBatch, build_batch
 from ..records.compression import inflate
 from ..records.record_layouts_and_checksums import BATCH, MESSAGE
-from .disk_files import AbortedTransaction, DiskEntry, EpochStart, OffsetIndexEntry, PartitionMetadata, PartitionOffset, SnapshotHeader, TimeIndexEntry, topic_uuid
+from .disk_files import (
+    AbortedTransaction,
+    DiskEntry,
+    EpochStart,
+    OffsetIndexEntry,
+    PartitionMetadata,
+    PartitionOffset,
+    SnapshotHeader,
+    TimeIndexEntry,
+    topic_uuid,
+)
 
 _ABORT = 0  # the type of the control record that ends an aborted transaction
 _SEQUENCES = 1 << 31

@@ -17,12 +17,34 @@ import msgspec
 
 from ..caches import lazy_pattern
 from ..errors import BadBatchLength, CutBatch, DecodeError, KwireError, Tolerated, UnknownMagic
-from ..internal import ControlRecord, CoordinatorRecord, FramedRecord, decode_control_record, decode_group_record, decode_metadata_frame, decode_remote_log_frame, decode_share_record, decode_transaction_record, encode_frame, encode_record
+from ..internal import (
+    ControlRecord,
+    CoordinatorRecord,
+    FramedRecord,
+    decode_control_record,
+    decode_group_record,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    decode_share_record,
+    decode_transaction_record,
+    encode_frame,
+    encode_record,
+)
 from ..internal.topic_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
 from ..protocol import LEAST
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ..records.batch import read_whole
-from ..records.record_layouts_and_checksums import BATCH, CHECKED_FROM, COMPRESSION, LEAST_LENGTH, LOG_OVERHEAD, MESSAGE, UP_TO_MAGIC, crc32c, magic_at
+from ..records.record_layouts_and_checksums import (
+    BATCH,
+    CHECKED_FROM,
+    COMPRESSION,
+    LEAST_LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE,
+    UP_TO_MAGIC,
+    crc32c,
+    magic_at,
+)
 from ..sensitive_fields import Hidden
 
 MOST_BATCH_BYTES = 100 * 1024 * 1024  # the largest batch; a broker accepts no larger request (socket.request.max.bytes)

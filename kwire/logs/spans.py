@@ -14,13 +14,13 @@ import msgspec
 from ..codecs import Span, TracingReader
 from ..errors import BadBatchLength, BadRecordCount, BadRecordSize, DecodeError
 from ..internal import ControlRecord, FramedRecord
-from ..internal.topic_records import Embedded, MARKER, codec_of
+from ..internal.topic_records import MARKER, Embedded, codec_of
 from ..records import LIMIT, RecordBatch
 from ..records.compression import inflate
 from ..records.record_layouts_and_checksums import LOG_OVERHEAD, MESSAGES, RECORD
 from ..redaction.masking import TOPIC, holds_secrets, is_secret_record, looks_secret, mask_error, mask_message, masked
-from ..sensitive_fields import Hidden, SECRET_FIELDS, is_sensitive
-from ..wire import INT16, INT32, INT64, INT8, UINT32, UNSIGNED_VARINT, VARINT
+from ..sensitive_fields import SECRET_FIELDS, Hidden, is_sensitive
+from ..wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
 from ..wire.primitives import Construct
 from .segment_reader import LogBatch, LogBytes, LogRecord, Message
 

@@ -1,7 +1,7 @@
 """Parses the SASL tokens of a connection for display: user and proof of PLAIN (RFC 4616) and SCRAM (RFC 5802).
 
 Tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. `connection` decides which frames are tokens;
-`kwire.broker.security.api_permissions` authenticates, for clients and for brokers.
+`kwire.protocol.sasl` authenticates, for clients and for brokers.
 """
 
 from __future__ import annotations

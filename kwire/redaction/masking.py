@@ -27,9 +27,9 @@ from ..protocol.headers import header_version_for
 from ..protocol.results import is_topic_field
 from ..protocol.sasl_tokens import seems_token
 from ..records import RecordBatch, parse_records
-from ..sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS, is_sensitive, names_sensitive
+from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive, names_sensitive
 from ..spec.catalog import WIRE_TYPES, catalog_for
-from ..wire import Bytes, Reader, String, UNSIGNED_VARINT, Uuid
+from ..wire import UNSIGNED_VARINT, Bytes, Reader, String, Uuid
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"
 METADATA_LOG: frozenset[str | bytes] = frozenset((TOPIC, TOPIC_ID))

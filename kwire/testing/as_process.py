@@ -7,13 +7,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from ..broker.server.control_client import ControlClient
-from ..errors import CallError
-from .cluster_options import ClusterOptions, PATIENCE
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..broker.server.control_client import ControlClient
+from ..errors import CallError
+from .cluster_options import PATIENCE, ClusterOptions
 
 
 def _security_options(plan: ClusterOptions, folder: Path) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
 from ..broker import Disk, MemoryDisk, Node, ServedCluster, Settings
 from ..broker.security.principals import principal
 from ..broker.server.file_disk import FileDisk
 from ..protocol.sasl.mechanisms import MECHANISMS
-from pathlib import Path
-from random import Random
-from typing import Any, NamedTuple
 
 HOST = "127.0.0.1"
 PATIENCE = 30.0  # seconds for a process or a thread to begin, or to do an operation

@@ -6,15 +6,15 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, Protocol
+
 from ..broker import ServedCluster
 from ..broker.server.control import Control
 from ..broker.server.file_disk import locked
 from ..broker.server.listener_tls import tls_context
 from ..broker.server.socket_server import SocketServer
 from ..errors import CallError
-from .cluster_options import ClusterOptions, PATIENCE
-from typing import Any, Protocol
-
+from .cluster_options import PATIENCE, ClusterOptions
 
 
 class RunningCluster:

@@ -8,9 +8,9 @@ from typing import Any
 
 import kwire
 from kwire.broker import Disk, Node, Parked, ServedCluster, Settings
-from kwire.broker.request_frames import ServedRequest, read_request
 from kwire.broker.groups.classic_group import Group
 from kwire.broker.internal_topics import coordinator_of
+from kwire.broker.request_frames import ServedRequest, read_request
 from kwire.codecs import Codec
 from kwire.protocol import Frame
 from kwire.values import ErrorCode

@@ -18,18 +18,19 @@ from typing import Any
 import kwire
 from kwire import wire
 from kwire.broker import Node, Parked, ServedCluster, Settings
-from kwire.broker.request_frames import ServedRequest, read_request, write_response
-from kwire.broker.security.sasl_session import SaslSession
-from kwire.protocol.sasl.mechanisms import SCRAM
-from kwire.broker.groups.group_migration import POLICIES
-from kwire.broker.features import FEATURES
-from kwire.broker.request_context import RequestContext
-from kwire.broker.fault_rules import ERROR, FaultRule
-from kwire.broker.internal_topics import TRANSACTIONS, coordinator_of
 from kwire.broker.client_quota_manager import KEYS
 from kwire.broker.configs import DYNAMIC_CONFIGS, TOPIC_CONFIGS
+from kwire.broker.controller.topic_names import TRANSACTIONS
+from kwire.broker.fault_rules import ERROR, FaultRule
+from kwire.broker.features import FEATURES
+from kwire.broker.groups.group_migration import POLICIES
+from kwire.broker.internal_topics import coordinator_of
+from kwire.broker.request_context import RequestContext
+from kwire.broker.request_frames import ServedRequest, read_request, write_response
+from kwire.broker.security.sasl_session import SaslSession
 from kwire.codecs import codec_in
 from kwire.protocol import Frame
+from kwire.protocol.sasl.mechanisms import SCRAM
 from kwire.spec.releases import releases
 from kwire.values import ErrorCode
 from tests.broker.served import FailingDisk

@@ -8,14 +8,16 @@ import pytest
 
 from kwire.broker import ServedCluster, Settings
 from kwire.broker.broker_configs import topic_defaults
-from kwire.broker.client_quota_manager import ANONYMOUS, CLIENT, ClientQuotaManager, FETCH, PRODUCE, USER
+from kwire.broker.client_quota_manager import ANONYMOUS, CLIENT, FETCH, PRODUCE, USER, ClientQuotaManager
 from kwire.broker.configs import TOPIC_CONFIGS, check_configs
 from kwire.errors.refused import InvalidConfig
 from tests.broker.served import M, batch, cluster_of, fetching
 
 
 def test_every_default_is_a_value_that_may_be_given() -> None:
-    assert check_configs((name, config.default) for name, config in TOPIC_CONFIGS.items()).keys() == TOPIC_CONFIGS.keys()
+    assert (
+        check_configs((name, config.default) for name, config in TOPIC_CONFIGS.items()).keys() == TOPIC_CONFIGS.keys()
+    )
     assert topic_defaults(Settings(retention_bytes=5))["retention.bytes"] == "5"
 
 

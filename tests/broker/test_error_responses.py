@@ -9,8 +9,8 @@ import pytest
 
 import kwire
 from kwire.broker.apis.registry import APIS
-from kwire.broker.request_frames import ServedRequest, write_response
 from kwire.broker.error_responses import error_response
+from kwire.broker.request_frames import ServedRequest, write_response
 from kwire.spec.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.random_requests import Drawing, Seen

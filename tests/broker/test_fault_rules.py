@@ -8,9 +8,9 @@ import pytest
 
 import kwire
 from kwire.broker import ServedCluster
-from kwire.broker.request_context import RequestContext
 from kwire.broker.fault_rule_checks import check_rule, error_code
 from kwire.broker.fault_rules import ERROR, FaultRule
+from kwire.broker.request_context import RequestContext
 from kwire.broker.request_parts import groups_in, partitions_in
 from kwire.errors import UnknownMessage
 from tests.broker.served import batch, cluster_of, fetch, fetching, produce, values

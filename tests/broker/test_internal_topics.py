@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kwire.broker.controller.topic_names import GROUPS
 from kwire.broker.groups.committed_offsets import Commit
-from kwire.broker.internal_topics import GROUPS, ProducerIdAndEpoch
+from kwire.broker.internal_topics import ProducerIdAndEpoch
 from kwire.values import ErrorCode
 from tests.broker.driving import Mate, World, formed
 from tests.broker.served import FailingDisk

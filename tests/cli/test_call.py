@@ -11,8 +11,8 @@ import kwire
 from kwire.cli.main import main
 from kwire.protocol import Frame
 from kwire.protocol.framing import int16, int32
-from tests.cli.test_commands import out
 from tests.broker.server.serving import serving
+from tests.cli.test_commands import out
 
 M = kwire.messages
 SPOKEN = {18: (0, 3), 10: (0, 2), 11: (0, 1), 3: (20, 30)}

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from kwire.broker import Settings
+from kwire.broker.server.socket_server import SocketServer
 from kwire.cli.cluster import _change_text
 from kwire.cli.main import main
-from kwire.broker.server.socket_server import SocketServer
+from tests.broker.server.serving import serving
+from tests.broker.server.test_socket_server import place, used
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.broker.server.serving import serving
-from tests.broker.server.test_socket_server import place, used
 from tests.protocol.test_decoder import request
 
 

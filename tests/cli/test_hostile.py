@@ -9,8 +9,8 @@ import pytest
 
 from kwire.cli import place
 from kwire.cli.main import main
-from kwire.testing.hostile import BROKER_KINDS, CLIENT_KINDS
 from kwire.testing import HostileBroker, Kafka
+from kwire.testing.hostile import BROKER_KINDS, CLIENT_KINDS
 
 TIMEOUT = 0.3  # seconds
 PLAN = '{"version": 1, "partitions": [{"topic": "made", "partition": 0, "replicas": [1]}]}'

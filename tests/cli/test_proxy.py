@@ -13,9 +13,9 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from kwire.client.address import address
-from tests.conftest import ROOT
 from tests.broker.server.serving import serving
 from tests.client.test_proxy import ask, naming
+from tests.conftest import ROOT
 
 
 def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:

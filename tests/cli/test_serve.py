@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 import kwire
+from kwire.broker.server.control_client import ControlClient
 from kwire.cli.main import main, parser_for
 from kwire.cli.serve import nodes_for, settings_for
-from kwire.errors import CallError
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
-from kwire.broker.server.control_client import ControlClient
+from kwire.errors import CallError
 from tests.conftest import ROOT
 
 ALL = kwire.messages.MetadataRequest(topics=None)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.errors import CallError
 from kwire.client.address import Address
 from kwire.client.connection import BrokerConnection
+from kwire.errors import CallError
 from tests.conftest import ROOT
 
 M = kwire.messages

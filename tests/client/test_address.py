@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.errors import CallError
 from kwire.client.address import Address, address
+from kwire.errors import CallError
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from kwire.broker import Settings
+from kwire.broker.server.socket_server import SocketServer
+from kwire.client.admin import Admin
 from kwire.cluster.placement.replica_assignors import rack_aware
 from kwire.errors import CallError
 from kwire.errors.refused import ReplicaAssignmentRefused
-from kwire.client.admin import Admin
-from kwire.broker.server.socket_server import SocketServer
 from tests.broker.server.test_socket_server import place, used
 
 DRAFT = Settings(profile="KIP-879")

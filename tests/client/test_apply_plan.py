@@ -8,10 +8,19 @@ from typing import Any
 import pytest
 
 from kwire import messages
+from kwire.client.apply_plan import (
+    MOST_IDLE,
+    Progress,
+    apply_plan,
+    cancel_plan,
+    progress_of,
+    remove_throttle,
+    set_throttle,
+    under_way,
+)
 from kwire.cluster import Broker, ClusterState, Partition
 from kwire.codecs import codec_in
 from kwire.errors import CallError
-from kwire.client.apply_plan import MOST_IDLE, Progress, apply_plan, cancel_plan, progress_of, remove_throttle, set_throttle, under_way
 from kwire.spec.catalog import catalog_for
 
 Key = tuple[str, int]

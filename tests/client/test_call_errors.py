@@ -7,10 +7,10 @@ import socket
 import pytest
 
 from kwire.cli.main import main
-from kwire.errors import CallError
 from kwire.client.address import Address
-from kwire.client.connection import BrokerConnection
 from kwire.client.call_errors import call_errors
+from kwire.client.connection import BrokerConnection
+from kwire.errors import CallError
 
 BAD_HOSTS = ["a..b", "x" * 64, ".", "\ud800", "\u202eevil", "ü" * 70]
 NO_HOSTS = ["", "a\0b", "\x1b]0;title\x07", "127.0.0.1\n"]

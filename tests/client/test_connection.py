@@ -7,9 +7,9 @@ import socket
 import pytest
 
 import kwire
-from kwire.errors import CallError, DecodeError
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
+from kwire.errors import CallError, DecodeError
 from kwire.protocol import Frame
 from kwire.protocol.framing import int16, int32
 from tests.broker.server.serving import serving

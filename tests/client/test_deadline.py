@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import CallError
-from kwire.client.live_cluster import LiveCluster
-from kwire.client.read_cluster import ask_cluster
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
-from kwire.client.security import Security
 from kwire.client.deadline import Deadline
+from kwire.client.live_cluster import LiveCluster
 from kwire.client.proxy import Proxy
+from kwire.client.read_cluster import ask_cluster
+from kwire.client.security import Security
+from kwire.errors import CallError
 from kwire.testing import HostileBroker, Kafka
 from tests.broker.server.serving import serving
 

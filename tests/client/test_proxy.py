@@ -19,11 +19,11 @@ import pytest
 
 import kwire
 from kwire.capture.writer import PcapWriter
-from kwire.errors import CallError
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
 from kwire.client.frame_memory import FrameMemory
 from kwire.client.proxy import PORTION, Proxy
+from kwire.errors import CallError
 from kwire.protocol import Frame
 from kwire.protocol.framing import int32
 from tests.broker.server.serving import serving

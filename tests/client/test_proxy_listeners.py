@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import KwireError
-from kwire.testing.hostile import BROKER_KINDS
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
 from kwire.client.deadline import Deadline
-from kwire.client.proxy_listeners import Listeners
 from kwire.client.proxy import Proxy
+from kwire.client.proxy_listeners import Listeners
+from kwire.errors import KwireError
 from kwire.testing import HostileBroker, Kafka
+from kwire.testing.hostile import BROKER_KINDS
 from tests.conftest import ROOT
 
 M = kwire.messages

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import CallError
-from kwire.client.read_cluster import ask_cluster
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
+from kwire.client.read_cluster import ask_cluster
+from kwire.errors import CallError
 from kwire.protocol import Frame
 from kwire.protocol.framing import int32
 from tests.broker.server.serving import Answer, serving

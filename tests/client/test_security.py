@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.protocol.sasl.client_exchange import SaslClientExchange
-from kwire.protocol.sasl.mechanisms import AuthenticationFailed
 from kwire.capture.writer import PcapWriter
 from kwire.cli.main import main
-from kwire.errors import CallError
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
-from kwire.client.security import Security
 from kwire.client.deadline import Deadline
+from kwire.client.security import Security
+from kwire.errors import CallError
+from kwire.protocol.sasl.client_exchange import SaslClientExchange
+from kwire.protocol.sasl.mechanisms import AuthenticationFailed
 from kwire.testing import Kafka, Tls
-from tests.client.test_proxy import through
 from tests.broker.server.test_security import PASSWORD, certified
+from tests.client.test_proxy import through
 
 SASL = ["--sasl-username", "alice", "--sasl-password-file", "password"]
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from kwire import messages
 from kwire.cluster import ClusterModel, Observation, history_of
-
 from tests.cluster.observations import Update, leader_and_isr, refusal, update, view
 
 Row = tuple[int, tuple[int, ...] | None, float | None, float | None, str]

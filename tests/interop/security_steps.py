@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import kwire
-from kwire.errors import CallError
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
+from kwire.errors import CallError
 from tests.interop.admin_steps import Admin
 from tests.interop.transaction_steps import Line
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kwire.values import ErrorCode
-from tests.interop.kafka import RELEASES, java, need
 from tests.client.brokers import Brokers, M, put_a_file_there
+from tests.interop.kafka import RELEASES, java, need
 
 PROGRAM = str(Path(__file__).with_name("Described.java"))
 SEEN = """\

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kwire.cli.main import main
+from kwire.client.address import address
+from kwire.client.live_cluster import LiveCluster
 from kwire.cluster import Broker, is_even
 from kwire.cluster.placement.rack_tree import RackTree
-from kwire.client.live_cluster import LiveCluster
-from kwire.client.address import address
 from tests.interop.kafka import need, real_cluster
 
 pytestmark = pytest.mark.ci

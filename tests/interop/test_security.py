@@ -11,9 +11,9 @@ import pytest
 
 import kwire
 from kwire.testing import Kafka, Tls
+from tests.broker.server.test_security import certified
 from tests.interop.clients import KAFKA_PYTHON, PATIENCE, need_client, until
 from tests.interop.kafka import RELEASES, java, need
-from tests.broker.server.test_security import certified
 
 USERS = {"admin": "admin-secret", "alice": "alice-secret"}
 

@@ -13,7 +13,6 @@ from kwire.logs import segment_reader as cutting
 from kwire.logs.segment_reader import SegmentReader
 from kwire.records import RecordBatch
 from kwire.records.record_layouts_and_checksums import crc32c
-
 from tests.logs.building import BATCHES, LOG, cuts, joined, offsets, unread
 
 STARTS = [0, *accumulate(map(len, BATCHES))]

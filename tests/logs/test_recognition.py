@@ -9,7 +9,6 @@ import pytest
 from kwire import Record, build_batch, encode_request, messages
 from kwire.logs import looks_like_log
 from kwire.logs.segment_reader import NO, SHORT, credible_stop, is_sound, next_candidate, stop_of
-
 from tests.logs.building import BATCHES, LOG
 
 

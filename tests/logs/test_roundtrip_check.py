@@ -8,9 +8,8 @@ import pytest
 
 from kwire import DecodeError, Record, build_batch, parse_records
 from kwire.logs.checks import rebuild
-from tests.records.cases import batch_around, with_right_crcs
-
 from tests.logs.building import BATCHES
+from tests.records.cases import batch_around, with_right_crcs
 
 
 @pytest.mark.parametrize("batch", BATCHES)

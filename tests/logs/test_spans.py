@@ -8,7 +8,6 @@ from kwire import LogBatch, Record, build_batch
 from kwire.logs import Log
 from kwire.logs.spans import Explained, explain_batch
 from kwire.records.record_layouts_and_checksums import crc32c
-
 from tests.logs.building import BATCHES, LOG
 from tests.logs.test_topics import COMMIT, record
 

@@ -7,7 +7,6 @@ from kwire.errors import DecodeError
 from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.records.compression import deflate
 from kwire.records.record_layouts_and_checksums import PlacedReader, Walk
-
 from tests.records.cases import batch_around
 
 

@@ -18,7 +18,6 @@ from kwire.records import Record, build_batch, compression
 from kwire.records.compression import SNAPPY_HEADER as HEADER
 from kwire.records.compression import library
 from tests.conftest import ROOT, spread
-
 from tests.records.cases import batch_around, message_around
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from kwire.records import parse_records
 from tests.conftest import SHARED, each_of, needs_shared
-
 from tests.records.cases import rebuilt, told
 
 RUNS = sorted((SHARED / "captures").glob("*.segments"))

@@ -9,7 +9,6 @@ import pytest
 from kwire import errors as faults
 from kwire.errors import DecodeError
 from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
-
 from tests.records.cases import cases, data_of, digested, name_of, rebuilt, told
 
 # Kafka's exception -> what kwire raises there. KafkaException: a codec's complaint, or one that came before the

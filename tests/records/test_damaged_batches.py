@@ -6,9 +6,9 @@ import pytest
 
 import kwire
 from kwire import messages, native
-from kwire.errors import OverlongVarint
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
+from kwire.errors import OverlongVarint
 from kwire.records import Record, RecordBatch, build_batch, parse_records
 from kwire.records.record_layouts_and_checksums import BATCH, crc32c
 from kwire.testing import Kafka

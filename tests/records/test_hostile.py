@@ -12,9 +12,8 @@ from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.records.compression import NAMES, deflate, inflate
 from tests.conftest import spread
 from tests.effort import no_hang
-from tests.seeds import TRIES, named, seeded
-
 from tests.records.cases import all_cases, batch_around, data_of, message_around, rebuilt, with_right_crcs
+from tests.seeds import TRIES, named, seeded
 
 ROUNDS = 1000 * TRIES  # for each of the parts
 ODD = (0, 1, 2, 126, 127, 128, 254, 255)

@@ -10,7 +10,6 @@ from kwire import errors as faults
 from kwire.errors import DecodeError
 from kwire.records import Record, UndecodableRecords, build_batch, parse_records
 from kwire.records.compression import deflate
-
 from tests.records.cases import message_around, with_right_crcs
 
 

@@ -15,7 +15,6 @@ from kwire.records.record_layouts_and_checksums import RECORD
 from kwire.wire import VARINT, Reader
 from kwire.wire.primitives import read_length
 from tests.conftest import needs_engine
-
 from tests.records.cases import batch_around, with_right_crcs
 
 # size, attributes, timestamp delta, offset delta, key (null), value "v", one header "h" with null

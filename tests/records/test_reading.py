@@ -5,7 +5,6 @@ import pytest
 from kwire import errors as faults
 from kwire.records import Record, Records, UndecodableRecords, build_batch, parse_records
 from kwire.records.compression import deflate
-
 from tests.records.cases import batch_around
 
 RECORDS = [Record(offset, 0, b"k") for offset in range(3)]

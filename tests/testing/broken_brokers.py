@@ -7,16 +7,15 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-pass
-pass
+from kwire.broker.apis.records import fetch
 from kwire.broker.cluster import BrokerCluster
-from kwire.broker.groups.group_coordinator import GroupCoordinator
-from kwire.broker.internal_topics import GROUPS
+from kwire.broker.controller import replica_catch_up
 from kwire.broker.controller.partition import Partition
-from kwire.broker.controller.topic_names import INTERNAL
-from kwire.broker.log.producer_state_manager import ProducerStateManager
+from kwire.broker.controller.topic_names import GROUPS, INTERNAL
+from kwire.broker.groups.group_coordinator import GroupCoordinator
 from kwire.broker.groups.share_coordinator import ShareCoordinator
 from kwire.broker.groups.share_partition import SharePartition
+from kwire.broker.log.producer_state_manager import ProducerStateManager
 from kwire.broker.transactions.transaction_coordinator import TransactionCoordinator
 from kwire.values import ErrorCode
 
@@ -149,8 +148,16 @@ BUGS = (
         _drop_a_record,
         ("acknowledged records survive", "reads are stable"),
     ),
-    Bug("a transaction marker is written twice", TransactionCoordinator, "mark", _mark_twice, ("one marker ends a transaction",)),
-    Bug("sequences are not checked", ProducerStateManager, "check", _accept_all_sequences, ("records are stored once",)),
+    Bug(
+        "a transaction marker is written twice",
+        TransactionCoordinator,
+        "mark",
+        _mark_twice,
+        ("one marker ends a transaction",),
+    ),
+    Bug(
+        "sequences are not checked", ProducerStateManager, "check", _accept_all_sequences, ("records are stored once",)
+    ),
     Bug(
         "a predecessor is not fenced",
         TransactionCoordinator,
@@ -181,12 +188,18 @@ BUGS = (
     ),
     Bug(
         "a replica that lags behind is in the ISR",
-        kraft_controller,
+        replica_catch_up,
         "_copy",
         _copy_nothing,
         ("acknowledged records survive", "reads are stable"),
     ),
-    Bug("a group forgets a member", GroupCoordinator, "keep_consumer", _forget_a_member, ("groups remember their members",)),
+    Bug(
+        "a group forgets a member",
+        GroupCoordinator,
+        "keep_consumer",
+        _forget_a_member,
+        ("groups remember their members",),
+    ),
     Bug(
         "offsets of aborted transactions are committed",
         GroupCoordinator,
@@ -197,11 +210,17 @@ BUGS = (
     Bug("a partition gets no marker", TransactionCoordinator, "mark", _skip_a_partition, ("watermarks never go back",)),
     Bug(
         "aborted records are not filtered",
-        produce_and_fetch,
+        fetch,
         "_aborted",
         _hide_aborted,
         ("transactions are all or nothing",),
     ),
     Bug("acquisition locks never expire", ShareCoordinator, "lock", _keep_locks, ("share records are delivered",)),
-    Bug("commits are lost in a restart", GroupCoordinator, "restore", _forget_on_restart, ("committed offsets never go back",)),
+    Bug(
+        "commits are lost in a restart",
+        GroupCoordinator,
+        "restore",
+        _forget_on_restart,
+        ("committed offsets never go back",),
+    ),
 )

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import CallError, UnknownMessage
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
+from kwire.errors import CallError, UnknownMessage
 from kwire.testing import AsyncKafka, Kafka
 from tests.broker.served import batch
 

@@ -11,11 +11,11 @@ import pytest
 
 from kwire import testing
 from kwire.testing.simulation import Acknowledged, PlannedFault, Schedule, Violation
-from kwire.testing.simulation.history import FinalLog, ProducerBegun, TopicPartition
 from kwire.testing.simulation.checkers.invariants import check_history
 from kwire.testing.simulation.checkers.records import check_fencing
-from kwire.testing.simulation.shrinking import minimize
 from kwire.testing.simulation.checkers.violation import HistoryFacts
+from kwire.testing.simulation.history import FinalLog, ProducerBegun, TopicPartition
+from kwire.testing.simulation.shrinking import minimize
 from tests import seeds
 from tests.testing.broken_brokers import BUGS, Bug
 

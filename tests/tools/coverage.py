@@ -25,7 +25,12 @@ MODULES = [
     "kwire/broker/security/api_permissions.py",
 ]
 SUITE = [
-    *("tests/wire", "tests/protocol", "tests/broker/security/test_authentication.py", "tests/broker/security/test_authorizer.py"),
+    *(
+        "tests/wire",
+        "tests/protocol",
+        "tests/broker/security/test_authentication.py",
+        "tests/broker/security/test_authorizer.py",
+    ),
     *("tests/broker/server/test_security.py", "tests/client/test_security.py", "tests/capture/test_tcp_reassembly.py"),
     *("tests/codecs/test_codecs.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_plan.py"),
     *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/test_unanswered.py"),

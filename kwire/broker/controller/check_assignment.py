@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from ..node import Node
-from ...errors.refused import InvalidReplicaAssignment
 
+from ...errors.refused import InvalidReplicaAssignment
+from ..node import Node
 
 
 def check_assignment(

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
+
 from ... import messages
-from ..client_quota_manager import QuotaEntity
-from .partition import Partition
-from .topic import Topic
-from ..node import Node
-from ..security.acls import AclBinding, acl_of
 from ...cluster import ClusterState, learn
 from ...cluster.events.metadata_records import SAME_LEADER
 from ...internal import decode_metadata_frame, encode_frame, framed_record
@@ -17,7 +14,11 @@ from ...protocol.sasl.mechanisms import SCRAM
 from ...protocol.sasl.scram_credentials import ScramCredential
 from ...records import Record
 from ...values import ConfigResourceType
-from typing import Any
+from ..client_quota_manager import QuotaEntity
+from ..node import Node
+from ..security.acls import AclBinding, acl_of
+from .partition import Partition
+from .topic import Topic
 
 CLUSTER_ID = "cluster.id"
 
@@ -75,7 +76,9 @@ class JournaledState:
 def cluster_record(cluster_id: str) -> bytes:
     """Return the record of the cluster id: a broker default config, because KRaft's log has no record type for it."""
     kind = ConfigResourceType.BROKER
-    return _encode_record(messages.ConfigRecord(resource_type=kind, resource_name="", name=CLUSTER_ID, value=cluster_id))
+    return _encode_record(
+        messages.ConfigRecord(resource_type=kind, resource_name="", name=CLUSTER_ID, value=cluster_id)
+    )
 
 
 def broker_record(node: Node) -> bytes:

@@ -8,25 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from ..client_quota_manager import ClientQuotaManager, QuotaEntity
-from ..configs import GROUP_CONFIGS
-from .check_assignment import check_assignment
-from .journal_records import JournaledState, acl_record, acl_removal_record, broker_record, change_record, cluster_record, config_record, credential_record, group_config_record, partition_records, quota_record, removal_record, topic_records
-from .metadata_journal import Journals
-from .partition import Partition, Replica
-from .topic import Topic
-from .topic_names import INTERNAL, check_name
-from ..log.disk import Disk
-from ..log.replica_log import NO_LIMITS, ReplicaLog
-from ..node import LogDir, Node
-from ..security.acls import AclBinding
-from ..settings import Settings
+from random import Random
+
 from ...cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ...cluster.java.random import Rng
 from ...cluster.placement.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
 from ...errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
 from ...protocol.sasl.scram_credentials import ScramCredential, Users
-from random import Random
+from ..client_quota_manager import ClientQuotaManager, QuotaEntity
+from ..configs import GROUP_CONFIGS
+from ..log.disk import Disk
+from ..log.replica_log import NO_LIMITS, ReplicaLog
+from ..node import LogDir, Node
+from ..security.acls import AclBinding
+from ..settings import Settings
+from .check_assignment import check_assignment
+from .journal_records import (
+    JournaledState,
+    acl_record,
+    acl_removal_record,
+    broker_record,
+    change_record,
+    cluster_record,
+    config_record,
+    credential_record,
+    group_config_record,
+    partition_records,
+    quota_record,
+    removal_record,
+    topic_records,
+)
+from .metadata_journal import Journals
+from .partition import Partition, Replica
+from .topic import Topic
+from .topic_names import INTERNAL, check_name
 
 # Kafka's assignors before KRaft; added partitions are placed as in those releases.
 _MODES = {

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from ...errors import KwireError
+from ...records import Record, RecordBatch, build_batch
 from ..log.batch_recovery import LogDamage, valid_prefix
 from ..log.disk import Disk, Store
 from ..node import LogDir
-from ...errors import KwireError
-from ...records import Record, RecordBatch, build_batch
-from typing import Any, Generic, Protocol, TypeVar
 
 Row = tuple[bytes | None, bytes | None]  # key and value of a record
 Guard = Callable[[LogDir, Callable[[Disk], None]], None]

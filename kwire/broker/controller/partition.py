@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from errno import ENOSPC
-from ..log.batch_stamps import stamp_batch
-from ..log.replica_log import ReplicaLog
-from ..node import LogDir
+
 from ...cluster.state import NO_LEADER
 from ...records import RecordBatch
 from ...values import ErrorCode
-
+from ..log.batch_stamps import stamp_batch
+from ..log.replica_log import ReplicaLog
+from ..node import LogDir
 
 
 @dataclass(slots=True)

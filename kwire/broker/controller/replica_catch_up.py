@@ -5,13 +5,14 @@ what they lack. Such replicas join the ISR.
 from __future__ import annotations
 
 from collections import Counter
+
+from ...cluster.state import NO_LEADER
+from ...records import parse_records
+from ..log.replica_log import ReplicaLog
+from ..node import LogDir
 from .kraft_controller import KRaftController
 from .metadata_journal import Notes
 from .partition import Partition
-from ..log.replica_log import ReplicaLog
-from ..node import LogDir
-from ...cluster.state import NO_LEADER
-from ...records import parse_records
 
 _PORTION = 1 << 20
 _HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million leader elections

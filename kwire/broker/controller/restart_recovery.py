@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+
+from ...cluster import Partition as Recorded
+from ..log.disk import Disk
+from ..node import LogDir
 from .journal_records import JournaledState
 from .kraft_controller import KRaftController
 from .partition import Partition
 from .replica_catch_up import heal, mark_in_sync
 from .topic import Topic
 from .topic_names import INTERNAL
-from ..log.disk import Disk
-from ..node import LogDir
-from ...cluster import Partition as Recorded
 
 Folders = dict[str, dict[int, dict[int, LogDir]]]  # by topic, partition and broker
 
@@ -40,7 +41,11 @@ def recover(controller: KRaftController) -> None:
             topic.configs.setdefault("cleanup.policy", "compact")
         controller.topics[name] = controller.by_id[topic.topic_id] = topic
         held = folders.get(name, {})
-        rows = known.state.partitions(name) if name in ids else _derive_partitions(held, controller.settings.most_partitions)
+        rows = (
+            known.state.partitions(name)
+            if name in ids
+            else _derive_partitions(held, controller.settings.most_partitions)
+        )
         for row in rows:
             _add_partition(controller, topic, row, held.get(row.index, {}), is_known=name in ids)
     _heal_all(controller)
@@ -88,7 +93,9 @@ def _derive_partitions(held: dict[int, dict[int, LogDir]], most: int) -> Iterabl
         yield Recorded("", index, replicas=ids, isr=ids)
 
 
-def _add_partition(controller: KRaftController, topic: Topic, row: Recorded, held: dict[int, LogDir], *, is_known: bool) -> None:
+def _add_partition(
+    controller: KRaftController, topic: Topic, row: Recorded, held: dict[int, LogDir], *, is_known: bool
+) -> None:
     """Open the replicas of a partition; a missing folder in a working directory counts as damage."""
     replicas = {}
     for node in (controller.nodes[node_id] for node_id in row.replicas if node_id in controller.nodes):

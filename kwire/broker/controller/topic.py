@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from .partition import Partition
+
 from ..log.replica_log import NEVER, SEGMENT, SegmentLimits
+from .partition import Partition
 
 NO_TOPIC_ID = bytes(16)  # the defaults
 

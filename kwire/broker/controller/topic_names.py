@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+
 from ...errors.refused import InvalidRequest, InvalidTopicException, TopicAlreadyExists
 
 GROUPS, TRANSACTIONS, SHARES = INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state")

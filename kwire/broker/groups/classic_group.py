@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from .committed_offsets import Commit, Commits
-from .consumer_group import ConsumerGroup, GroupState
-from .group_memory import GroupMemory, LEAST_SIZE, Protocols, size_of
-from ..purgatory import Parked
-from ...errors import DecodeError
-from ...internal import decode_subscription
 from math import inf
 
+from ...errors import DecodeError
+from ...internal import decode_subscription
+from ..purgatory import Parked
+from .committed_offsets import Commit, Commits
+from .consumer_group import ConsumerGroup, GroupState
+from .group_memory import LEAST_SIZE, GroupMemory, Protocols, size_of
 
 
 @dataclass(slots=True, eq=False)

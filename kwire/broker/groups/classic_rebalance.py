@@ -6,13 +6,14 @@ The caller passes the time; the purgatory holds delayed responses and runs the t
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from ...values import ErrorCode
+from ..purgatory import Parked, Purgatory
 from .classic_group import Group, Member
 from .classic_responses import join_error, join_response, sync_error, sync_response
 from .consumer_group import GroupState
-from ..purgatory import Parked, Purgatory
-from ...values import ErrorCode
-from math import inf
-from typing import Any
 
 FIRST_JOIN = 300.0  # seconds to wait for a new member, which cannot send heartbeats yet
 LEAST_WAIT = 0.1  # seconds, the minimum for timers that restart themselves

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ... import messages
 from .classic_group import Group, Member
 from .consumer_group import GroupState
-from typing import Any
-
 
 
 def join_response(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from .group_memory import GroupMemory, LEAST_SIZE
 from typing import NamedTuple
 
+from .group_memory import LEAST_SIZE, GroupMemory
 
 
 class Commit(NamedTuple):

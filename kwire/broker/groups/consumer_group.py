@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from .group_memory import LEAST_SIZE, Protocols, size_of
-from ..purgatory import Parked
-from ...cluster.assignors import Member as Subscriber, assign_server_range, assign_uniform
+from math import inf
+
+from ...cluster.assignors import Member as Subscriber
+from ...cluster.assignors import assign_server_range, assign_uniform
 from ...cluster.assignors.members import TopicPartition
 from ...regular_expressions import BadPattern, compile_pattern
-from math import inf
+from ..purgatory import Parked
+from .group_memory import LEAST_SIZE, Protocols, size_of
 
 UNIFORM, RANGE = "uniform", "range"
 ASSIGNORS = (UNIFORM, RANGE)

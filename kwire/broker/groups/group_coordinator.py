@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
+from math import inf
+
+from ...cluster.assignors.members import TopicPartition
+from ...errors import DecodeError
+from ...values import ErrorCode
 from ..controller.kraft_controller import KRaftController
 from ..controller.metadata_journal import Row
 from ..controller.topic import Topic
+from ..internal_topics import InternalTopic, ProducerIdAndEpoch, changes
+from ..purgatory import Parked, Purgatory
+from ..settings import Settings
 from .classic_group import Group
 from .classic_rebalance import ClassicRebalance
 from .committed_offsets import Commit
 from .consumer_group import ConsumerGroup, ConsumerMember, GroupState
-from .group_memory import GroupMemory, LEAST_SIZE
+from .group_memory import LEAST_SIZE, GroupMemory
 from .group_migration import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, downgrade_group, upgrade_group
 from .group_records import commit_row, group_rows
 from .group_restorer import GroupRestorer
 from .share_group import ShareGroup
-from ..internal_topics import InternalTopic, ProducerIdAndEpoch, changes
-from ..purgatory import Parked, Purgatory
-from ..settings import Settings
-from ...cluster.assignors.members import TopicPartition
-from ...errors import DecodeError
-from ...values import ErrorCode
-from math import inf
 
 MINUTE_MS = 60_000
 LEAST_MEMBER = 4096  # estimated bytes that later requests of a KIP-848 group's member add
@@ -54,7 +55,9 @@ class GroupCoordinator:
         self._controller, self._purgatory = controller, purgatory
         self._log, self._time_ms = log, time_ms
         self.held: GroupMemory = GroupMemory(self.settings.most_group_bytes)
-        self.rebalancing: ClassicRebalance = ClassicRebalance(purgatory, self.settings.initial_rebalance_delay, self.remember)
+        self.rebalancing: ClassicRebalance = ClassicRebalance(
+            purgatory, self.settings.initial_rebalance_delay, self.remember
+        )
         self.on_empty: list[Callable[[Group], None]] = []
         self._groups: dict[str, Group] = {}
         self._next_expiry_ms = 0
@@ -137,7 +140,9 @@ class GroupCoordinator:
         deleted = [place for place in places if group.commits.remove(*place)]
         self._log.write(group.group_id, self._commit_rows(group, dict.fromkeys(deleted)))
 
-    def commit_pending(self, group: Group, producer: ProducerIdAndEpoch, commits: Mapping[TopicPartition, Commit]) -> int:
+    def commit_pending(
+        self, group: Group, producer: ProducerIdAndEpoch, commits: Mapping[TopicPartition, Commit]
+    ) -> int:
         """Store commits that take effect when their transaction is committed; returns an error code."""
         commits = self._timed(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits), producer)

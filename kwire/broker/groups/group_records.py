@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
+
 from ... import messages
+from ...internal import coordinator_record, encode_record
 from ..controller.metadata_journal import Row
 from ..controller.topic import NO_TOPIC_ID, Topic
+from ..internal_topics import Written
 from .classic_group import Group
 from .committed_offsets import Commit
 from .consumer_group import Assigned, ConsumerGroup, ConsumerMember, GroupState
 from .share_group import ShareGroup
-from ..internal_topics import Written
-from ...internal import coordinator_record, encode_record
-from typing import Any
 
 COMMIT_VERSION = GROUP_VERSION = 4  # versions of OffsetCommitValue (4 adds topic ids) and GroupMetadataValue
 EXPIRING_VERSION = 1  # the only version of OffsetCommitValue with an expiry time

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from ...errors import KwireError
+from ...internal import CoordinatorRecord, decode_group_record
 from ..controller.topic import NO_TOPIC_ID
 from .classic_group import Group, Member
 from .committed_offsets import Commit
@@ -11,10 +15,6 @@ from .group_records import Find
 from .group_types import SHARE
 from .share_group import ShareGroup
 from .share_partition import SharePartition
-from ...errors import KwireError
-from ...internal import CoordinatorRecord, decode_group_record
-from typing import Any
-
 
 
 class GroupRestorer:

@@ -2,8 +2,5 @@
 
 from __future__ import annotations
 
-
 SHARE = "share"  # the type of share groups
 CLASSIC, CONSUMER = "classic", "consumer"  # group types in ListGroups
-
-

@@ -16,15 +16,25 @@ from ... import messages
 from ...errors import KwireError
 from ...internal import coordinator_record, decode_share_record, encode_record
 from ...values import ErrorCode
-from .classic_group import Group
-from .group_coordinator import GroupCoordinator
-from ..internal_topics import InternalTopic, SHARES, coordinator_of
 from ..controller.kraft_controller import KRaftController
 from ..controller.metadata_journal import Row
 from ..controller.topic import Topic
+from ..controller.topic_names import SHARES
+from ..internal_topics import InternalTopic, coordinator_of
 from ..purgatory import Parked, Purgatory
+from .classic_group import Group
+from .group_coordinator import GroupCoordinator
 from .share_group import ShareGroup, TopicIdPartition
-from .share_partition import AcquiredRange, OffsetRange, RECORD_SIZE, RecordState, ShareLimits, SharePartition, ShareSnapshot, ShareStateBatch
+from .share_partition import (
+    RECORD_SIZE,
+    AcquiredRange,
+    OffsetRange,
+    RecordState,
+    ShareLimits,
+    SharePartition,
+    ShareSnapshot,
+    ShareStateBatch,
+)
 
 MOST_SESSIONS = 2000  # the default of Kafka's group.share.max.share.sessions, per broker
 FIRST, FINAL = 0, -1  # epochs that begin and end a session
@@ -191,7 +201,13 @@ class ShareCoordinator:
         self._log.write(state_key(group_id, place), [_row(group_id, place, value)])
 
     def acquire(
-        self, group_id: str, place: TopicIdPartition, part: SharePartition, spans: Sequence[OffsetRange], member: str, now: float
+        self,
+        group_id: str,
+        place: TopicIdPartition,
+        part: SharePartition,
+        spans: Sequence[OffsetRange],
+        member: str,
+        now: float,
     ) -> list[AcquiredRange]:
         """Acquire offsets for a member for the lock duration of the group."""
         limits, size = self.limits(group_id), part.size

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from ...cluster.assignors.members import TopicPartition
 from .consumer_group import Assigned, ConsumerGroup, ConsumerMember, GroupState
 from .share_partition import SharePartition
-from ...cluster.assignors.members import TopicPartition
 
 SIMPLE = "simple"  # the only assignor of share groups
 TopicIdPartition = tuple[bytes, int]  # topic id and partition index

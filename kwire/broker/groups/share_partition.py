@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from ...values import ErrorCode
 from math import inf
 from typing import NamedTuple
+
+from ...values import ErrorCode
 
 RECORD_SIZE = 256  # estimated bytes of a record in flight
 LEAST_THROTTLED = 2  # the maximum number of deliveries
@@ -134,7 +135,7 @@ class SharePartition:
     >>> part.begin(0)
     >>> wanted, limits = AcquireLimits(500, 500), ShareLimits()
     >>> part.acquire(part.acquirable([(0, 9)], wanted, limits), "a", 30.0, limits)
-    [Acquired(first=0, last=9, deliveries=1)]
+    [AcquiredRange(first=0, last=9, deliveries=1)]
     >>> int(part.acknowledge("a", [(0, 4, (AcknowledgeType.ACCEPT,))], limits, 60.0))
     0
     >>> part.store().start, part.advance(), part.start
@@ -210,7 +211,9 @@ class SharePartition:
             self.advance()
         return self.start != before
 
-    def acquirable(self, batches: Iterable[OffsetRange], wanted: AcquireLimits, limits: ShareLimits) -> list[OffsetRange]:
+    def acquirable(
+        self, batches: Iterable[OffsetRange], wanted: AcquireLimits, limits: ShareLimits
+    ) -> list[OffsetRange]:
         """Return the ranges of offsets that a fetch can acquire, without acquiring them.
 
         Records with many deliveries are delivered alone or with few others, so that a bad record does not affect good
@@ -258,7 +261,9 @@ class SharePartition:
             end += 1
         return end
 
-    def acquire(self, spans: Sequence[OffsetRange], member: str, until: float, limits: ShareLimits) -> list[AcquiredRange]:
+    def acquire(
+        self, spans: Sequence[OffsetRange], member: str, until: float, limits: ShareLimits
+    ) -> list[AcquiredRange]:
         """Acquire offsets for a member, as returned by `acquirable`; preceding offsets that are missing in the log get
         a final state.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
 from ...errors import DecodeError
 from ...records import RecordBatch
 from ...records.batch import read_whole
 from ...records.record_layouts_and_checksums import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
-from typing import Any, NamedTuple
 
 CUT_SHORT = "cut short"
 HIGHEST_OFFSET = 2**62  # so that adding a batch's last offset delta, and further batches, does not exceed 64 bits
@@ -49,7 +50,7 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
     >>> from kwire import Record, build_batch
     >>> data = build_batch([Record(0, value=b"a")])
     >>> [type(one).__name__ for one in read_batches(BytesIO(data + data[:-1]).read, 2 * len(data) - 1)]
-    ['RecordBatch', 'Damage']
+    ['RecordBatch', 'LogDamage']
     """
     while size > 0:
         head = read(UP_TO_MAGIC)

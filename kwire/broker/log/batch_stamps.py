@@ -6,9 +6,9 @@ As Kafka's LogValidator.validateMessagesAndAssignOffsets.
 from __future__ import annotations
 
 import msgspec
+
 from ...records import RecordBatch
 from ...records.record_layouts_and_checksums import LOG_APPEND_TIME, crc32c
-
 
 
 def stamp_batch(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBatch:
@@ -29,7 +29,7 @@ def stamp_batch(batch: RecordBatch, base_offset: int, leader_epoch: int) -> Reco
 def stamp_append_time(batch: RecordBatch, now_ms: int) -> RecordBatch:
     """Set the timestamps of a batch to the broker's time, as for `message.timestamp.type=LogAppendTime`.
 
-    >>> from kwire import Record, build_batch
+    >>> from kwire import Record, build_batch, parse_records
     >>> (batch,) = parse_records(build_batch([Record(0, 5, value=b"a")]))
     >>> (batch,) = parse_records(stamp_append_time(batch, 1000).data)
     >>> batch.timestamp_type, [record.timestamp for record in batch.records()]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from .producer_state_manager import AbortedTxn
+
 from ...errors import KwireError
 from ...records import Record, RecordBatch, build_batch
-
+from .producer_state_manager import AbortedTxn
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+
 from .batch_recovery import LogDamage, StoredBatch
 from .disk import Store
-
 
 
 class MemoryStore:

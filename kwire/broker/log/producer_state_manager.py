@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
 from ...internal import decode_control_record
 from ...records import RecordBatch
 from ...values import ErrorCode
-from typing import NamedTuple
 
 REMEMBERED = 5  # batches per producer; a client has no more in flight
 MOST_PRODUCERS = 10_000

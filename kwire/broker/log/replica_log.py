@@ -8,13 +8,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ...errors import KwireError
+from ...records import RecordBatch, parse_records
 from .batch_recovery import LogDamage, valid_prefix
 from .disk import Store
 from .log_cleaner import LogCleaner, latest_offsets
 from .producer_state_manager import ProducerStateManager
-from ...errors import KwireError
-from ...records import RecordBatch, parse_records
-from typing import Any, NamedTuple
 
 SEGMENT = 1 << 30  # the default of segment.bytes, in bytes
 NEVER = 2**63 - 1  # the highest number, which disables a limit in Kafka's configs
@@ -76,7 +77,8 @@ class ReplicaLog:
         holes: ranges of missing offsets between segments, as first and last.
         epochs_ascend: whether leader epochs never decrease; checksums do not cover them.
 
-    >>> from kwire import Record, build_batch
+    >>> from kwire import Record, build_batch, parse_records
+    >>> from kwire.broker.log.batch_stamps import stamp_batch
     >>> from kwire.broker.log.memory_disk import MemoryStore
     >>> log = ReplicaLog(MemoryStore())
     >>> (batch,) = parse_records(build_batch([Record(0, value=b"a"), Record(1, value=b"b")]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .principals import principal
-from ...values import AclOperation as Op, AclPermissionType, PatternType
 from typing import Any, NamedTuple
+
+from ...values import AclOperation as Op
+from ...values import AclPermissionType, PatternType
 
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
 DENY, ALLOW = AclPermissionType.DENY, AclPermissionType.ALLOW
@@ -36,6 +37,7 @@ class AclBinding(NamedTuple):
     def covers(self, resource_type: int, name: str) -> bool:
         """Return whether the ACL applies to a resource.
 
+        >>> from kwire.values import AclOperation as Op, ResourceType as Kind
         >>> acl = AclBinding(Kind.TOPIC, "pay", PREFIXED, "User:a", "*", Op.READ, ALLOW)
         >>> acl.covers(Kind.TOPIC, "payments"), acl.covers(Kind.GROUP, "payments")
         (True, False)

@@ -5,8 +5,11 @@ documentation, and the operations that responses list as allowed (KIP-430).
 from __future__ import annotations
 
 from collections.abc import Callable
-from ...values import AclOperation as Op, ErrorCode, ResourceType as Kind
 from typing import NamedTuple
+
+from ...values import AclOperation as Op
+from ...values import ErrorCode
+from ...values import ResourceType as Kind
 
 CLUSTER_NAME = "kafka-cluster"
 UNASKED = -(1 << 31)  # the value of the field if the client did not request authorized operations

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from .acls import ALLOW, ANY_NAME, AclBinding, AclBindingFilter, DENY, LITERAL, PREFIXED
-from .principals import principal
 
+from .acls import ALLOW, ANY_NAME, DENY, LITERAL, PREFIXED, AclBinding, AclBindingFilter
 
 
 @dataclass(slots=True)
@@ -18,6 +17,8 @@ class Authorizer:
         is_open: whether a resource without ACLs is open to all principals (allow.everyone.if.no.acl.found).
         acls: the ACLs, each with its id in the metadata log.
 
+    >>> from kwire.values import AclOperation as Op, ResourceType as Kind
+    >>> from kwire.broker.security.acls import LITERAL
     >>> acl = AclBinding(Kind.TOPIC, "t", LITERAL, "User:a", "*", Op.READ, ALLOW)
     >>> authorizer = Authorizer(acls={acl: bytes(16)})
     >>> [authorizer.allows("User:a", "::1", one, Kind.TOPIC, "t") for one in (Op.READ, Op.DESCRIBE, Op.WRITE)]

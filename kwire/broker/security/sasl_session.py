@@ -6,12 +6,12 @@ It handles tokens, but no messages (see `apis.security.sasl`) and no sockets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from .principals import ANONYMOUS, principal
+from random import Random
+
 from ...protocol.sasl.mechanisms import AuthenticationFailed
 from ...protocol.sasl.scram_credentials import Users
 from ...protocol.sasl.server_exchange import SaslServerExchange
-from random import Random
-
+from .principals import ANONYMOUS
 
 
 class SaslSession:

@@ -10,15 +10,10 @@ import asyncio
 import inspect
 import sys
 import time
+from random import SystemRandom
+from typing import Any
+
 from ... import messages
-from .. import Node, Parked
-from ..fault_rules import FaultRule, FunctionFailed, Treatment
-from ..request_context import RequestContext
-from ..request_frames import ServedRequest, read_request, write_response
-from ..request_parts import api_of
-from ..security.principals import principal_of
-from ..security.sasl_session import SaslSession
-from .socket_server import PORTION, SocketServer
 from ...client.address import Address
 from ...client.frame_memory import FrameMemoryShare
 from ...errors import BadFrame, KwireError
@@ -26,8 +21,14 @@ from ...protocol import Frame, Source
 from ...protocol.framing import FrameJoiner
 from ...protocol.sasl.mechanisms import AuthenticationFailed
 from ...values import ErrorCode
-from random import SystemRandom
-from typing import Any
+from .. import Node, Parked
+from ..fault_rules import FaultRule, FunctionFailed, Treatment
+from ..request_context import RequestContext
+from ..request_frames import ServedRequest, read_request, write_response
+from ..request_parts import api_of
+from ..security.principals import principal_of
+from ..security.sasl_session import SaslSession
+from .server_state import PORTION, ServerState
 
 TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
 PIECE = 1 << 18  # bytes per send: asyncio of Python 3.11 copies the bytes that the socket does not accept
@@ -85,8 +86,8 @@ class ServedConnection(asyncio.BufferedProtocol):
         "waits_since",
     )
 
-    def __init__(self, serving: SocketServer, node: Node) -> None:
-        self.serving: SocketServer = serving
+    def __init__(self, serving: ServerState, node: Node) -> None:
+        self.serving: ServerState = serving
         self.node: Node = node
         self.frames: FrameJoiner = FrameJoiner(MOST_REQUEST)
         self.share: FrameMemoryShare = serving.memory.share()

@@ -9,7 +9,16 @@ import inspect
 import io
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from ssl import SSLContext
+from typing import Any
+
 from ... import messages
+from ...codecs import codec
+from ...errors import CallError, excerpt
+from ...protocol import Request, Response, Result, decode_frames
+from ...records import Record, RecordHeader, build_batch, parse_records
+from ...spec.catalog import catalog_for
+from ...values import ErrorCode
 from .. import ServedCluster, fault_rule_checks, fault_rules
 from ..configs import check_configs
 from ..controller.partition import Partition
@@ -18,15 +27,8 @@ from ..fault_rules import FaultRule
 from ..internal_topics import coordinator_of
 from .frame_recorder import FrameRecorder
 from .network import Network
-from .socket_server import Note, SocketServer
-from ...codecs import codec
-from ...errors import CallError, excerpt
-from ...protocol import Request, Response, Result, decode_frames
-from ...records import Record, RecordHeader, build_batch, parse_records
-from ...spec.catalog import catalog_for
-from ...values import ErrorCode
-from ssl import SSLContext
-from typing import Any
+from .server_state import Note
+from .socket_server import SocketServer
 
 NO_GROUP = "Dead"  # the state of a group that is not there, in Kafka's words
 MOST_NOTES = 1000
@@ -92,7 +94,9 @@ class Control:
         if action not in fault_rules.ACTIONS:
             raise ValueError(f"{action!r} is not an action; actions are {', '.join(fault_rules.ACTIONS)}")
         if unknown := fields.keys() - fault_rule_checks.FIELDS:
-            raise ValueError(f"a rule has no {sorted(unknown)[0]}; it has {', '.join(sorted(fault_rule_checks.FIELDS))}")
+            raise ValueError(
+                f"a rule has no {sorted(unknown)[0]}; it has {', '.join(sorted(fault_rule_checks.FIELDS))}"
+            )
         if isinstance(fields.get("answer"), dict) and fields.get("api"):
             fields["answer"] = self._response(fields["api"], fields["answer"])
         rule = FaultRule(action=action, code=0 if error is None else error_code(error), **fields)
@@ -155,7 +159,9 @@ class Control:
     ) -> None:
         """Set the quality of the network between clients and a broker, or all brokers; isolated ones stay isolated."""
         fault_rule_checks.check_seconds(delay, "delay")
-        if bytes_per_second is not None and not (fault_rule_checks.is_number(bytes_per_second) and bytes_per_second >= 1):
+        if bytes_per_second is not None and not (
+            fault_rule_checks.is_number(bytes_per_second) and bytes_per_second >= 1
+        ):
             raise ValueError(f"bytes_per_second is {excerpt(bytes_per_second)}; give at least 1, or null for no limit")
         for node in self._cluster.controller.nodes.values() if broker is None else [self._node(broker)]:
             is_isolated = not node.is_alive and self.serving.network(node.node_id).is_cut
@@ -332,7 +338,9 @@ class Control:
 
     def frames(self, api: str | None = None, client: str | None = None, direction: str | None = None) -> list[Result]:
         """Return the decoded requests and responses so far, in the order in which they were read and written."""
-        return choose_results(decode_frames(self.serving.recorded.frames(), self._cluster.catalog), api, client, direction)
+        return choose_results(
+            decode_frames(self.serving.recorded.frames(), self._cluster.catalog), api, client, direction
+        )
 
     def capture(self) -> bytes:
         """Return all frames so far as a pcap file, for `kwire decode` and Wireshark."""
@@ -350,7 +358,9 @@ class Control:
         self.serving.recorded.clear()
 
 
-def choose_results(results: Iterable[Result], api: str | None, client: str | None, direction: str | None) -> list[Result]:
+def choose_results(
+    results: Iterable[Result], api: str | None, client: str | None, direction: str | None
+) -> list[Result]:
     """Return the results of an api, of a client id, and of a direction; None is any.
 
     Raises:

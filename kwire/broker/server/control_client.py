@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import closing
-from .control import choose_results
-from .control_json import parse_bytes, parse_record, to_json
+from tempfile import NamedTemporaryFile
+from typing import Any
+
 from ...client.address import Address
 from ...client.call_errors import call_errors
 from ...protocol import decode_frames
-from tempfile import NamedTemporaryFile
-from typing import Any
+from .control import choose_results
+from .control_json import parse_bytes, parse_record, to_json
 
 PATIENCE = 60.0  # seconds for an operation
 

@@ -10,12 +10,13 @@ import secrets
 import threading
 from collections.abc import Mapping
 from functools import partial
-from .control import Control, OPERATIONS
-from .control_client import PATIENCE
-from .control_json import read_bytes, to_json
+from typing import TYPE_CHECKING, Any
+
 from ...client.call_errors import call_errors
 from ...errors import KwireError
-from typing import Any, TYPE_CHECKING
+from .control import OPERATIONS, Control
+from .control_client import PATIENCE
+from .control_json import read_bytes, to_json
 
 HOST = "127.0.0.1"
 MOST = 64 << 20  # bytes of arguments

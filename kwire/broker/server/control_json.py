@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from ...records import Record, RecordHeader
 from typing import Any
 
+from ...records import Record, RecordHeader
 
 
 def to_json(value: Any) -> Any:
+    """Return a value as what the json module writes."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -40,11 +41,13 @@ def _record(row: Any) -> dict[str, Any]:
 
 
 def parse_bytes(value: Any) -> bytes | None:
+    """Return the bytes that a JSON value stands for."""
     if isinstance(value, dict):
         return base64.b64decode(value.get("base64", ""), validate=True)
     return value.encode() if isinstance(value, str) else value
 
 
 def parse_record(row: dict[str, Any]) -> Record:
+    """Return the record that a JSON object stands for."""
     headers = tuple(RecordHeader(name, parse_bytes(value)) for name, value in row["headers"])
     return Record(row["offset"], row["timestamp"], parse_bytes(row["key"]), parse_bytes(row["value"]), headers)

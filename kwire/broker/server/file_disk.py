@@ -13,10 +13,11 @@ from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from errno import EINVAL
+from pathlib import Path
+
+from ...errors import CallError
 from ..node import LogDir
 from .file_store import FileStore, ReadOnlyStore, flush_folder
-from ...errors import CallError
-from pathlib import Path
 
 _FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
 _NOT_OURS = ("__cluster_metadata",)

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from errno import EINVAL
 from itertools import accumulate, groupby, pairwise
-from ..log.batch_recovery import LogDamage, OldFormat, StoredBatch, read_batches
 from pathlib import Path
 from typing import Any
+
+from ..log.batch_recovery import LogDamage, OldFormat, StoredBatch, read_batches
 
 SEGMENT = 1 << 31  # bytes, of a journal; a log begins its segments itself
 SegmentPosition = tuple[int, int, int]  # first offset of the segment, position in it, bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
+
 from ...protocol import Frame, Source
 from ...redaction import REASONS, Redactor
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-
 class Network(NamedTuple):
     """The quality of the network between clients and a broker.
 

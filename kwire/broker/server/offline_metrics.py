@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from .. import ServedCluster
-from .control_http import HOST
+from typing import Any
+
 from ...client.call_errors import call_errors
 from ...errors import MissingExtra
-from typing import Any
+from .. import ServedCluster
+from .control_http import HOST
 
 REPLICAS = "kafka_server_replicamanager_offlinereplicacount", "replicas in log directories that are offline"
 DIRECTORIES = "kafka_log_logmanager_offlinelogdirectorycount", "log directories that are offline"

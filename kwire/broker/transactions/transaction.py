@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
+
 from ... import messages
+from ...internal import coordinator_record, encode_record
 from ..controller.metadata_journal import Row
 from ..purgatory import Parked
-from ...internal import coordinator_record, encode_record
-from typing import Any
 
 VALUE_VERSION = 1  # the first version of TransactionLogValue with tagged fields
 NO_PRODUCER_ID, NO_EPOCH = -1, -1

@@ -8,19 +8,29 @@ transactions are completed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
+
 from ... import messages
-from ..controller.kraft_controller import KRaftController
-from ..controller.partition import Partition
-from ..groups.group_coordinator import GroupCoordinator
-from ..internal_topics import Append, GROUPS, InternalTopic
-from ..log.producer_state_manager import ABORT, COMMIT
-from ..purgatory import Parked, Purgatory
-from .transaction import NO_EPOCH, NO_PRODUCER_ID, PREPARED, TopicPartition, Transaction, TransactionState, restore_transaction
 from ...errors import KwireError
 from ...internal import ControlRecord, Embedded, decode_transaction_record, encode_control_record
 from ...records import Record, RecordBatch, build_batch, parse_records
 from ...values import ErrorCode
-from typing import Any
+from ..controller.kraft_controller import KRaftController
+from ..controller.partition import Partition
+from ..controller.topic_names import GROUPS
+from ..groups.group_coordinator import GroupCoordinator
+from ..internal_topics import Append, InternalTopic
+from ..log.producer_state_manager import ABORT, COMMIT
+from ..purgatory import Parked, Purgatory
+from .transaction import (
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    PREPARED,
+    TopicPartition,
+    Transaction,
+    TransactionState,
+    restore_transaction,
+)
 
 HIGHEST_EPOCH = 2**15 - 2  # the last epoch; after it a producer gets a new id
 MOST_TRANSACTIONS = 10_000

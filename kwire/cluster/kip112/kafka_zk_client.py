@@ -7,7 +7,17 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ...zookeeper import BrokerRegistration, ConfigEntity, Controller, IsrChange, LogDirEvent, PartitionState, TopicState, read_znode, write_znode
+from ...zookeeper import (
+    BrokerRegistration,
+    ConfigEntity,
+    Controller,
+    IsrChange,
+    LogDirEvent,
+    PartitionState,
+    TopicState,
+    read_znode,
+    write_znode,
+)
 from ...zookeeper import TopicPartition as PartitionNode
 from ..state import Broker
 from .ensemble import Ensemble, StoredZnode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 PLAIN, SHA_256, SHA_512 = "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"
 MECHANISMS = (PLAIN, SHA_256, SHA_512)
 SCRAM = {1: SHA_256, 2: SHA_512}  # by Kafka's number of the mechanism

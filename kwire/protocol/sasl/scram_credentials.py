@@ -6,9 +6,9 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from .mechanisms import HASH_NAMES, LEAST_ITERATIONS
 from random import Random
 
+from .mechanisms import HASH_NAMES, LEAST_ITERATIONS
 
 
 @dataclass(frozen=True, slots=True)

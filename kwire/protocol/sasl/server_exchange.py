@@ -7,11 +7,11 @@ import hmac
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
-from .mechanisms import AuthenticationFailed, HASH_NAMES, PLAIN
-from .scram_credentials import ScramCredential, Users
-from .scram_messages import CLIENT_FINAL, CLIENT_FIRST
 from random import Random
 
+from .mechanisms import HASH_NAMES, PLAIN, AuthenticationFailed
+from .scram_credentials import ScramCredential, Users
+from .scram_messages import CLIENT_FINAL, CLIENT_FIRST
 
 
 class SaslServerExchange:

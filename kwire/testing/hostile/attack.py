@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
+
 from ...client.address import Address
 from ...client.connection import BrokerConnection
 from ...client.deadline import Deadline
@@ -12,8 +14,6 @@ from ...errors import BadFrame, KwireError
 from ...protocol import FrameReader
 from . import ClientKind, End, Step
 from .serving import PORTION, play_steps
-from random import Random
-
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Self
 
 from ...broker import Node
-from . import HostileCluster
 from ...client.address import Address
+from . import HostileCluster
 from .serving import HostileServing
 
 PATIENCE = 30.0  # seconds for the thread to begin or to end

@@ -7,13 +7,14 @@ import socket
 import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from ...broker import Node
 from ...client.address import Address
 from ...client.call_errors import call_errors
 from ...errors import BadFrame
 from ...protocol import FrameReader
 from . import End, HostileCluster, Step
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter

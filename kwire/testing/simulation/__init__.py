@@ -4,12 +4,12 @@
 >>> testing.simulate(seed=7).check()
 """
 
+from .checkers.invariants import INVARIANTS
+from .checkers.violation import Invariant, Violation
 from .client import Action, Client, ClientFactory, Close, Send, Wake
 from .history import Acknowledged, History, HistoryEvent, Read, Sent, TopicPartition
-from .checkers.invariants import INVARIANTS
 from .result import SimulationFailure, SimulationResult, simulate
 from .schedule import ClientPlan, PlannedFault, Schedule
-from .checkers.violation import Invariant, Violation
 
 __all__ = [
     "INVARIANTS",

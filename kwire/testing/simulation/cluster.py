@@ -6,10 +6,10 @@ from random import Random
 from typing import Any
 
 from ...broker import Node, ServedCluster, Settings
+from ...broker.node import LogDir
+from ...broker.request_context import RequestContext
 from ...broker.request_frames import ServedRequest, read_request, write_response
 from ...broker.security.sasl_session import SaslSession
-from ...broker.request_context import RequestContext
-from ...broker.node import LogDir
 from ...protocol import Frame
 from .disk import SimulatedDisk
 from .schedule import BROKERS, INTERNAL_PARTITIONS, PARTITIONS, TOPIC

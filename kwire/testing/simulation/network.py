@@ -11,10 +11,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from ...broker.purgatory import Parked
 from ...broker.request_frames import ServedRequest
 from ...broker.security.sasl_session import SaslSession
 from ...protocol.sasl.scram_credentials import Users
-from ...broker.purgatory import Parked
 from .clock import Clock
 from .cluster import SimulatedCluster
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .checkers.invariants import check_history
+from .checkers.violation import Violation
 from .client import ClientFactory
 from .history import History
-from .checkers.invariants import check_history
 from .schedule import Schedule, draw_schedule
 from .shrinking import shrink_schedule
 from .simulator import Simulation
-from .checkers.violation import Violation
 
 SHOWN_EVENTS = 60
 STEPS = 12

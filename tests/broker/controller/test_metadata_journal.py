@@ -8,11 +8,11 @@ import kwire
 from kwire.broker import MemoryDisk, Store
 from kwire.broker.controller.journal_records import JournaledState
 from kwire.broker.controller.metadata_journal import Journal
-from kwire.broker.node import LogDir
 from kwire.broker.log.memory_disk import MemoryStore
+from kwire.broker.node import LogDir
 from kwire.broker.server.file_disk import FileDisk
-from tests.broker.served import cluster_of
 from tests.broker.controller.test_restart_recovery import started
+from tests.broker.served import cluster_of
 
 
 def test_all_directories_have_the_same_and_kwire_reads_it(tmp_path: Path) -> None:

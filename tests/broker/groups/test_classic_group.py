@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from kwire.broker import Parked
 from kwire.broker.groups.classic_group import Group, Member
-from kwire.broker.groups.classic_responses import describe_classic_group, join_error, join_response, sync_error, sync_response
+from kwire.broker.groups.classic_responses import (
+    describe_classic_group,
+    join_error,
+    join_response,
+    sync_error,
+    sync_response,
+)
 from kwire.broker.groups.committed_offsets import Commit, Commits
-from kwire.broker.groups.group_memory import GroupMemory
 from kwire.broker.groups.consumer_group import GroupState
+from kwire.broker.groups.group_memory import GroupMemory
 
 
 def member(name: str, *protocols: str, instance: str | None = None) -> Member:
@@ -105,4 +111,7 @@ def test_what_members_say_is_told_of_stable_groups() -> None:
     group, _ = made()
     assert describe_classic_group(group).members[0].member_metadata == b"r"
     group.state = GroupState.COMPLETING_REBALANCE
-    assert (describe_classic_group(group).protocol_data, describe_classic_group(group).members[0].member_assignment) == ("", b"")
+    assert (
+        describe_classic_group(group).protocol_data,
+        describe_classic_group(group).members[0].member_assignment,
+    ) == ("", b"")

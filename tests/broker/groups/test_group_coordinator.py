@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
+from kwire.broker.controller.topic_names import TRANSACTIONS
 from kwire.broker.groups.consumer_group import GroupState
-from kwire.broker.internal_topics import TRANSACTIONS, coordinator_of
+from kwire.broker.internal_topics import coordinator_of
 from kwire.cluster.java.hash_order import string_hash
 from kwire.internal import decode_group_record
 from kwire.testing.simulation.disk import SimulatedDisk

@@ -16,8 +16,8 @@ from kwire.internal import assignment_of, decode_assignment, encode_assignment, 
 from kwire.testing import Kafka
 from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World
-from tests.broker.stored import StoredDisk
 from tests.broker.groups.test_consumer_group import Consumer, state
+from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
 from tests.interop.group_migration_steps import lines
 

@@ -11,12 +11,13 @@ import pytest
 
 import kwire
 from kwire.broker import Settings
-from kwire.broker.security.acls import ALLOW, AclBinding, LITERAL
-from kwire.broker.security.principals import ANONYMOUS
-from kwire.broker.internal_topics import SHARES, coordinator_of
+from kwire.broker.controller.topic_names import SHARES
 from kwire.broker.groups.share_coordinator import state_key
 from kwire.broker.groups.share_group import ShareGroup, assign_shares
 from kwire.broker.groups.share_partition import AcknowledgeType, AcquireLimits, ShareLimits, SharePartition
+from kwire.broker.internal_topics import coordinator_of
+from kwire.broker.security.acls import ALLOW, LITERAL, AclBinding
+from kwire.broker.security.principals import ANONYMOUS
 from kwire.cluster.state import NO_LEADER
 from kwire.internal import decode_share_record
 from kwire.testing import Kafka
@@ -397,7 +398,10 @@ class Model:
     """A share partition whose records random members acquire, and who has which."""
 
     def __init__(self, rng: Random) -> None:
-        self.rng, self.limits = rng, ShareLimits(deliveries=rng.choice((2, 3, 5, 10)), most_locks=rng.choice((5, 40, 2000)))
+        self.rng, self.limits = (
+            rng,
+            ShareLimits(deliveries=rng.choice((2, 3, 5, 10)), most_locks=rng.choice((5, 40, 2000))),
+        )
         self.part, self.now = SharePartition(), 0.0
         self.part.begin(0)
         sizes = [rng.randint(1, 9) for _ in range(12)]

@@ -14,8 +14,8 @@ from kwire import Record, build_batch, parse_records
 from kwire.broker import Node, ServedCluster, Settings
 from kwire.broker.controller.topic import Topic
 from kwire.broker.log.batch_stamps import stamp_batch
-from kwire.broker.log.replica_log import ReplicaLog, SegmentLimits
 from kwire.broker.log.memory_disk import MemoryStore
+from kwire.broker.log.replica_log import ReplicaLog, SegmentLimits
 from kwire.testing import Kafka
 from kwire.values import ErrorCode
 from tests.broker.driving import Mate, World

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import kwire
-from kwire.broker.log.batch_stamps import stamp_batch
-from kwire.broker.log.replica_log import ReplicaLog
 from kwire.broker.log.batch_recovery import StoredBatch
+from kwire.broker.log.batch_stamps import stamp_batch
 from kwire.broker.log.memory_disk import MemoryStore
+from kwire.broker.log.replica_log import ReplicaLog
 from tests.broker.served import batch
 
 

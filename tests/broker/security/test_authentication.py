@@ -11,7 +11,7 @@ import pytest
 
 from kwire.broker.security.principals import principal_of
 from kwire.broker.security.sasl_session import SaslSession
-from kwire.protocol.sasl.mechanisms import AuthenticationFailed, MECHANISMS
+from kwire.protocol.sasl.mechanisms import MECHANISMS, AuthenticationFailed
 from kwire.protocol.sasl.scram_credentials import ScramCredential, Users
 from kwire.protocol.sasl.server_exchange import SaslServerExchange
 from tests.interop.security_steps import Scram

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.broker.security.acls import ALLOW, AclBinding, AclBindingFilter, DENY, LITERAL, MATCH, PREFIXED
+from kwire.broker.security.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, AclBinding, AclBindingFilter
 from kwire.broker.security.api_permissions import denial
 from kwire.broker.security.authorizer import Authorizer
 from kwire.values import AclOperation as Op
@@ -14,7 +14,9 @@ from kwire.values import ResourceType as Kind
 ALICE, HOST = "User:alice", "10.0.0.1"
 
 
-def acl(name: str = "t", op: Op = Op.READ, permission: int = ALLOW, pattern: int = LITERAL, **more: object) -> AclBinding:
+def acl(
+    name: str = "t", op: Op = Op.READ, permission: int = ALLOW, pattern: int = LITERAL, **more: object
+) -> AclBinding:
     made = AclBinding(Kind.TOPIC, name, pattern, ALICE, "*", op, permission)
     return made._replace(**more)  # type: ignore[arg-type]
 

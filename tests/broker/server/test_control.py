@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kwire.broker.server.control import Control, OPERATIONS
+from kwire.broker.server.control import OPERATIONS, Control
 from kwire.broker.server.control_client import ControlClient
 from kwire.broker.server.control_http import ControlServer, operations
 from tests.broker.served import cluster_of

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kwire.values import ErrorCode
-from tests.conftest import lacking, spread
 from tests.client.brokers import Brokers, put_a_file_there, remove
+from tests.conftest import lacking, spread
 
 KCAT = shutil.which("kcat")
 HALF = 1000

@@ -19,12 +19,12 @@ import pytest
 import kwire
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
 from kwire.broker.groups.committed_offsets import Commit
-from kwire.broker.node import LogDir
 from kwire.broker.log.batch_recovery import LogDamage, StoredBatch
-from kwire.cli.main import main
-from kwire.errors import CallError
+from kwire.broker.node import LogDir
 from kwire.broker.server.file_disk import FileDisk, ReadOnlyDisk, locked
 from kwire.broker.server.file_store import FileStore
+from kwire.cli.main import main
+from kwire.errors import CallError
 from kwire.values import ErrorCode
 from tests.broker.driving import World
 from tests.broker.served import batch, fetch, produce, values

@@ -10,8 +10,8 @@ import pytest
 
 from kwire.broker import Node, ServedCluster, Settings
 from kwire.broker.log.memory_disk import MemoryDisk
-from kwire.errors import CallError
 from kwire.broker.server.offline_metrics import MetricsServer
+from kwire.errors import CallError
 
 prometheus = pytest.importorskip("prometheus_client")
 REPLICAS = "kafka_server_replicamanager_offlinereplicacount"

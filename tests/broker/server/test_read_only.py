@@ -13,8 +13,8 @@ import kwire
 from kwire.broker import Node, ServedCluster, Settings
 from kwire.broker.apis.registry import APIS
 from kwire.broker.request_context import READ_ONLY, WRITING
-from kwire.client.read_only_apis import READING
 from kwire.broker.server.file_disk import FileDisk, ReadOnlyDisk
+from kwire.client.read_only_apis import READING
 from kwire.values import ErrorCode
 from tests.broker.driving import World
 from tests.broker.served import ask, batch, fetch, produce, values

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import CallError
 from kwire.client.address import Address
 from kwire.client.connection import BrokerConnection
+from kwire.errors import CallError
 from kwire.values import ErrorCode
 from tests.broker.served import batch, fetching, values
-from tests.conftest import ROOT
 from tests.client.brokers import Brokers
+from tests.conftest import ROOT
 
 M = kwire.messages
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import kwire
+from kwire.broker.server.server_state import MOST_UNSENT
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
 from kwire.client.frame_memory import MOST_WAITING
-from kwire.broker.server.socket_server import MOST_UNSENT
 from tests.broker.served import batch, fetching, values
 from tests.conftest import ROOT
 

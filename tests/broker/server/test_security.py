@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import kwire
+from kwire.broker.server.frame_recorder import FrameRecorder
+from kwire.broker.server.listener_tls import tls_context
 from kwire.cli.main import main
-from kwire.errors import CallError, DumpError
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
 from kwire.client.security import Security
-from kwire.broker.server.frame_recorder import FrameRecorder
-from kwire.broker.server.listener_tls import tls_context
+from kwire.errors import CallError, DumpError
 from kwire.protocol import Request, Source, Token
 from kwire.testing import Kafka, Tls
 from tests.conftest import lacking

@@ -13,10 +13,10 @@ import kwire
 from kwire.broker import Parked
 from kwire.broker.apis.registry import APIS
 from kwire.broker.request_context import RequestContext
-from kwire.errors import CallError
+from kwire.broker.server.socket_server import SocketServer
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
-from kwire.broker.server.socket_server import SocketServer
+from kwire.errors import CallError
 from kwire.testing import AsyncKafka, Kafka
 from kwire.values import ErrorCode
 from tests.broker.served import M, batch, fetching

@@ -14,10 +14,10 @@ import pytest
 import kwire
 from kwire.broker import ServedCluster, Settings
 from kwire.broker.request_context import RequestContext
-from kwire.errors import CallError
+from kwire.broker.server.socket_server import SocketServer
 from kwire.client.address import Address
 from kwire.client.connection import BrokerConnection
-from kwire.broker.server.socket_server import SocketServer
+from kwire.errors import CallError
 from tests.broker.served import batch, cluster_of, fetching, values
 from tests.cli.call_examples import run_all
 from tests.interop.clients import need_client

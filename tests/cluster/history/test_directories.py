@@ -10,7 +10,6 @@ from kwire.cluster.history.lost_directories import Directories
 from kwire.cluster.history.rows import OfflineReplica
 from kwire.cluster.history.timeline import Moment
 from kwire.cluster.state import LOST, MIGRATING, UNASSIGNED
-
 from tests.cluster.observations import view
 
 A, B, TOPIC = b"a" * 16, b"b" * 16, b"t" * 16

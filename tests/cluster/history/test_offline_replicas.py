@@ -6,7 +6,6 @@ from kwire import messages
 from kwire.cluster import Observation, history_of
 from kwire.cluster.history.rows import OfflineReplica
 from kwire.cluster.history.timeline import LAG
-
 from tests.cluster.observations import Update, brokers, leader_and_isr, refusal, update, view
 
 LIVE = {1: "r", 2: "s"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kwire.cluster import Observation, history_of
 from kwire.cluster.history.rows import BrokerLife, IsrShrink, PartitionStateRow, RackViolation, Tables
-
 from tests.cluster.observations import brokers, update, view
 
 LIVE = {1: "r", 2: "s"}

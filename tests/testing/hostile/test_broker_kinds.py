@@ -10,9 +10,9 @@ import pytest
 import kwire
 from kwire.broker import Node
 from kwire.errors import DecodeError, UnknownMessage
-from kwire.testing.hostile import BROKER_KINDS, End, HostileCluster, Step
 from kwire.protocol import Frame
 from kwire.protocol.framing import int32
+from kwire.testing.hostile import BROKER_KINDS, End, HostileCluster, Step
 from tests.broker.served import fetching
 
 M = kwire.messages

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
+
 from .... import messages
+from ....values import ErrorCode
 from ...api import ServedApi
 from ...cluster import BrokerCluster
 from ...features import FEATURES, Feature
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
 
 FIRST_WITH_SOFTWARE = 3  # the first version of ApiVersions with the client's software name
 FIRST_WITH_ZERO = 4  # the first version for clients that accept features whose lowest level is 0 (KIP-1022)

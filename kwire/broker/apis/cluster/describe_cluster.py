@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ...request_context import RequestContext
-from ...security.api_permissions import CLUSTER_NAME, UNASKED, operations
-from ....values import EndpointType, ErrorCode, ResourceType
 from typing import Any
 
+from .... import messages
+from ....values import EndpointType, ErrorCode, ResourceType
+from ...request_context import RequestContext
+from ...security.api_permissions import CLUSTER_NAME, UNASKED, operations
 
 
 def describe_cluster(request: RequestContext) -> Any:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
 from .... import messages
-from .metadata import list_visible_topics
+from ....values import ErrorCode, ResourceType
 from ...controller.partition import Partition
 from ...controller.topic import Topic
 from ...controller.topic_names import INTERNAL
 from ...request_context import RequestContext
 from ...security.api_permissions import operations
-from ....values import ErrorCode, ResourceType
-from typing import Any
+from .metadata import list_visible_topics
 
 MOST_DESCRIBED = 2000  # the default of Kafka's max.request.partition.size.limit
 

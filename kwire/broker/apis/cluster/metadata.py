@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
 from .... import messages
+from ....errors.refused import Refused
+from ....values import AclOperation, ErrorCode, ResourceType
 from ...controller.partition import Partition
 from ...controller.topic import Topic
 from ...controller.topic_names import INTERNAL, check_name
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME, UNASKED, operations
-from ....errors.refused import Refused
-from ....values import AclOperation, ErrorCode, ResourceType
-from typing import Any
 
 FIRST_WITH_IDS = 12  # the first version of Metadata that finds topics by id (KIP-516; v10 and v11 only have the field)
 KIP_36 = "KIP-36"  # the profile that serves it

@@ -4,11 +4,12 @@ voters of a served cluster cannot change.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
+from ....values import ErrorCode
 from ...controller.topic_names import RESERVED
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
 
 FIRST_WITH_NODES = 2  # the first version of DescribeQuorum with the addresses of nodes (KIP-853)
 

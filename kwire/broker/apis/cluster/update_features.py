@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .... import messages
-from .api_versions import features_of
-from ...request_context import RequestContext
-from ....values import ErrorCode, FeatureUpgradeType
 from typing import Any
+
+from .... import messages
+from ....values import ErrorCode, FeatureUpgradeType
+from ...request_context import RequestContext
+from .api_versions import features_of
 
 FIRST_WITH_KINDS, LAST_WITH_RESULTS = 1, 1  # versions of UpdateFeatures
 DOWNGRADES = (FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE)

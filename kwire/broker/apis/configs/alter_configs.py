@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from .... import messages
-from .describe_configs import config_denial
-from ...broker_configs import topic_defaults
-from ...configs import Config, DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS, check_configs
-from ...request_context import RequestContext
-from ....errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Refused
-from ....values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigType
 from typing import Any
 
+from .... import messages
+from ....errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Refused
+from ....values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigType
+from ...broker_configs import topic_defaults
+from ...configs import DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS, Config, check_configs
+from ...request_context import RequestContext
+from .describe_configs import config_denial
 
 
 def incremental_alter_configs(request: RequestContext) -> Any:
@@ -66,7 +66,9 @@ def _alter_broker(request: RequestContext, row: Any, anew: bool) -> None:
         raise InvalidRequest("no_such_broker", broker=row.resource_name)
     node = nodes[row.resource_name]
     defaults = {name: config.default for name, config in DYNAMIC_CONFIGS.items()}
-    after = _replace_configs(row.configs) if anew else _change_configs(node.configs, defaults, row.configs, DYNAMIC_CONFIGS)
+    after = (
+        _replace_configs(row.configs) if anew else _change_configs(node.configs, defaults, row.configs, DYNAMIC_CONFIGS)
+    )
     configs = check_configs(after.items(), DYNAMIC_CONFIGS)
     if not request.message.validate_only:
         node.configs = configs

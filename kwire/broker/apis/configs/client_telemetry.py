@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
+from ....values import ErrorCode
 from ...controller.topic import NO_TOPIC_ID
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
 
 INTERVAL_MS = 300_000
 MOST_BYTES = 1 << 20  # the default of Kafka's telemetry.max.bytes

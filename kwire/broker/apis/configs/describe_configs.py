@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
 from .... import messages
+from ....errors.refused import InvalidRequest, Refused
+from ....values import AclOperation, ConfigResourceType, ConfigSource, ErrorCode, ResourceType
 from ...broker_configs import BROKER_CONFIGS, topic_defaults
 from ...configs import DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME, DENIALS
 from ...settings import Settings
-from ....errors.refused import InvalidRequest, Refused
-from ....values import AclOperation, ConfigResourceType, ConfigSource, ErrorCode, ResourceType
-from typing import Any, NamedTuple
 
 FIRST_WITH_SOURCES = 1  # of DescribeConfigs; version 0 only marks default values
 _GIVEN = ("advertised.listeners", "broker.id", "broker.rack", "listeners", "log.dirs")
@@ -86,7 +87,9 @@ def _broker_values(request: RequestContext) -> Iterator[ConfigValue]:
     for config, dynamic in DYNAMIC_CONFIGS.items():
         own = node.configs.get(config)
         set_here = [] if own is None else [(config, own, ConfigSource.DYNAMIC_BROKER_CONFIG)]
-        yield ConfigValue(config, dynamic.type, False, [*set_here, (config, dynamic.default, ConfigSource.DEFAULT_CONFIG)])
+        yield ConfigValue(
+            config, dynamic.type, False, [*set_here, (config, dynamic.default, ConfigSource.DEFAULT_CONFIG)]
+        )
 
 
 def _group_values(request: RequestContext, name: str) -> Iterator[ConfigValue]:

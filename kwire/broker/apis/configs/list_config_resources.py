@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ...request_context import RequestContext
-from ....values import ConfigResourceType
 from typing import Any
+
+from .... import messages
+from ....values import ConfigResourceType
+from ...request_context import RequestContext
 
 FIRST_WITH_TYPES = 1  # types of resources in ListConfigResources
 

@@ -5,7 +5,12 @@ As Kafka's GroupMetadataManager.classicGroupJoinToConsumerGroup.
 
 from __future__ import annotations
 
+from typing import Any
+from uuid import UUID
+
 from .... import messages
+from ....errors import DecodeError
+from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.classic_responses import join_error
 from ...groups.consumer_group import ClassicProtocol, ConsumerGroup, ConsumerMember
@@ -13,10 +18,6 @@ from ...groups.group_memory import Protocols, size_of
 from ...groups.group_migration import decode_owned, subscribe
 from ...groups.group_types import CONSUMER
 from ...request_context import RequestContext
-from ....errors import DecodeError
-from ....values import ErrorCode
-from typing import Any
-from uuid import UUID
 
 FIRST_WITH_KNOWN_IDS = 4  # the first version of JoinGroup in which members join with an id from the broker (KIP-394)
 

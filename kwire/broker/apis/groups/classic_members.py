@@ -6,17 +6,18 @@ consumerGroupLeave.
 
 from __future__ import annotations
 
+from math import inf
+from typing import Any
+
 from .... import messages
-from .group_checks import problem_with
+from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.classic_responses import sync_error
 from ...groups.consumer_group import ClassicProtocol, ConsumerMember
 from ...groups.group_migration import classic_assignment
 from ...groups.group_types import CONSUMER
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from math import inf
-from typing import Any
+from .group_checks import problem_with
 
 FIRST_WITH_MEMBERS = 3  # the first version of LeaveGroup for several members
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .consumer_group_heartbeat import group_by_topic
-from .group_checks import problem_with
-from ...groups.classic_group import Group
+from ....values import ErrorCode
 from ...groups.consumer_group import Assigned, ConsumerGroup, ConsumerMember
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .consumer_group_heartbeat import group_by_topic
+from .group_checks import problem_with
 
 CLASSIC_TYPE, CONSUMER_TYPE = 0, 1  # types of members
 

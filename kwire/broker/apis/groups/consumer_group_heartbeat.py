@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .classic_member_join import new_member_id
-from .group_checks import problem_with
+from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, pattern_problem, places_of
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .classic_member_join import new_member_id
+from .group_checks import problem_with
 
 JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # special member epochs
 FIRST_WITH_OWN_IDS = 1  # ConsumerGroupHeartbeat: clients generate their member ids (KIP-1082)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .group_checks import problem_with
+from ....values import ErrorCode
 from ...groups.consumer_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
-
+from .group_checks import problem_with
 
 
 def delete_groups(request: RequestContext) -> Any:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+
 from .... import messages
-from .group_checks import problem_with
+from ....values import ErrorCode, ResourceType
 from ...groups.classic_responses import describe_classic_group
 from ...groups.consumer_group import GroupState
 from ...request_context import RequestContext
 from ...security.api_permissions import operations
-from ....values import ErrorCode, ResourceType
-from typing import Any
+from .group_checks import problem_with
 
 FIRST_WITH_NOT_FOUND = 6  # DescribeGroups: older versions return unknown groups as Dead (KIP-1043)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ...internal_topics import GROUPS, SHARES, TRANSACTIONS, coordinator_of
-from ...request_context import RequestContext
-from ....values import ErrorCode
 from typing import Any
+
+from .... import messages
+from ....values import ErrorCode
+from ...controller.topic_names import GROUPS, SHARES, TRANSACTIONS
+from ...internal_topics import coordinator_of
+from ...request_context import RequestContext
 
 FIRST_WITH_KEYS = 4  # the first version of FindCoordinator with several keys (KIP-699)
 GROUP, TRANSACTION, SHARE_STATE = 0, 1, 2  # key types of FindCoordinator; SHARE_STATE since version 6 (KIP-932)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...groups.classic_group import Group, Member
-from ...internal_topics import GROUPS, coordinator_of
-from ...request_context import RequestContext
 from ....values import ErrorCode
-
+from ...controller.topic_names import GROUPS
+from ...groups.classic_group import Group, Member
+from ...internal_topics import coordinator_of
+from ...request_context import RequestContext
 
 
 def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *, needs_name: bool = True) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .... import messages
-from .classic_members import find_consumer_group, keep_classic_member
-from .group_checks import membership
-from ...groups.consumer_group import GroupState
-from ...request_context import RequestContext
-from ....values import ErrorCode
 from typing import Any
 
+from .... import messages
+from ....values import ErrorCode
+from ...groups.consumer_group import GroupState
+from ...request_context import RequestContext
+from .classic_members import find_consumer_group, keep_classic_member
+from .group_checks import membership
 
 
 def heartbeat(request: RequestContext) -> Any:

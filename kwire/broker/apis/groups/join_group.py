@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from .classic_member_join import FIRST_WITH_KNOWN_IDS, join_consumer_group
-from .group_checks import member_or_problem, problem_with
+from typing import Any
+from uuid import UUID
+
+from ....values import ErrorCode
 from ...groups.classic_group import Group, Member
 from ...groups.classic_responses import join_error, join_response
 from ...groups.consumer_group import GroupState
 from ...groups.group_memory import Protocols
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
-from uuid import UUID
+from .classic_member_join import FIRST_WITH_KNOWN_IDS, join_consumer_group
+from .group_checks import member_or_problem, problem_with
 
 FIRST_WITH_SKIPPING = 9  # the first version of JoinGroup whose leader may have to skip the assignment (KIP-814)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .classic_members import FIRST_WITH_MEMBERS, leave_consumer_group
-from .group_checks import member_or_problem, problem_with
+from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
-
+from .classic_members import FIRST_WITH_MEMBERS, leave_consumer_group
+from .group_checks import member_or_problem, problem_with
 
 
 def leave_group(request: RequestContext) -> Any:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
+from ....values import AclOperation, ResourceType
 from ...groups.classic_group import Group
 from ...groups.group_types import CLASSIC, CONSUMER, SHARE
 from ...groups.share_group import ShareGroup
 from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME
-from ....values import AclOperation, ResourceType
-from typing import Any
-
 
 
 def list_groups(request: RequestContext) -> Any:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .group_checks import consumer_problem, membership, problem_with
+from ....values import ErrorCode
 from ...controller.topic import Topic
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
 from ...groups.consumer_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .group_checks import consumer_problem, membership, problem_with
 
 FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of KIP-848 groups
 

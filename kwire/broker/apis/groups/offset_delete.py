@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .... import messages
-from .group_checks import problem_with
-from ...groups.share_group import ShareGroup
-from ...request_context import RequestContext
-from ....values import ErrorCode
 from typing import Any
 
+from .... import messages
+from ....values import ErrorCode
+from ...groups.share_group import ShareGroup
+from ...request_context import RequestContext
+from .group_checks import problem_with
 
 
 def offset_delete(request: RequestContext) -> Any:

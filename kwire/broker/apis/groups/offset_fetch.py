@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
 from .... import messages
-from .group_checks import consumer_problem, problem_with
+from ....values import ErrorCode
 from ...controller.topic import NO_TOPIC_ID, Topic
 from ...groups.classic_group import Group
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .group_checks import consumer_problem, problem_with
 
 FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition
 FIRST_WITH_GROUPS = 8  # the first version of OffsetFetch for several groups (KIP-709)

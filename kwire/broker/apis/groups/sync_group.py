@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from .classic_members import find_consumer_group, sync_consumer_group
-from .group_checks import membership
+from typing import Any
+
+from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.classic_responses import sync_error, sync_response
 from ...groups.consumer_group import GroupState
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .classic_members import find_consumer_group, sync_consumer_group
+from .group_checks import membership
 
 FIRST_WITH_PROTOCOLS = 5  # the first version of SyncGroup that contains the expected protocol (KIP-559)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ...request_context import RequestContext
-from ....values import ErrorCode
 from typing import Any
+
+from .... import messages
+from ....values import ErrorCode
+from ...request_context import RequestContext
 
 ALL = -1  # the offset in DeleteRecords that stands for the high watermark
 

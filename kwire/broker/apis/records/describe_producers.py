@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
+from ....values import ErrorCode
 from ...log.producer_state_manager import ProducerState as KnownProducer
 from ...request_context import RequestContext
 from ...transactions.transaction import TopicPartition
-from ....values import ErrorCode
-from typing import Any
-
 
 
 def describe_producers(request: RequestContext) -> Any:

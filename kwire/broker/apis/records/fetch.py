@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
+import msgspec
+
 from .... import messages
-from .replica_selector import ReplicaView, select_replica
+from ....values import ErrorCode
 from ...client_quota_manager import FETCH
 from ...controller.partition import Partition
 from ...controller.topic import Topic
 from ...log.replica_log import ReplicaLog
 from ...purgatory import Later, Parked
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .replica_selector import ReplicaView, select_replica
 
 FIRST_WITH_RACKS = 11  # the first version that followers serve, too (KIP-392)
 READ_COMMITTED = 1

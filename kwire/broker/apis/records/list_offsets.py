@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .fetch import READ_COMMITTED
+from ....values import ErrorCode
 from ...log.replica_log import ReplicaLog
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .fetch import READ_COMMITTED
 
 FIRST_WITH_EPOCHS = 4  # the first version of ListOffsets with leader epochs
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4

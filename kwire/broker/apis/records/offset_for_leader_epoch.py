@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ...request_context import RequestContext
 from typing import Any
 
+from .... import messages
+from ...request_context import RequestContext
 
 
 def offset_for_leader_epoch(request: RequestContext) -> Any:

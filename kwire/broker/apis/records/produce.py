@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 from .... import messages
+from ....errors import BadChecksum, DecodeError, KwireError, MissingExtra
+from ....records import RecordBatch, parse_records
+from ....values import ErrorCode
 from ...client_quota_manager import PRODUCE
 from ...controller.partition import Partition
 from ...controller.topic import Topic
@@ -12,10 +17,6 @@ from ...log.batch_stamps import stamp_append_time
 from ...log.replica_log import ReplicaLog
 from ...request_context import READ_ONLY, RequestContext
 from ...transactions.transaction import TransactionState
-from ....errors import BadChecksum, DecodeError, KwireError, MissingExtra
-from ....records import RecordBatch, parse_records
-from ....values import ErrorCode
-from typing import Any, NamedTuple
 
 FIRST_WITH_ABORTABLE = 11  # the first version of Produce with abortable errors (KIP-890)
 FIRST_OF_PROTOCOL_2 = 12  # the first version of Produce that adds partitions to transactions (KIP-890)
@@ -176,7 +177,9 @@ def validate_batch(records: bytes, version: int, most: int) -> RecordBatch | Pro
         most: the maximum size of a batch in bytes.
     """
     if version < FIRST_OF_MAGIC_2:
-        return ProduceOutcome(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are supported")
+        return ProduceOutcome(
+            ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are supported"
+        )
     if len(records) > most:
         return ProduceOutcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have at most {most} bytes")
     try:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 
-
 @dataclass(frozen=True, slots=True)
 class ReplicaView:
     """A replica that may serve a consumer, as the leader sees it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ...request_context import RequestContext
-from ...security.acls import ALLOW, ANY, AclBinding, AclBindingFilter, DENY, LITERAL, PREFIXED, UNKNOWN, acl_of
-from ...security.api_permissions import CLUSTER_NAME
-from ....values import AclOperation, ErrorCode, ResourceType
 from typing import Any
+
+from .... import messages
+from ....values import AclOperation, ErrorCode, ResourceType
+from ...request_context import RequestContext
+from ...security.acls import ALLOW, ANY, DENY, LITERAL, PREFIXED, UNKNOWN, AclBinding, AclBindingFilter, acl_of
+from ...security.api_permissions import CLUSTER_NAME
 
 MOST_ACLS = 100_000
 NO_AUTHORIZER = "No Authorizer is configured."

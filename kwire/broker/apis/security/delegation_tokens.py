@@ -4,11 +4,11 @@ broker refuses.
 
 from __future__ import annotations
 
-from .... import messages
-from ...request_context import RequestContext
-from ....values import ErrorCode
 from typing import Any
 
+from .... import messages
+from ....values import ErrorCode
+from ...request_context import RequestContext
 
 
 def create_delegation_token(request: RequestContext) -> Any:

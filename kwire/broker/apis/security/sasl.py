@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from ...request_context import RequestContext
 from ....protocol.sasl.mechanisms import AuthenticationFailed
 from ....values import ErrorCode
-from typing import Any
+from ...request_context import RequestContext
 
 TOO_LATE = "SaslAuthenticate request received after successful authentication"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
+
 from .... import messages
-from ...request_context import RequestContext
 from ....protocol.sasl.mechanisms import LEAST_ITERATIONS, MOST_ITERATIONS, SCRAM
 from ....protocol.sasl.scram_credentials import ScramCredential
 from ....values import ErrorCode
-from typing import Any
+from ...request_context import RequestContext
 
 MOST_USERS = 10_000
 NUMBERS = {name: number for number, name in SCRAM.items()}

@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
 from .... import messages
-from .share_group_checks import is_off
+from ....values import ErrorCode
 from ...controller.partition import Partition
 from ...groups.share_coordinator import FINAL, FIRST
 from ...groups.share_group import TopicIdPartition
 from ...groups.share_partition import AcknowledgeType
 from ...log.replica_log import ReplicaLog
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .share_group_checks import is_off
 
 Codes = dict[TopicIdPartition, int]  # error codes of acknowledgements, by partition
 

@@ -5,21 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 from .... import messages
-from ..records.fetch import MOST_WAIT_MS
-from .share_acknowledge import Codes, apply_acknowledgements, check_share_request, current_leader, find_led_partition, node_endpoints
+from ....records import parse_records
+from ....values import ErrorCode
 from ...client_quota_manager import FETCH
 from ...controller.partition import Partition
 from ...controller.topic import Topic
 from ...groups.share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ...groups.share_group import TopicIdPartition
-from ...groups.share_partition import AcquireLimits, AcquiredRange, OffsetRange, SharePartition
+from ...groups.share_partition import AcquiredRange, AcquireLimits, OffsetRange, SharePartition
 from ...log.replica_log import LogEntry, ReplicaLog
 from ...purgatory import Later, Parked
 from ...request_context import RequestContext
-from ....records import parse_records
-from ....values import ErrorCode
-from typing import Any, NamedTuple
+from ..records.fetch import MOST_WAIT_MS
+from .share_acknowledge import (
+    Codes,
+    apply_acknowledgements,
+    check_share_request,
+    current_leader,
+    find_led_partition,
+    node_endpoints,
+)
 
 EXACTLY = 1  # the acquire mode that never acquires more records than requested (KIP-1206)
 READ_COMMITTED = "read_committed"
@@ -170,7 +178,9 @@ class _Fetching:
             return _FetchedPartition()
         first, last = acquired[0].first, acquired[-1].last
         entries = [entry for entry in one.entries if entry.last_offset >= first and entry.base_offset <= last]
-        return _FetchedPartition(0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries))
+        return _FetchedPartition(
+            0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries)
+        )
 
     def _committed(self, one: _Candidate, acquired: list[AcquiredRange]) -> list[AcquiredRange]:
         """Return acquired offsets without the records of aborted transactions, which are never delivered."""

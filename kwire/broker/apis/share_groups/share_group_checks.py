@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..groups.group_checks import problem_with
-from ...request_context import RequestContext
 from ....values import ErrorCode
-
+from ...request_context import RequestContext
+from ..groups.group_checks import problem_with
 
 
 def is_off(request: RequestContext) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from ..groups.consumer_group_heartbeat import group_by_topic
-from .share_group_checks import share_problem
-from ...groups.classic_group import Group
+from ....values import ErrorCode, ResourceType
 from ...groups.consumer_group import ConsumerMember
 from ...request_context import RequestContext
 from ...security.api_permissions import operations
-from ....values import ErrorCode, ResourceType
-from typing import Any
-
+from ..groups.consumer_group_heartbeat import group_by_topic
+from .share_group_checks import share_problem
 
 
 def share_group_describe(request: RequestContext) -> Any:

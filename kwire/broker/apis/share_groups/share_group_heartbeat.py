@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from ..groups.consumer_group_heartbeat import JOINS, LEAVES, group_by_topic
-from .share_group_checks import share_problem
+from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.consumer_group import ConsumerMember
 from ...groups.group_types import SHARE
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
-
+from ..groups.consumer_group_heartbeat import JOINS, LEAVES, group_by_topic
+from .share_group_checks import share_problem
 
 
 def share_group_heartbeat(request: RequestContext) -> Any:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .share_group_checks import share_problem
-from .share_group_heartbeat import make_share_group
+from ....values import ErrorCode
 from ...controller.topic import Topic
-from ...groups.classic_group import Group
 from ...groups.consumer_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
+from .share_group_checks import share_problem
+from .share_group_heartbeat import make_share_group
 
 NO_OFFSET = -1
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from .... import messages
-from .unique_rows import unique_rows
-from ...request_context import RequestContext
-from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
 from typing import Any
 
+from .... import messages
+from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
+from ...request_context import RequestContext
+from .unique_rows import unique_rows
 
 
 def create_partitions(request: RequestContext) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from ...request_context import RequestContext
-from ....cluster.placement.create_replica_assignment import answer_create_replica_assignment
-from ....cluster.placement.replica_assignors import assignor_for
 from typing import Any
 
+from ....cluster.placement.create_replica_assignment import answer_create_replica_assignment
+from ....cluster.placement.replica_assignors import assignor_for
+from ...request_context import RequestContext
 
 
 def create_replica_assignment(request: RequestContext) -> Any:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from .unique_rows import unique_rows
+from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
+from ....values import AclOperation, ConfigSource, ErrorCode, ResourceType
 from ...broker_configs import topic_defaults
 from ...configs import check_configs
 from ...controller.kraft_controller import KRaftController
 from ...controller.topic_names import check_name
 from ...request_context import RequestContext
-from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
-from ....values import AclOperation, ConfigSource, ErrorCode, ResourceType
-from typing import Any
+from .unique_rows import unique_rows
 
 NO_NUMBER = -1
 FIRST_WITH_DETAILS = 5  # the first version of CreateTopics whose response has the topic's details (KIP-525)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
+
 from .... import messages
-from ...controller.topic import NO_TOPIC_ID, Topic
-from ...controller.topic_names import INTERNAL
-from ...request_context import RequestContext
 from ....codecs.json import uuid_text
 from ....errors.refused import InvalidRequest, Refused, UnknownTopicId
 from ....values import AclOperation, ResourceType
-from typing import Any
+from ...controller.topic import NO_TOPIC_ID, Topic
+from ...controller.topic_names import INTERNAL
+from ...request_context import RequestContext
 
 FIRST_WITH_IDS = 6  # the first version of DeleteTopics with topic ids (KIP-516)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
 from .... import messages
+from ....values import ErrorCode
 from ...controller.partition import Partition
 from ...request_context import RequestContext
-from ....values import ErrorCode
-from typing import Any
 
 PREFERRED = 0  # the type of a preferred leader election; the other type is unclean
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from ...controller.check_assignment import check_assignment
-from ...request_context import RequestContext
 from ....errors.refused import InvalidReplicaAssignment
 from ....values import ErrorCode
-from typing import Any
+from ...controller.check_assignment import check_assignment
+from ...request_context import RequestContext
 
 # the first version of AlterPartitionReassignments that can forbid a change of the replication factor
 FIRST_WITH_FACTOR = 1

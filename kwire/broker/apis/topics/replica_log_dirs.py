@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
+from ....errors.refused import Refused
+from ....values import ErrorCode
 from ...controller.topic import Topic
 from ...node import LogDir
 from ...request_context import RequestContext
-from ....errors.refused import Refused
-from ....values import ErrorCode
-from typing import Any
-
 
 
 def alter_replica_log_dirs(request: RequestContext) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 
-
 def unique_rows(rows: Sequence[Any]) -> list[tuple[Any, bool]]:
     """Return one row for each name, each with whether the request repeats the name."""
     counts = Counter(row.name for row in rows)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .... import messages
-from .transaction_checks import find_transaction
-from ...request_context import RequestContext
 from typing import Any
 
+from .... import messages
+from ...request_context import RequestContext
+from .transaction_checks import find_transaction
 
 
 def add_offsets_to_txn(request: RequestContext) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .... import messages
-from .transaction_checks import find_transaction
-from ...request_context import FIRST_OF_BROKERS, RequestContext
-from ...transactions.transaction import TopicPartition, TransactionState
-from ....values import ErrorCode
 from typing import Any
 
+from .... import messages
+from ....values import ErrorCode
+from ...request_context import FIRST_OF_BROKERS, RequestContext
+from ...transactions.transaction import TopicPartition, TransactionState
+from .transaction_checks import find_transaction
 
 
 def add_partitions_to_txn(request: RequestContext) -> Any:

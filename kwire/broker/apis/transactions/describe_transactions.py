@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ..groups.group_checks import problem_with
-from ...internal_topics import TRANSACTIONS
-from ...request_context import RequestContext
-from ....values import ErrorCode
 from typing import Any
 
+from .... import messages
+from ....values import ErrorCode
+from ...controller.topic_names import TRANSACTIONS
+from ...request_context import RequestContext
+from ..groups.group_checks import problem_with
 
 
 def describe_transactions(request: RequestContext) -> Any:

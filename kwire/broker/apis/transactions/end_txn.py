@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .... import messages
-from .transaction_checks import FIRST_OF_PROTOCOL_2, find_transaction
-from ...request_context import RequestContext
-from ....values import ErrorCode
 from typing import Any
 
+from .... import messages
+from ....values import ErrorCode
+from ...request_context import RequestContext
+from .transaction_checks import FIRST_OF_PROTOCOL_2, find_transaction
 
 
 def end_txn(request: RequestContext) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from ..groups.group_checks import problem_with
-from ...internal_topics import TRANSACTIONS
+from ....values import AclOperation, ErrorCode, ResourceType
+from ...controller.topic_names import TRANSACTIONS
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME
 from ...transactions.transaction import Transaction
 from ...transactions.transaction_coordinator import HIGHEST_EPOCH
-from ....values import AclOperation, ErrorCode, ResourceType
-from typing import Any
+from ..groups.group_checks import problem_with
 
 MOST_TIMEOUT_MS = 15 * 60 * 1000  # the default of Kafka's transaction.max.timeout.ms
 FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error code PRODUCER_FENCED (KIP-588)

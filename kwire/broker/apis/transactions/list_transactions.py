@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from .... import messages
-from ...internal_topics import TRANSACTIONS, coordinator_of
-from ...request_context import RequestContext
-from ...transactions.transaction import Transaction, TransactionState
-from ....regular_expressions import BadPattern, compile_pattern
-from ....values import AclOperation, ErrorCode, ResourceType
 from typing import Any
 
+from .... import messages
+from ....regular_expressions import BadPattern, compile_pattern
+from ....values import AclOperation, ErrorCode, ResourceType
+from ...controller.topic_names import TRANSACTIONS
+from ...internal_topics import coordinator_of
+from ...request_context import RequestContext
+from ...transactions.transaction import Transaction, TransactionState
 
 
 def list_transactions(request: RequestContext) -> Any:

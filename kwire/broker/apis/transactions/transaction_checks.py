@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..groups.group_checks import problem_with
-from ...internal_topics import TRANSACTIONS
+from ....values import ErrorCode
+from ...controller.topic_names import TRANSACTIONS
 from ...request_context import RequestContext
 from ...transactions.transaction import Transaction
-from ....values import ErrorCode
+from ..groups.group_checks import problem_with
 
 FIRST_WITH_FENCED = 2  # the first version of the other apis with PRODUCER_FENCED (KIP-588)
 FIRST_OF_PROTOCOL_2 = 5  # of EndTxn and TxnOffsetCommit: the epoch changes with each transaction (KIP-890)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .... import messages
-from ..groups.group_checks import consumer_problem, member_or_problem, problem_with
-from ..groups.offset_commit import check_commit
-from .transaction_checks import FIRST_OF_PROTOCOL_2
+from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
 from ...groups.consumer_group import GroupState
@@ -13,9 +13,9 @@ from ...groups.share_group import ShareGroup
 from ...internal_topics import ProducerIdAndEpoch
 from ...request_context import RequestContext
 from ...transactions.transaction import TransactionState
-from ....values import ErrorCode
-from typing import Any
-
+from ..groups.group_checks import consumer_problem, member_or_problem, problem_with
+from ..groups.offset_commit import check_commit
+from .transaction_checks import FIRST_OF_PROTOCOL_2
 
 
 def txn_offset_commit(request: RequestContext) -> Any:

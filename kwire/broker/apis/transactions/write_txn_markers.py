@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .... import messages
-from ...request_context import RequestContext
-from ...transactions.transaction import TopicPartition
-from ....values import ErrorCode
 from typing import Any
 
+from .... import messages
+from ....values import ErrorCode
+from ...request_context import RequestContext
+from ...transactions.transaction import TopicPartition
 
 
 def write_txn_markers(request: RequestContext) -> Any:

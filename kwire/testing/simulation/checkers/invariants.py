@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .groups import GROUP_INVARIANTS
 from ..history import History
+from .groups import GROUP_INVARIANTS
 from .records import RECORD_INVARIANTS
 from .violation import HistoryFacts, Invariant, Violation
 

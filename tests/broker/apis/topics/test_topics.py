@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwire.broker import Parked, ServedCluster, Settings
-from kwire.broker.request_frames import ServedRequest, read_request
 from kwire.broker.apis.topics.create_topics import FIRST_WITH_DETAILS
+from kwire.broker.request_frames import ServedRequest, read_request
 from kwire.cluster.placement.create_replica_assignment import create_replica_assignment
 from kwire.protocol import Frame, encode_request
 from kwire.values import ErrorCode
