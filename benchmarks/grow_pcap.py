@@ -16,9 +16,11 @@ from pathlib import Path
 from struct import pack
 from typing import BinaryIO
 
-from kwire.capture.link_layers import ACK, SYN, Segment, segment_of, turned
-from kwire.capture.pcap import FILE_HEADER, SECOND, Packet
-from kwire.input import packets_of
+from kwire.capture.packets.packet_headers import parse_segment
+from kwire.capture.packets.segment import ACK, SYN, Segment, reverse_key
+from kwire.capture.packets.packet import Packet, SECOND
+from kwire.capture.packets.pcap import FILE_HEADER
+from kwire.capture.open_capture import open_packets
 
 FIRST_PORT, LAST_PORT = 1024, 65535
 MAGIC_NANOSECONDS = b"\x4d\x3c\xb2\xa1"
@@ -37,7 +39,7 @@ class Openers:
                 raise SystemExit("grow_pcap: packets of several link types cannot stand in one pcap")
             self.first = self.first or packet.nanoseconds or 0
             self.last = max(self.last, packet.nanoseconds or 0)
-            segment = segment_of(packet)
+            segment = parse_segment(packet)
             if isinstance(segment, Segment):
                 self.note(segment)
         self.served = {int.from_bytes(end[-2:], "big") for end in map(other_end, self.opener.items())}
@@ -48,7 +50,7 @@ class Openers:
             return
         higher = key[-4:-2] >= key[-2:]
         source_opened = not segment.flags & ACK if segment.flags & SYN else higher
-        self.opener[key] = self.opener[turned(key)] = source_end(key) if source_opened else source_end(turned(key))
+        self.opener[key] = self.opener[reverse_key(key)] = source_end(key) if source_opened else source_end(reverse_key(key))
 
 
 def source_end(key: bytes) -> bytes:
@@ -58,7 +60,7 @@ def source_end(key: bytes) -> bytes:
 
 def other_end(item: tuple[bytes, bytes]) -> bytes:
     key, opener = item
-    return source_end(turned(key)) if source_end(key) == opener else source_end(key)
+    return source_end(reverse_key(key)) if source_end(key) == opener else source_end(key)
 
 
 class FreshPorts:
@@ -101,17 +103,17 @@ def grow(source: Path, out: BinaryIO, size: int) -> int:
 
     Returns the number of rounds.
     """
-    with packets_of(source) as packets:
+    with open_packets(source) as packets:
         openers = Openers(packets)
     ports = FreshPorts(openers.served)
     out.write(MAGIC_NANOSECONDS + pack("<HHiIII", 2, 4, 0, 0, 1 << 18, openers.link or 0))
     written, rounds, step = FILE_HEADER, 0, openers.last - openers.first + SECOND
     while written < size and (rounds == 0 or written > FILE_HEADER):
         ports.of.clear()
-        with packets_of(source) as packets:
+        with open_packets(source) as packets:
             for packet in packets:
                 data = packet.data
-                segment = segment_of(packet)
+                segment = parse_segment(packet)
                 if isinstance(segment, Segment):
                     opener = openers.opener[segment.key]
                     data = replaced(packet, segment, opener, ports.port(opener))

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
-    from .input import open_dump as open_dump
-    from .input import read_disk as read_disk
-    from .input import read_dump as read_dump
-    from .input import read_log as read_log
-    from .logs import DiskEntry as DiskEntry
-    from .logs import LogBatch as LogBatch
-    from .logs import LogBytes as LogBytes
-    from .logs import LogRecord as LogRecord
+    from .capture.open_dump import open_dump as open_dump
+    from .capture.open_dump import read_disk as read_disk
+    from .capture.open_dump import read_dump as read_dump
+    from .capture.open_dump import read_log as read_log
+    from .capture.logs.disk_entry import DiskEntry as DiskEntry
+    from .capture.logs.log_batch import LogBatch as LogBatch
+    from .capture.logs.log_batch import LogBytes as LogBytes
+    from .capture.logs.log_batch import LogRecord as LogRecord
     from .native import engine as engine
     from .protocol import Connection as Connection
     from .protocol import Frame as Frame
@@ -93,10 +93,10 @@ _MODULES = {
     "Header": "protocol",
     "HeaderReader": "protocol",
     "KwireError": "errors",
-    "DiskEntry": "logs",
-    "LogBatch": "logs",
-    "LogBytes": "logs",
-    "LogRecord": "logs",
+    "DiskEntry": "capture.logs.disk_entry",
+    "LogBatch": "capture.logs.log_batch",
+    "LogBytes": "capture.logs.log_batch",
+    "LogRecord": "capture.logs.log_batch",
     "MissingExtra": "errors",
     "Peek": "protocol",
     "Record": "records",
@@ -128,14 +128,14 @@ _MODULES = {
     "explain_html": "render.html",
     "header_version_for": "protocol.headers",
     "messages": "messages",
-    "open_dump": "input",
+    "open_dump": "capture.open_dump",
     "parse_filter": "display_filter",
     "parse_records": "records",
     "peek": "protocol",
     "preload": "caches",
-    "read_disk": "input",
-    "read_dump": "input",
-    "read_log": "input",
+    "read_disk": "capture.open_dump",
+    "read_dump": "capture.open_dump",
+    "read_log": "capture.open_dump",
     "release": "spec.releases",
     "show": "render.html",
     "values": "values",

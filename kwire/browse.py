@@ -32,10 +32,10 @@ from .codecs import Span
 from .display_filter import DisplayFilter, parse_filter
 from .errors import DecodeError, KwireError
 from .protocol import Frame, FrameDecoder, Result, Source
-from .protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
+from .protocol.framing import CapturedBatch, CapturedFrame, NOBODY, SECOND
 from .protocol.headers import Header
 from .protocol.results import MessageSummary
-from .redaction import mask
+from .redact.masking import mask
 from .render.annotate import SEGMENT, joined, span_text
 from .render.line import fitted, frame_line, link_of
 from .render.style import Style, escape

@@ -23,7 +23,7 @@ from .errors import KwireError, suggestion
 from .names import snake_case
 from .protocol import Request, Response, Result, Undecodable
 from .protocol.results import client_of
-from .regular_expressions import BadPattern, Pattern, compile_pattern
+from .runtime.regular_expressions import BadPattern, Pattern, compile_pattern
 from .spec.catalog import Catalog, catalog_for
 from .spec.model import FieldSpec, MessageSpec, StructSpec
 from .values import kind_of

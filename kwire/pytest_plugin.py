@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .hex_text import Fixture
+    from .capture.hex_text.golden_fixture import Fixture
     from .protocol import Request, Response
     from .testing import Kafka
 
@@ -50,7 +50,7 @@ def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
 
     def read(path: str | Path) -> Golden:
         from .errors import DumpError
-        from .hex_text import parse_fixture
+        from .capture.hex_text.golden_fixture import parse_fixture
         from .render.annotate import decode_fixture
 
         beside = request.path.parent / path

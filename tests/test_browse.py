@@ -17,7 +17,8 @@ from kwire.browse import Browser, ByteList, FieldList, FrameIndex, FrameList
 from kwire.cli.browse import loading
 from kwire.cli.main import main
 from kwire.errors import DumpError
-from kwire.input import Dump, open_dump
+from kwire.capture.dump import Dump
+from kwire.capture.open_dump import open_dump
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from kwire.errors import DumpError
-from kwire.hex_text import check_writer, parse_fixture
+from kwire.capture.hex_text.golden_fixture import check_writer, parse_fixture
 
 BROKER = """\
 # fixture: Broker v0 body

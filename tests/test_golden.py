@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.hex_text import Fixture, parse_fixture
+from kwire.capture.hex_text.golden_fixture import Fixture, parse_fixture
 from kwire.render.annotate import decode_fixture, rewrite_fixture
 from tests.conftest import ROOT
 from tests.messages_of import draft_triples, founding_pairs, released_pairs

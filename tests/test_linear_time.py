@@ -20,7 +20,7 @@ import pytest
 import kwire
 from kwire.display_filter import parse_filter
 from kwire.errors import KwireError
-from kwire.logs import LogBatch
+from kwire.capture.logs.log_batch import LogBatch
 from kwire.native import ENGINE
 from kwire.render.json_objects import json_line
 from kwire.spec import read_spec

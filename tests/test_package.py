@@ -106,9 +106,9 @@ def test_importing_costs_nothing() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-READERS = "kwire.hex_text kwire.logs kwire.records kwire.input.request_log kwire.input.packet_text_and_tls_keys"
+READERS = "kwire.capture.hex_text.dialects kwire.capture.logs kwire.records kwire.capture.request_log kwire.capture.packet_text.printed_packets"
 WRITERS = (
-    "kwire.codecs.json kwire.codecs.generated_python kwire.redaction "
+    "kwire.codecs.json kwire.codecs.generated_python kwire.redact.redactor "
     + "kwire.render.line kwire.render.tree hexdump subprocess re2"
 )
 
@@ -143,7 +143,7 @@ def test_a_command_imports_what_it_needs(arguments: str, spared: str) -> None:
 def test_serving_imports_what_it_needs() -> None:
     """Each module is a part of the server's memory, which 10,000 connections share."""
     program = "import sys, kwire.cli.serve; print(sorted(set(sys.modules) & set(sys.argv[1].split())))"
-    spared = "http.server http.client html kwire.capture kwire.input pyarrow kwire.render.tree hexdump re2"
+    spared = "http.server http.client html kwire.capture kwire.capture pyarrow kwire.render.tree hexdump re2"
     done = subprocess.run([sys.executable, "-c", program, spared], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -11,50 +11,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..capture.kafka_connection_detection import ZOOKEEPER
-from ..capture.pcap import portions_of
-from ..capture.tcp_reassembly import Share
+from ..capture.kafka.other_protocols import ZOOKEEPER
+from ..capture.portions import read_portions
+from ..capture.tcp.connection_share import ConnectionShare
 from ..errors import DumpError, UnknownMessage, ZnodeError
-from ..input import Dump, open_dump, znode_text
-from ..input.compressed_files import unpacked
-from ..input.files import open_file
-from ..logs import LogBytes
+from ..capture.dump import Dump
+from ..capture.open_dump import open_dump
+from ..capture.znode_files import read_znode_text
+from ..capture.compressed_files import unpack_input
+from ..capture.files import open_file
+from ..capture.logs.log_batch import LogBytes
 from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
-from .frame_rows import PADDING, Fault, Pairing, Walker, fault_of
-from .read_options_and_splits import (
-    AUTO,
-    FRAMES,
-    HEX,
-    JSON,
-    LOG,
-    NONE,
-    PCAP,
-    PERMISSIVE,
-    RAW,
-    STRUCT,
-    BadOption,
-    Options,
-    Unit,
-    divide,
-    find_files,
-)
-from .row_schema_and_batches import (
-    CORRUPT,
-    ERROR_NAME,
-    MESSAGE,
-    METADATA,
-    TYPES,
-    Bodies,
-    Both,
-    Builder,
-    Json,
-    Projected,
-    Raw,
-    Structs,
-)
+from .frame_rows import Fault, PADDING, Pairing, Walker, fault_of
+from .read_options_and_splits import AUTO, BadOption, FRAMES, HEX, JSON, LOG, NONE, Options, PCAP, PERMISSIVE, RAW, STRUCT, Unit, divide, find_files
+from .row_schema_and_batches import Bodies, Both, Builder, CORRUPT, ERROR_NAME, Json, MESSAGE, METADATA, Projected, Raw, Structs, TYPES
 
 PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
@@ -275,7 +248,7 @@ class Reading:
         """Read raw frames, compressed or not."""
         with open_file(unit.path) as stream:
             try:
-                opened = unpacked(portions_of(stream), unit.path)
+                opened = unpack_input(read_portions(stream), unit.path)
             except DumpError as error:
                 yield from self._refused(unit, error)
                 return
@@ -286,11 +259,11 @@ class Reading:
         count = len(self.builder.rows)
         begun = False
         try:
-            text = znode_text(unit.path) if JSON_FILE in unit.path and self.options.dump_format == AUTO else None
+            text = read_znode_text(unit.path) if JSON_FILE in unit.path and self.options.dump_format == AUTO else None
             if text is not None:
                 yield from self._znodes(text, unit)
                 return
-            share, zookeeper = Share(unit.part, unit.parts), self.options.zookeeper
+            share, zookeeper = ConnectionShare(unit.part, unit.parts), self.options.zookeeper
             with open_dump(unit.path, catalog=self.catalog, share=share, zookeeper=zookeeper) as dump:
                 self._check(dump, unit.path)
                 if dump.kind == RAW or dump.kind.endswith(f" around {RAW}"):

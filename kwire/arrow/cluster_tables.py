@@ -16,8 +16,8 @@ from typing import Any, get_args, get_type_hints
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..capture.kafka_connection_detection import ZOOKEEPER
-from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
+from ..capture.kafka.other_protocols import ZOOKEEPER
+from ..cluster import LoggedRecord, MESSAGES, Observation, ROWS, Tables, history_of
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ..cluster.consumer_groups.tracker import APIS, GroupTracker
 from ..cluster.events.body import RELEASED
@@ -29,12 +29,12 @@ from ..codecs import codec_in
 from ..errors import DecodeError, KwireError
 from ..internal import decode_enveloped_request, decode_enveloped_response
 from ..internal.topic_records import METADATA
-from ..logs.segment_reader import Topic, topic_of_folder
+from ..capture.logs.log_topic import LogTopic, topic_of_folder
 from ..protocol import Client, Frame, Request, Response, Result, Source
 from ..protocol.frame_codec import FrameReading
 from ..protocol.framing import NotKafka
 from ..records import RecordBatch, parse_records
-from ..redaction.masking import TOPIC, TOPIC_ID, is_of_metadata_log
+from ..redact.metadata_log_secrets import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
 from .row_schema_and_batches import CORRUPT, ERROR_NAME
@@ -240,7 +240,7 @@ class _Rows:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._topics: dict[str, Topic] = {}
+        self._topics: dict[str, LogTopic] = {}
         self._connections: dict[Any, ZooKeeperConnection] = {}
         self._sessions = ZooKeeperSessions()
         self._forwarded: dict[Any, Request] = {}
@@ -303,7 +303,7 @@ class _Rows:
             return
         for batch in parse_records(data, salvage=True, may_be_cut=True):
             if isinstance(batch, RecordBatch):
-                topic = self._topics.setdefault(path, Topic())
+                topic = self._topics.setdefault(path, LogTopic())
                 topic.learn(batch)
                 if METADATA in (topic.name, topic_of_folder(PurePath(path).parent.name)):
                     yield from (record._replace(file=path) for record in logged_records([batch]))

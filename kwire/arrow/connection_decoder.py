@@ -17,52 +17,22 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from msgspec.msgpack import decode
 
-from ..capture.frame_extractor import Streams
-from ..capture.kafka_connection_frames import note
-from ..capture.link_layers import NOT_TCP, Segment, segment_of
-from ..capture.pcap import MAGICS, Packet, PcapReader
-from ..capture.pcapng import PcapngReader
-from ..capture.tcp_reassembly import ahead
+from ..capture.frame_extractor import FrameExtractor
+from ..capture.kafka.captured_frames import fault_item
+from ..capture.packets.packet_headers import NOT_TCP, parse_segment
+from ..capture.packets.segment import Segment
+from ..capture.packets.packet import Packet
+from ..capture.packets.pcap import MAGICS, PcapReader
+from ..capture.packets.pcapng import PcapngReader
+from ..capture.tcp.stream_reassembly import sequence_distance
 from ..errors import DecodeError, DumpError
 from ..protocol.framing import BrokenDump, CutRecord, Damaged, LateFile, LostPackets
 from ..spec.catalog import Catalog
 from .batch_reader import Reading
-from .connection_windows import (
-    BEHIND,
-    LEAST_SHARE,
-    NEAR,
-    REGION,
-    WHOLE,
-    WITHIN,
-    BoundaryState,
-    Found,
-    Region,
-    Span,
-    Windows,
-    check,
-    found_in,
-    go_on,
-    rest_of,
-)
+from .connection_windows import BEHIND, BoundaryState, Found, LEAST_SHARE, NEAR, REGION, Region, Span, WHOLE, WITHIN, Windows, check, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row
 from .frame_scan import Entry, broken_cuts, fragments_of, read_frames
-from .packet_scan import (
-    BROKEN,
-    DAMAGE,
-    ENDLESS,
-    ENTRY,
-    FILE,
-    LATE,
-    LOST,
-    PACKETS,
-    SEGMENTS,
-    VOID,
-    Split,
-    head_of,
-    is_compressed,
-    pieces_around,
-    scan,
-)
+from .packet_scan import BROKEN, DAMAGE, ENDLESS, ENTRY, FILE, LATE, LOST, PACKETS, SEGMENTS, Split, VOID, head_of, is_compressed, pieces_around, scan
 from .read_options_and_splits import Unit
 
 CAPTURE = "capture"  # the column with the name of the capture
@@ -186,7 +156,7 @@ class ConnectionDecoder:
                 yield from self._other(chunk, voids, pairing)
         if faults := list(_lost(path, lost)):
             reading.builder.begin(path)
-            pairing.add_batch([note(fault) for fault in faults])
+            pairing.add_batch([fault_item(fault) for fault in faults])
         yield
 
     def _frames(self, rows: Iterator[Chunk]) -> Iterator[None]:
@@ -230,7 +200,7 @@ class ConnectionDecoder:
         if chunk.kind == FILE:
             yield from self._reading.rows_of(Unit(chunk.path))
         elif not _is_void(chunk, chunk.place, voids):
-            pairing.add_batch([note(_fault(chunk), chunk.packets, chunk.place)])
+            pairing.add_batch([fault_item(_fault(chunk), chunk.packets, chunk.place)])
 
 
 class _Short:
@@ -267,7 +237,7 @@ class _Short:
         for (path, head), packets in kept.items():
             reading, builder = self._reading, self._reading.builder
             builder.begin(path)
-            streams = Streams(path, reading.catalog, zookeeper=reading.options.zookeeper)
+            streams = FrameExtractor(path, reading.catalog, zookeeper=reading.options.zookeeper)
             pairing = Pairing(reading.apis, builder.rows)
             for batch in streams.receive(_reader(head, b"".join(packets), path)):
                 pairing.add_batch(batch)
@@ -367,7 +337,7 @@ class _Feeder:
 
     def __init__(self, reading: Reading, pairing: Pairing, voids: Counter[Any]) -> None:
         self._reading, self._pairing, self._voids = reading, pairing, voids
-        self._streams = Streams("", reading.catalog, zookeeper=reading.options.zookeeper)
+        self._streams = FrameExtractor("", reading.catalog, zookeeper=reading.options.zookeeper)
         self._seen = Seen()
         self._recent: deque[Chunk] = deque()  # the newest chunks that were read unchanged
         self._path = ""
@@ -480,11 +450,11 @@ class _Feeder:
         """Whether a chunk of another file seems to start with packets that were already read."""
         if self._path in ("", chunk.path):
             return False
-        segment = next((one for one in map(segment_of, packets_in(chunk, {})) if isinstance(one, Segment)), None)
+        segment = next((one for one in map(parse_segment, packets_in(chunk, {})) if isinstance(one, Segment)), None)
         if segment is None:
             return False
         half = self._streams.reassembler.known.get(segment.key)
-        return half is None or half.sequence is None or ahead(segment.sequence, half.sequence) < 0
+        return half is None or half.sequence is None or sequence_distance(segment.sequence, half.sequence) < 0
 
     def _merge(self, chunk: Chunk, chunks: _Ahead) -> Iterator[None]:
         """Read a chunk and all chunks that overlap it, in the order of their packets."""
@@ -555,7 +525,7 @@ class Seen:
 
     def is_new(self, packet: Packet, path: str) -> bool:
         """Record a packet; return whether no other file contained it before."""
-        segment = segment_of(packet)
+        segment = parse_segment(packet)
         if not isinstance(segment, Segment):
             return True
         identity = segment.key, segment.sequence, segment.acknowledgement, segment.flags, segment.payload

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, NamedTuple
 
-from ..capture.frame_extractor import Streams
-from ..capture.kafka_connection_frames import KafkaConnection
-from ..capture.pcap import Packet
-from ..capture.tcp_reassembly import MASK
+from ..capture.frame_extractor import FrameExtractor
+from ..capture.kafka.connection_frames import KafkaConnection
+from ..capture.packets.packet import Packet
+from ..capture.tcp.stream_reassembly import MASK
 from ..errors import DumpError
 from ..protocol.headers import Apis
 from ..spec.catalog import Catalog
@@ -113,7 +113,7 @@ class Span(NamedTuple):
     end: Cut | None
 
 
-def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> BoundaryState | None:
+def rest_of(streams: FrameExtractor, pairing: Pairing, key: bytes) -> BoundaryState | None:
     """Return the state of a connection if it is at a frame boundary; otherwise None.
 
     Args:
@@ -135,7 +135,7 @@ def rest_of(streams: Streams, pairing: Pairing, key: bytes) -> BoundaryState | N
     return BoundaryState(is_client, positions, sequences, in_flight)
 
 
-def go_on(streams: Streams, pairing: Pairing, span: Span) -> None:
+def go_on(streams: FrameExtractor, pairing: Pairing, span: Span) -> None:
     """Continue at the start of a window as if the connection had been read so far; data before the cut is decoded.
 
     Raises:
@@ -182,7 +182,7 @@ def found_in(path: str, key: bytes, packets: Iterable[tuple[int, Packet]], catal
         catalog: the specs that identify requests.
     """
     rows: list[Row] = []
-    streams, pairing = Streams(path, catalog), Pairing(Apis(catalog), rows.append)
+    streams, pairing = FrameExtractor(path, catalog), Pairing(Apis(catalog), rows.append)
     found, begin, began, apis, is_known = None, -1, None, dict[int, None](), False
     for place, packet in packets:
         begin = place if begin < 0 else begin

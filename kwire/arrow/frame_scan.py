@@ -18,13 +18,13 @@ from itertools import chain
 from operator import itemgetter
 from typing import BinaryIO, NamedTuple
 
-from ..capture.pcap import Cursor, portions_from, portions_of
+from ..capture.portions import Cursor, read_portions, read_range
 from ..errors import BadFrame
-from ..input.files import open_file
-from ..protocol import LEAST, Connection
+from ..capture.files import open_file
+from ..protocol import Connection, LEAST
 from ..protocol.framing import CutShort, int32
 from ..protocol.headers import Apis
-from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker, fragments
+from .frame_rows import Cut, Pairing, SASL_HANDSHAKE_0, State, Walker, fragments
 from .read_options_and_splits import Options
 
 LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, for following frames in the rest
@@ -147,7 +147,7 @@ class FrameRanges:
         stop = min(self._size, start + self._step)
         if not start:
             yield Part(0, 0, Entry(-1, 0, stop))
-        portions = _Noted(portions_from(self._stream, start, stop), start, stop)
+        portions = _Noted(read_range(self._stream, start, stop), start, stop)
         own = self._begun(start, portions)
         for _ in () if own is None else own.read_to(stop):
             yield from portions.taken(start)
@@ -203,12 +203,12 @@ class FrameRanges:
             end = min(self._size, begin + self._step)
             entry = Entry(start, max(own.place, begin), end, own.state, own.broken)
             if place < begin < entry.place:  # the last frame ends after this range
-                data = b"".join(portions_from(self._stream, begin, entry.place, entry.place))
+                data = b"".join(read_range(self._stream, begin, entry.place, entry.place))
                 yield Part(begin - self._step, begin, None, data)
             yield Part(begin, begin, entry)
             place = entry.place
             if other is None and own.broken is None:
-                other = self._begun(begin, portions_from(self._stream, begin, begin))
+                other = self._begun(begin, read_range(self._stream, begin, begin))
             if other is None:
                 for _ in own.read_to(end):
                     pass
@@ -308,4 +308,4 @@ def broken_cuts(path: str, start: int, stop: int, broken: int, least: int, optio
         stream.seek(broken)
         fault = BadFrame(offset=0, found=int32(stream.read(4), 0), need=least, have=options.max_frame_bytes)
         stream.seek(start)
-        yield from fragments(portions_of(stream, stop - start), start, fault, options.max_corrupt_bytes)
+        yield from fragments(read_portions(stream, stop - start), start, fault, options.max_corrupt_bytes)

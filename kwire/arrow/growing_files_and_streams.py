@@ -24,20 +24,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..capture.frame_extractor import Streams
-from ..capture.pcap import PORTION, Packet, portions_of
+from ..capture.frame_extractor import FrameExtractor
+from ..capture.packets.packet import Packet
+from ..capture.portions import PORTION, read_portions
 from ..errors import BadFrame, DumpError, KwireError
-from ..input import CAPTURES
-from ..input.compressed_files import unpacked
-from ..input.files import open_file
-from ..logs.segment_reader import SHORT, credible_stop
+from ..capture.packets.capture_formats import CAPTURES
+from ..capture.compressed_files import unpack_input
+from ..capture.files import open_file
+from ..capture.logs.batch_recognition import SHORT, find_credible_end
 from .batch_reader import Reading
 from .connection_decoder import Chunk, Seen, chunks_of, in_file_order, packets_in
 from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row, State, Walker, fragments
 from .packet_groups_and_pieces import Extent
 from .packet_scan import ENTRY, VOID, capture_kind
-from .read_options_and_splits import AUTO, FRAMES, PCAP, RAW, BadOption, File, Options, capture_of, find_files, kind_of
+from .read_options_and_splits import AUTO, BadOption, FRAMES, File, Options, PCAP, RAW, capture_of, find_files, kind_of
 
 
 class LostData(KwireError):
@@ -90,7 +91,7 @@ def kind_so_far(file: File, options: Options, is_over: bool) -> str:
 
 def _may_be_log(head: bytes, size: int) -> bool:
     """Whether data that looks like frames may be a log, once its first batch is complete."""
-    stop = credible_stop(head, 0)
+    stop = find_credible_end(head, 0)
     return stop > size or stop == SHORT or 4 + int.from_bytes(head[:4], "big") > size
 
 
@@ -98,7 +99,7 @@ def is_whole(path: str) -> bool:
     """Whether a compressed file is complete; True for other files, which cannot be checked."""
     with open_file(path) as stream:
         try:
-            opened = unpacked(portions_of(stream), path)
+            opened = unpack_input(read_portions(stream), path)
             if opened.prefix:
                 for _ in opened.portions():
                     pass
@@ -110,7 +111,7 @@ def is_whole(path: str) -> bool:
 def begin_of(path: str) -> int:
     """Return the time of the first packet of a capture, in nanoseconds since 1970; 0 if it is unknown."""
     with open_file(path) as stream, suppress(DumpError):
-        opened = unpacked(portions_of(stream), path)
+        opened = unpack_input(read_portions(stream), path)
         if kind := capture_kind(opened.head):
             reader = CAPTURES[kind][1](opened.portions(), path, looks_ahead=True)
             return next((packet.nanoseconds or 0 for packet in reader if isinstance(packet, Packet)), 0)
@@ -135,7 +136,7 @@ def captured_end(path: str, start: int, kind: str, most: int, size: int, header:
     last = start
     with open_file(path) as stream:
         stream.seek(start)
-        portions = chain([header], portions_of(stream, size - start))
+        portions = chain([header], read_portions(stream, size - start))
         reader = CAPTURES[kind][1](portions, path, start - len(header), looks_ahead=True)
         reader.may_grow = True
         for _ in reader:
@@ -499,7 +500,7 @@ class ConnectionStream:
     def __init__(self, reading: Reading, key: bytes, kept: bytes | None) -> None:
         self._reading, self._key = reading, key
         self._kept = NOTHING if kept is None else msgspec.msgpack.decode(kept, type=Kept)
-        self._streams = Streams("", reading.catalog, zookeeper=reading.options.zookeeper)
+        self._streams = FrameExtractor("", reading.catalog, zookeeper=reading.options.zookeeper)
         self._rows: list[tuple[str, Row]] = []
         self._pairing = Pairing(reading.apis, self._add)
         self._path = ""

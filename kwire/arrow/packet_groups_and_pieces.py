@@ -17,22 +17,15 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from ..capture.link_layers import Segment, layouts_for, link_layout, segment_of, turned
-from ..capture.pcap import (
-    FILE_HEADER,
-    FIRST_INTERFACES,
-    LONGEST,
-    MAGICS,
-    NEAR,
-    PORTION,
-    RECORD_HEADER,
-    SECOND,
-    Interface,
-    Packet,
-    PcapReader,
-)
-from ..capture.pcapng import BLOCKS, ENHANCED_PACKET, KINDS, LEAST, STARTS, PcapngReader
-from ..input.files import open_file
+from ..capture.packets.header_layouts import layouts_for, link_layout
+from ..capture.packets.packet_headers import parse_segment
+from ..capture.packets.segment import Segment, reverse_key
+from ..capture.packets.packet import FIRST_INTERFACES, Interface, LONGEST, Packet, SECOND
+from ..capture.packets.pcap import FILE_HEADER, MAGICS, NEAR, PcapReader, RECORD_HEADER
+from ..capture.portions import PORTION
+from ..capture.packets.pcapng import KINDS, LEAST, PcapngReader, STARTS
+from ..capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
+from ..capture.files import open_file
 from ..native import ENGINE
 
 if ENGINE == "native":
@@ -64,7 +57,7 @@ class Group(NamedTuple):
 
 def connection_key(key: bytes) -> bytes:
     """Return the key that both directions of a connection share."""
-    return min(key, turned(key))
+    return min(key, reverse_key(key))
 
 
 def times_in_line(times: Any, before: int | None = None) -> Any:
@@ -146,7 +139,7 @@ class Window:
 
     def _key(self, data: bytes, interface: int, length: int) -> bytes | None:
         """Return the key of a packet in an unusual layout; None if it is not a TCP segment."""
-        segment = segment_of(Packet(None, self._reader.interfaces[interface].link, data, length))
+        segment = parse_segment(Packet(None, self._reader.interfaces[interface].link, data, length))
         if isinstance(segment, Segment):
             return segment.key
         self.lost[segment] += 1

@@ -24,44 +24,24 @@ import pyarrow as pa
 from msgspec.msgpack import encode
 from msgspec.structs import replace
 
-from ..capture.link_layers import Segment, segment_of
-from ..capture.pcap import (
-    DAY,
-    FILE_HEADER,
-    PORTION,
-    RECORD_HEADER,
-    SECOND,
-    WINDOW,
-    Damage,
-    Packet,
-    PcapReader,
-    portions_from,
-    portions_of,
-)
-from ..capture.pcapng import PcapngReader
+from ..capture.packets.packet_headers import parse_segment
+from ..capture.packets.segment import Segment
+from ..capture.packets.damage import DamagedBytes
+from ..capture.packets.packet import Packet, SECOND
+from ..capture.packets.pcap import DAY, FILE_HEADER, PcapReader, RECORD_HEADER
+from ..capture.portions import PORTION, WINDOW, read_portions, read_range
+from ..capture.packets.pcapng import PcapngReader
 from ..errors import DumpError
-from ..input import CAPTURES
-from ..input.compressed_files import COMPRESSIONS, Blocks, blocks_of, unpacked
-from ..input.files import entries_in, open_file
+from ..capture.packets.capture_formats import CAPTURES
+from ..capture.compressed_files import COMPRESSIONS, unpack_input
+from ..capture.seekable_compressed_files import CompressedBlocks, find_blocks
+from ..capture.files import list_folder, open_file
 from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows
 from .frame_scan import FrameRanges, Part
-from .packet_groups_and_pieces import (
-    Extent,
-    Group,
-    Loose,
-    Piece,
-    Pieces,
-    Records,
-    Sections,
-    Window,
-    connection_key,
-    family_of,
-    in_order,
-    times_in_line,
-)
-from .read_options_and_splits import PCAP, RAW, Options, kind_of
+from .packet_groups_and_pieces import Extent, Group, Loose, Piece, Pieces, Records, Sections, Window, connection_key, family_of, in_order, times_in_line
+from .read_options_and_splits import Options, PCAP, RAW, kind_of
 
 MOST_SORTED = 512  # maximum number of pieces that are ordered by time; more pieces are ordered by name
 # The kinds of rows, in the order in which they must be read.
@@ -102,7 +82,7 @@ def is_compressed(head: bytes) -> bool:
 
 def pieces_of(path: str) -> tuple[Piece, ...]:
     """Return the pieces of the capture to which a file belongs, in order; an empty tuple if the file is not a piece."""
-    entries = [one for one in entries_in(path.rpartition("/")[0] or ".") if not one.is_folder and one.size]
+    entries = [one for one in list_folder(path.rpartition("/")[0] or ".") if not one.is_folder and one.size]
     family = family_of(path)
     files = tuple(Piece(one.path, one.size, one.changed) for one in entries if family_of(one.path) == family)
     return next((pieces for pieces in _captures_of(files) if path in {one.path for one in pieces}), ())
@@ -233,7 +213,7 @@ class Record(NamedTuple):
     data: bytes
 
 
-Item = Record | Damage
+Item = Record | DamagedBytes
 
 
 class Rows:
@@ -407,9 +387,9 @@ class Walk:
         except StopIteration:
             self.is_over = True
             return []
-        if isinstance(packet, Damage):
+        if isinstance(packet, DamagedBytes):
             return [packet]
-        segment = segment_of(packet)
+        segment = parse_segment(packet)
         if isinstance(segment, Segment):
             self.rows.lost[SEGMENTS] += 1
             return [_record(self.reader, packet, segment)]
@@ -492,7 +472,7 @@ def _grown(split: Split, extent: Extent) -> Iterator[Any]:
     rows, place = Rows(split), split.start
     with extent.opened(split.path) as stream:
         stream.seek(place)
-        for portion in portions_of(stream, split.stop - place):
+        for portion in read_portions(stream, split.stop - place):
             rows.add_grown(extent, place, portion)
             place += len(portion)
             yield from rows.taken()
@@ -521,7 +501,7 @@ def _scanned(file: Any, rows: Rows, options: Options) -> Iterator[Any]:
         try:
             if kind:
                 yield from _range(stream, kind, split, rows)
-            elif split.weight < stream.seek(0, SEEK_END) and (blocks := blocks_of(stream, split.path)) is not None:
+            elif split.weight < stream.seek(0, SEEK_END) and (blocks := find_blocks(stream, split.path)) is not None:
                 yield from _blocks(blocks, split, rows)
             elif split.weight < stream.seek(0, SEEK_END) and kind_of(split.path, options) == RAW:
                 yield from _frames(stream, split, rows, options)
@@ -540,7 +520,7 @@ def _whole(stream: BinaryIO, rows: Rows) -> Iterator[Any]:
     """Read a complete compressed capture; a file that is not a capture is left to the reader of all formats."""
     path = rows.split.path
     stream.seek(0)
-    opened = unpacked(portions_of(stream), path)
+    opened = unpack_input(read_portions(stream), path)
     kind = capture_kind(opened.head)
     if not kind:
         rows.add(FILE)
@@ -566,8 +546,8 @@ def _range(stream: BinaryIO, kind: str, split: Split, rows: Rows) -> Iterator[An
         yield from _corrected(walk, following)
 
 
-def _blocks(blocks: Blocks, split: Split, rows: Rows) -> Iterator[Any]:
-    """Read the blocks of a compressed file that start in a range; positions are those of `Blocks.position`."""
+def _blocks(blocks: CompressedBlocks, split: Split, rows: Rows) -> Iterator[Any]:
+    """Read the blocks of a compressed file that start in a range; positions are those of `CompressedBlocks.position`."""
     start, stop = blocks.first(split.start), blocks.first(split.stop)
     if start >= stop:
         return
@@ -669,10 +649,10 @@ def _corrected(own: Walk, following: Walk, shift: int = 0) -> Iterator[Any]:
 def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Reader:
     """Return a reader at the first record after a position."""
     if start == 0:
-        return CAPTURES[kind][1](portions_from(stream, 0, stop), path, looks_ahead=True)
+        return CAPTURES[kind][1](read_range(stream, 0, stop), path, looks_ahead=True)
     stream.seek(0)
     base = max(start, FILE_HEADER) if kind == PCAP else start
-    reader = placed(stream.read(PORTION), portions_from(stream, base, stop), path, base)
+    reader = placed(stream.read(PORTION), read_range(stream, base, stop), path, base)
     reader.synchronise()
     return reader
 

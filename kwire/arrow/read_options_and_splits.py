@@ -15,11 +15,12 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 from ..caches import lazy_pattern
-from ..capture.pcap import portions_of
+from ..capture.portions import read_portions
 from ..errors import DumpError, KwireError, excerpt, suggestion, without_password
-from ..input import CAPTURES, open_dump
-from ..input.compressed_files import unpacked
-from ..input.files import Entry, entries_in, entry_of, local_path, open_file, split_query
+from ..capture.open_dump import open_dump
+from ..capture.packets.capture_formats import CAPTURES
+from ..capture.compressed_files import unpack_input
+from ..capture.files import FileEntry, find_entry, list_folder, local_path, open_file, split_query
 from ..protocol import LIMIT
 
 
@@ -380,11 +381,11 @@ def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False
     return [found[name] for name in sorted(found)]
 
 
-def _files(path: str, options: Options, may_come: bool) -> list[Entry]:
+def _files(path: str, options: Options, may_come: bool) -> list[FileEntry]:
     local = local_path(path)
     text = path if local is None else str(local)
     try:
-        here = entry_of(text) if path else None
+        here = find_entry(text) if path else None
         named = [here] if here is not None else list(globbed(text)) if path else []
         files = [file for one in named for file in (_within(one.path, options) if one.is_folder else [one])]
     except DumpError as error:
@@ -399,8 +400,8 @@ def _files(path: str, options: Options, may_come: bool) -> list[Entry]:
     return [file for file in files if not wanted or matches(file.name, wanted)]
 
 
-def _within(folder: str, options: Options) -> Iterator[Entry]:
-    for entry in entries_in(folder):
+def _within(folder: str, options: Options) -> Iterator[FileEntry]:
+    for entry in list_folder(folder):
         if entry.name.startswith((".", "_")) and not _INTERNAL(entry.name):
             continue
         if not entry.is_folder:
@@ -414,8 +415,8 @@ def column_folder(folder: str) -> str | None:
     local = local_path(folder)
     text = folder if local is None else str(local)
     try:
-        here = entry_of(text)
-        found = [] if here is None or not here.is_folder else entries_in(here.path)
+        here = find_entry(text)
+        found = [] if here is None or not here.is_folder else list_folder(here.path)
     except (DumpError, OSError):
         return None  # `find_files` raises the error
     return next((one.path for one in found if one.is_folder and COLUMN.fullmatch(one.name)), None)
@@ -517,14 +518,14 @@ def kind_of(path: str, options: Options) -> str:
     try:
         if options.dump_format == FRAMES:
             with open_file(path) as stream:
-                return unpacked(portions_of(stream), path).prefix + RAW
+                return unpack_input(read_portions(stream), path).prefix + RAW
         with open_dump(path) as dump:
             return dump.kind
     except (DumpError, FileNotFoundError):  # reported when it is read
         return ""
 
 
-def globbed(pattern: str) -> Iterator[Entry]:
+def globbed(pattern: str) -> Iterator[FileEntry]:
     """Yield the entries that match a Hadoop glob: `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, and `**` for any folders. Raises
     the exceptions of `open_file`.
     """
@@ -559,20 +560,20 @@ def matches(name: str, pattern: str) -> bool:
     return any(fnmatchcase(name, text.replace("[^", "[!")) for text in choices(pattern))
 
 
-def _below(folder: str, names: list[str], query: str) -> Iterator[Entry]:
+def _below(folder: str, names: list[str], query: str) -> Iterator[FileEntry]:
     """Yield the entries of a folder that match the rest of a glob."""
     if not names:
         return
     first, *rest = names
     if not GLOB.intersection(first):
         path = _joined(folder, first)
-        found = None if rest else entry_of(path + query)
+        found = None if rest else find_entry(path + query)
         yield from _below(path, rest, query) if found is None else [found]
         return
     if first == "**":
         yield from _below(folder, rest, query)
-    here = entry_of((folder or ".") + query)
-    for entry in entries_in((folder or ".") + query) if here is not None and here.is_folder else ():
+    here = find_entry((folder or ".") + query)
+    for entry in list_folder((folder or ".") + query) if here is not None and here.is_folder else ():
         path = _joined(folder, entry.name)
         if first == "**":
             yield from _below(path, names, query) if entry.is_folder else ()

@@ -22,13 +22,13 @@ from ..codecs import Codec, arrow_schema
 from ..codecs.column_plan import conform, halves
 from ..codecs.column_reader import Columns
 from ..errors import DecodeError, DefaultTag, EncodeError, without_password
-from ..input.files import entry_of
+from ..capture.files import find_entry
 from ..native import FrameRows
 from ..protocol import Frame, Undecodable
 from ..protocol.frame_codec import FrameReading
 from ..protocol.headers import Api, may_be_downgraded
 from ..spec.catalog import Catalog
-from .frame_rows import HARMLESS, Fault, MalformedFrame, Row, RowEndpoints, fault_of
+from .frame_rows import Fault, HARMLESS, MalformedFrame, Row, RowEndpoints, fault_of
 from .read_options_and_splits import DROPMALFORMED, FAILFAST, Options
 
 CONNECTION = pa.struct(
@@ -175,7 +175,7 @@ class Builder:
 
 def metadata_of(path: str) -> dict[str, Any]:
     """Return the value of the column `_metadata` for a file; only the names if the file no longer exists."""
-    entry = entry_of(path)
+    entry = find_entry(path)
     shown = without_password(path)
     found: dict[str, Any] = {"file_path": shown, "file_name": shown.rpartition("/")[2]}
     if entry is not None:

@@ -19,28 +19,21 @@ from ..native import ENGINE, FrameBatch
 from ..protocol import Frame
 from ..protocol.framing import BrokenDump, CapturedBatch, CutRecord, Damaged, LostPackets, OpenConnection
 from ..spec.catalog import Catalog
-from .kafka_connection_detection import NonKafkaConnection, Opening, begins_at_once
-from .kafka_connection_frames import KafkaConnection, note, written
-from .kafka_frame_detection import Recogniser
-from .link_layers import LOST, NOT_TCP, Segment, link_layout, segment_of
-from .pcap import FIRST_INTERFACES, NEAR, Damage, Interface, Packet, PcapReader
-from .pcapng import PcapngReader
-from .tcp_reassembly import (
-    ALL,
-    EVERY,
-    LINGER,
-    LINGER_PACKETS,
-    STRAY,
-    WITH_TIME,
-    Connection,
-    Ended,
-    Event,
-    Finished,
-    Limits,
-    Portion,
-    Reassembler,
-    Share,
-)
+from .kafka.connection_detection import UndecidedConnection, begins_with_request
+from .kafka.non_kafka_connection import NonKafkaConnection
+from .kafka.captured_frames import build_frames, fault_item
+from .kafka.connection_frames import KafkaConnection
+from .kafka.frame_recognition import FrameRecogniser
+from .packets.header_layouts import link_layout
+from .packets.packet_headers import LOST, NOT_TCP, parse_segment
+from .packets.segment import Segment
+from .packets.damage import DamagedBytes
+from .packets.packet import FIRST_INTERFACES, Interface, Packet
+from .packets.pcap import NEAR, PcapReader
+from .packets.pcapng import PcapngReader
+from .tcp.connection import Ended, Event, Finished, Portion, TcpConnection, WITH_TIME
+from .tcp.connection_share import ALL, ConnectionShare
+from .tcp.connection_table import ConnectionTable, EVERY, LINGER, LINGER_PACKETS, ReassemblyLimits, STRAY
 
 if TYPE_CHECKING or ENGINE == "native":
     from ..native import PacketWalker
@@ -50,10 +43,10 @@ BETWEEN_TRIMS = 8 << 20  # bytes
 MOST_OTHERS = 1 << 12  # small enough for the cache of the processor
 SIDE_COST, AWAITED_COST, OTHER_COST = 1280, 64, 128  # bytes per side, request in flight, skipped connection
 UNREAD_AT_MOST = 100  # packets of unsupported link types before the first supported one
-State = Opening | KafkaConnection | NonKafkaConnection
+State = UndecidedConnection | KafkaConnection | NonKafkaConnection
 
 
-class Streams:
+class FrameExtractor:
     """All connections of one capture.
 
     Args:
@@ -73,17 +66,17 @@ class Streams:
         self,
         file: str = "",
         catalog: Catalog | None = None,
-        limits: Limits | None = None,
-        share: Share = ALL,
+        limits: ReassemblyLimits | None = None,
+        share: ConnectionShare = ALL,
         zookeeper: bool = False,
     ) -> None:
         self.file: str = file
-        self.share: Share = share
+        self.share: ConnectionShare = share
         self.others: set[bytes] = set()  # keys of the newest connections that belong to other shares
         self.remarks: list[str] = []
         self.broken: DumpError | None = None
-        self.recogniser: Recogniser = Recogniser(catalog, zookeeper)
-        self.reassembler: Reassembler = Reassembler(limits)
+        self.recogniser: FrameRecogniser = FrameRecogniser(catalog, zookeeper)
+        self.reassembler: ConnectionTable = ConnectionTable(limits)
         self.states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
         self._others = 0  # packets without TCP
@@ -91,7 +84,7 @@ class Streams:
         self.batch: CapturedBatch = FrameBatch()
         self._is_over = self._has_damage = False
 
-    def frames(self, packets: Iterable[Packet | Damage]) -> Iterator[Frame]:
+    def frames(self, packets: Iterable[Packet | DamagedBytes]) -> Iterator[Frame]:
         """Read all packets.
 
         Yields:
@@ -102,14 +95,14 @@ class Streams:
         Raises:
             DumpError: the capture has an unknown link type, or is damaged at its start.
         """
-        return written(self.batches(packets), self.file)
+        return build_frames(self.batches(packets), self.file)
 
-    def batches(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
+    def batches(self, packets: Iterable[Packet | DamagedBytes]) -> Iterator[CapturedBatch]:
         """Read all packets like `frames`; yield the frames of a batch before more input is needed."""
         yield from self.receive(packets)
         yield self.finish()
 
-    def receive(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
+    def receive(self, packets: Iterable[Packet | DamagedBytes]) -> Iterator[CapturedBatch]:
         """Read the packets that are available. More may follow later, but not after the capture is `broken`."""
         if self.broken is not None:
             return
@@ -131,18 +124,18 @@ class Streams:
             self.batch = FrameBatch()
             yield batch
 
-    def _receive(self, packet: Packet | Damage, out: CapturedBatch) -> None:
-        if isinstance(packet, Damage):
+    def _receive(self, packet: Packet | DamagedBytes, out: CapturedBatch) -> None:
+        if isinstance(packet, DamagedBytes):
             self._has_damage = True
             if self.share.reports_rest:
                 kind = CutRecord if packet.is_cut else Damaged
                 fault = kind(len(packet.data), found=packet.problem, offset=packet.offset)
-                out.append(note(fault, packet.data, packet.offset))
+                out.append(fault_item(fault, packet.data, packet.offset))
                 if packet.is_cut:
                     packets = self.reassembler.packets + self._others + self._lost.total()
                     self.remarks.append(f"{fault.reason} (after {packets} packets, at offset {packet.offset})")
             return
-        segment = segment_of(packet)
+        segment = parse_segment(packet)
         if isinstance(segment, Segment):
             self.feed(segment, out)
         else:
@@ -184,7 +177,7 @@ class Streams:
             self._take(event, out)
         self._trim(out)
 
-    def end(self, connection: Connection, out: CapturedBatch) -> None:
+    def end(self, connection: TcpConnection, out: CapturedBatch) -> None:
         """End a closed connection that will receive no more segments."""
         for event in self.reassembler.end(connection):
             self._take(event, out)
@@ -198,14 +191,14 @@ class Streams:
         self.others.add(key)
         return True
 
-    def recognise(self, connection: Connection, side: int, data: bytes) -> None:
+    def recognise(self, connection: TcpConnection, side: int, data: bytes) -> None:
         """Check whether the first bytes of a connection identify it as Kafka's, without consuming them."""
         if connection.number in self.states:
             return
-        if begins_at_once(self.recogniser, data):
+        if begins_with_request(self.recogniser, data):
             self.converse(connection, side, data[4:12], len(data))
 
-    def converse(self, connection: Connection, side: int, head: bytes, count: int) -> None:
+    def converse(self, connection: TcpConnection, side: int, head: bytes, count: int) -> None:
         """Treat a connection as Kafka's: its first `count` bytes start as a request.
 
         Args:
@@ -226,8 +219,8 @@ class Streams:
             self.recognise(connection, event.side, event.data)
         state = self.states.get(connection.number)
         if state is None:
-            state = self.states[connection.number] = Opening(self.recogniser, connection)
-        if isinstance(state, Opening):
+            state = self.states[connection.number] = UndecidedConnection(self.recogniser, connection)
+        if isinstance(state, UndecidedConnection):
             decided = state.feed(event)
             if decided is not None:
                 self._decided(state, decided, out)
@@ -237,13 +230,13 @@ class Streams:
             self.states[connection.number] = state.turned
             cut_in_order(state.turned)
 
-    def _decided(self, opening: Opening, state: KafkaConnection | NonKafkaConnection, out: CapturedBatch) -> None:
+    def _decided(self, opening: UndecidedConnection, state: KafkaConnection | NonKafkaConnection, out: CapturedBatch) -> None:
         self.states[opening.connection.number] = state
         if isinstance(state, KafkaConnection):
             cut_in_order(state)
         out += opening.replay(state)
 
-    def _end(self, connection: Connection, out: CapturedBatch, *, gone: bool) -> None:
+    def _end(self, connection: TcpConnection, out: CapturedBatch, *, gone: bool) -> None:
         """Drop a connection. While packets may still arrive for it, drop it only if its end truncated a frame."""
         state = self.states.get(connection.number)
         if state is not None and (gone or (isinstance(state, KafkaConnection) and state.buffered)):
@@ -256,10 +249,10 @@ class Streams:
         if gone:
             connection.release()
 
-    def _stop(self, connection: Connection, out: CapturedBatch, cause: str) -> None:
+    def _stop(self, connection: TcpConnection, out: CapturedBatch, cause: str) -> None:
         """Return the buffered bytes of a connection, without waiting for the rest; `cause` is the reason."""
         state = self.states.get(connection.number)
-        if isinstance(state, Opening):
+        if isinstance(state, UndecidedConnection):
             decided = state.decide()
             self._decided(state, decided, out)
             out += decided.stop(connection.last, cause)
@@ -300,9 +293,9 @@ class Streams:
         if not self.share.reports_rest:
             return
         for reason, count in sorted(self._lost.items()):
-            out.append(note(LostPackets(count, found=reason)))
+            out.append(fault_item(LostPackets(count, found=reason)))
         if broken is not None:
-            out.append(note(BrokenDump(found=str(broken), offset=broken.offset or 0)))
+            out.append(fault_item(BrokenDump(found=str(broken), offset=broken.offset or 0)))
             self.remarks.append(broken.reason)
 
 
@@ -320,9 +313,9 @@ class InOrderPackets:
         streams: the general path, which owns the connections.
     """
 
-    def __init__(self, reader: PcapReader | PcapngReader, streams: Streams) -> None:
+    def __init__(self, reader: PcapReader | PcapngReader, streams: FrameExtractor) -> None:
         self.reader: PcapReader | PcapngReader = reader
-        self.streams: Streams = streams
+        self.streams: FrameExtractor = streams
         self._walker: Any = None
         self._described: tuple[str, tuple[Interface, ...]] | None = None  # byte order, interfaces
 

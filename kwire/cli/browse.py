@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra
-from ..input import Dump
+from ..capture.dump import Dump
 from ..protocol import Frame
 from .inputs_and_output import FrameOutput, Reading, catalog_of, dumps_in, output_bytes, title_of
 from .options import UsageError, add_command, add_files, add_profile, add_secrets

@@ -2,7 +2,7 @@
 files beside the segments agree with them.
 
 A file of a broker's disk is compared with the segments and folders that it refers to; the rules are in
-`kwire.logs.checks`.
+`kwire.capture.logs.checks.check_indexes`.
 
 `kwire diff`: prints the differences between two versions of a message, two releases or two dumps.
 """
@@ -19,11 +19,14 @@ from typing import Any
 
 from ..codecs import Codec, codec_in
 from ..errors import EncodeError
-from ..input import open_unpacked
-from ..logs import DiskEntry, LogBatch, LogBytes
-from ..logs.checks import Difference, check_disk_file
-from ..logs.disk_files import DiskFile, base_offset_of
-from ..logs.segment_reader import SegmentReader, stop_of
+from ..capture.open_file import open_unpacked
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes
+from ..capture.logs.checks.check_disk_files import check_disk_file
+from ..capture.logs.checks.inconsistency import Inconsistency
+from ..capture.logs.disk_files import DiskFile, parse_base_offset
+from ..capture.logs.batch_recognition import find_batch_end
+from ..capture.logs.segment_reader import SegmentReader
 from ..protocol import Request, Response, Result, Token, Undecodable
 from ..protocol.frame_codec import encode_result
 from ..records import RecordBatch
@@ -34,7 +37,7 @@ from ..render.schema_text import NOTHING, difference_lines
 from ..render.style import Style, escape, json_text
 from ..render.tree import title
 from ..render.value_text import count_text
-from ..sensitive_fields import Hidden
+from ..schema.sensitive_fields import Hidden
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Api, release
 from .apis_and_errors import found_apis
@@ -192,7 +195,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"  {found['reason']}"
 
 
-def disk_differences(disk: DiskFile) -> Iterator[Difference]:
+def disk_differences(disk: DiskFile) -> Iterator[Inconsistency]:
     """Compare a file of a broker's disk with the segments beside it; without segments, check only its consistency.
 
     Args:
@@ -204,18 +207,18 @@ def disk_differences(disk: DiskFile) -> Iterator[Difference]:
     Raises:
         OSError: a segment beside the file cannot be read.
     """
-    path, unread = Path(disk.file), list[Difference]()
+    path, unread = Path(disk.file), list[Inconsistency]()
 
     def entries() -> Iterator[DiskEntry]:
         for item in disk.items:
             if isinstance(item, DiskEntry):
                 yield item
             elif item.error is not None:
-                unread.append(Difference(item.position, item.error.path, item.error.reason))
+                unread.append(Inconsistency(item.position, item.error.path, item.error.reason))
 
     batches = None if disk.file == "-" else _batches_beside(disk.kind, path)
     ends = _ends_beside(path) if disk.file != "-" and disk.kind not in _OF_ONE_SEGMENT + _OF_THE_FOLDER else {}
-    for found in check_disk_file(disk.kind, entries(), batches, base=base_offset_of(path.name), ends=ends):
+    for found in check_disk_file(disk.kind, entries(), batches, base=parse_base_offset(path.name), ends=ends):
         yield from unread
         unread.clear()
         yield found
@@ -251,10 +254,10 @@ def _ends_beside(path: Path) -> dict[str, int]:
 
 def _end(segment: Path) -> int:
     """Return the end offset of a segment, from the headers of its batches."""
-    end = base_offset_of(segment.name)
+    end = parse_base_offset(segment.name)
     with segment.open("rb") as stream:
         while len(head := stream.read(BATCH.size)) >= 27:
-            stop = stop_of(head, 0)
+            stop = find_batch_end(head, 0)
             if stop < 0:
                 break
             delta = int.from_bytes(head[23:27], "big") if head[16] == 2 else 0

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ..client.address import address
-from ..client.connection import SOFTWARE, BrokerConnection
+from ..client.connection import BrokerConnection, SOFTWARE
 from ..client.deadline import Deadline
 from ..client.read_only_apis import changes_state
 from ..codecs import Codec, codec_in
 from ..errors import DumpError, KwireError, UnknownMessage, json_problem, suggestion
-from ..input import read_text
-from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
+from ..capture.open_file import read_text
+from ..capture.request_log import RequestLogNotes, convert_object, looks_like_request_log, readable_frames
 from ..protocol import Frame, Response, encode_request
 from ..protocol.results import MessageSummary
 from ..render.json_objects import envelope, json_line
@@ -31,26 +31,8 @@ from ..render.tree import tree
 from ..render.value_text import count_text
 from ..spec.catalog import Catalog
 from ..wire import Field, Integer, String
-from .inputs_and_output import (
-    FrameOutput,
-    catalog_of,
-    masker,
-    name_and_version,
-    named_codec,
-    named_codecs,
-    output_bytes,
-)
-from .options import (
-    UsageError,
-    add_colour,
-    add_command,
-    add_profile,
-    add_raw,
-    add_secrets,
-    add_security,
-    add_timeout,
-    security_of,
-)
+from .inputs_and_output import FrameOutput, catalog_of, masker, name_and_version, named_codec, named_codecs, output_bytes
+from .options import UsageError, add_colour, add_command, add_profile, add_raw, add_secrets, add_security, add_timeout, security_of
 from .terminal import complain, remark, style_for
 
 TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"
@@ -91,7 +73,7 @@ def encode(options: argparse.Namespace) -> int:
         return 0
     if options.file is None and sys.stdin.isatty():
         raise UsageError(f"the following arguments are required: FILE: {TAKES}; - is standard input")
-    file, notes = options.file or "-", Notes()
+    file, notes = options.file or "-", RequestLogNotes()
     text = read_text(file, f"encode takes {TAKES}")
     if not text.strip():
         raise DumpError("there is nothing in it", file=file, hint=f"encode takes {TAKES}")
@@ -119,7 +101,7 @@ def _write(frames: list[Frame], options: argparse.Namespace, file: str) -> None:
             stream.write((plain.getvalue().hex(" ") + "\n").encode())
 
 
-def _complain(notes: Notes, count: int, file: str) -> None:
+def _complain(notes: RequestLogNotes, count: int, file: str) -> None:
     """Report invalid lines and other notes on stderr."""
     for error in notes.errors:
         complain(str(error))
@@ -130,14 +112,14 @@ def _complain(notes: Notes, count: int, file: str) -> None:
         remark(f"{file}: {what}")
 
 
-def _code(notes: Notes, count: int) -> int:
+def _code(notes: RequestLogNotes, count: int) -> int:
     """Return 0 if everything was encoded, 1 if something was not, 2 if the input has no supported format."""
     if not notes.broken:
         return 0
     return 2 if not count and all(error.problem.startswith(NO_JSON) for error in notes.errors) else 1
 
 
-def _bodies(text: str, file: str, options: argparse.Namespace, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+def _bodies(text: str, file: str, options: argparse.Namespace, catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
     codec = named_codec(options.named, catalog, bare=True)
     for line, value in _values(text, file, notes):
         try:
@@ -146,14 +128,14 @@ def _bodies(text: str, file: str, options: argparse.Namespace, catalog: Catalog,
             notes.refuse(error, file, line)
 
 
-def _frames(text: str, file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+def _frames(text: str, file: str, catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
     """Yield frames encoded from JSON values, or from the lines of a log that contain more than JSON."""
-    if _JSON.match(text) is None and looks_like_log(text):
+    if _JSON.match(text) is None and looks_like_request_log(text):
         yield from readable_frames(text.encode().split(b"\n"), file, catalog, notes)
         return
     for line, value in _values(text, file, notes):
         try:
-            yield from list(frames_of(value, catalog, notes))
+            yield from list(convert_object(value, catalog, notes))
         except KwireError as error:
             notes.refuse(error, file, line)
 
@@ -161,7 +143,7 @@ def _frames(text: str, file: str, catalog: Catalog, notes: Notes) -> Iterator[Fr
 NO_JSON = "not valid JSON"
 
 
-def _values(text: str, file: str, notes: Notes) -> Iterator[tuple[int, Any]]:
+def _values(text: str, file: str, notes: RequestLogNotes) -> Iterator[tuple[int, Any]]:
     """Yield the JSON values of a text (consecutive values, or the elements of arrays), each with its line number.
 
     After text that is not JSON, the next line that begins an object is the next value.

@@ -14,10 +14,12 @@ from typing import Any, TypeVar
 
 from ..codecs import Span
 from ..errors import DumpError
-from ..hex_text import check_writer, parse_fixture
-from ..input import read_dump, read_text
-from ..logs import LogBatch, LogBytes
-from ..logs.spans import Explained, explain_batch, mask_explained
+from ..capture.hex_text.golden_fixture import check_writer, parse_fixture
+from ..capture.open_dump import read_dump
+from ..capture.open_file import read_text
+from ..capture.logs.log_batch import LogBatch, LogBytes
+from ..capture.logs.batch_spans import ExplainedBytes, explain_batch
+from ..capture.logs.mask_logs import mask_explained
 from ..protocol import FrameDecoder, Result, Token, Undecodable
 from ..render.annotate import fixture_text, frame_lines, rewrite_fixture
 from ..render.html import explain_page
@@ -25,7 +27,7 @@ from ..render.record_text import RecordLines, batch_text
 from ..render.style import Style, escape
 from ..render.tree import is_note, note, title
 from ..render.value_text import count_text, error_lines
-from ..sensitive_fields import Hidden
+from ..schema.sensitive_fields import Hidden
 from .filters import ours
 from .inputs_and_output import items, masker, output_text, results, title_of
 from .options import UsageError, add_colour, add_command, add_inputs
@@ -111,10 +113,10 @@ def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed
     return isinstance(item, LogBytes) and item.error is not None
 
 
-def _not_understood(item: LogBytes) -> Explained:
+def _not_understood(item: LogBytes) -> ExplainedBytes:
     data = bytes(item.count) if isinstance(item.data, Hidden) else item.data
     faults = () if item.error is None else (item.error,)
-    return Explained(data, (Span(0, item.count, "", "not understood", item.data, faults),))
+    return ExplainedBytes(data, (Span(0, item.count, "", "not understood", item.data, faults),))
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:

@@ -12,15 +12,17 @@ from typing import Any, TypeVar
 
 from ..display_filter import DisplayFilter, parse_filter, seconds_of
 from ..errors import DecodeError, EncodeError
-from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
-from ..logs.checks import rebuild
-from ..logs.spans import explain_batch, has_secrets, mask_log_bytes, mask_record
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ..capture.logs.checks.batch_rebuild import rebuild_batch
+from ..capture.logs.batch_spans import explain_batch
+from ..capture.logs.mask_logs import has_secrets, mask_log_bytes, mask_record
 from ..protocol import Frame, Request, Response, Result, Undecodable
 from ..protocol.framing import NotKafka
 from ..protocol.results import MessageSummary, client_of
 from ..render.record_text import batch_text
 from ..render.tree import is_note
-from ..sensitive_fields import Hidden
+from ..schema.sensitive_fields import Hidden
 from ..spec.catalog import Catalog
 from .inputs_and_output import PushedFilter, name_and_version, named_codecs
 from .options import UsageError
@@ -277,7 +279,7 @@ def log_difference(item: LogBatch | LogBytes) -> dict[str, Any] | None:
         )
     common = {"file": item.file, "offset": item.header.position, "what": batch_text(item.header).removeprefix("# ")}
     try:
-        compared = rebuild(item.header)
+        compared = rebuild_batch(item.header)
     except DecodeError as error:
         return {**common, "byte": error.offset - item.header.position, "field": error.path, "reason": str(error)}
     except EncodeError as error:

@@ -396,7 +396,7 @@ def _columns(line: _Line) -> Found:
 
 
 def _kinds(line: _Line) -> Found:
-    from ..redaction import REASONS
+    from ..redact.redaction_rules import REASONS
 
     return dict(REASONS)
 
@@ -579,7 +579,7 @@ def _paths(struct: StructSpec, above: str = "") -> Iterator[str]:
 
 def _results(files: Iterable[str]) -> Iterator[Result]:
     """Decode the first frames of files, within the time limit of a completion."""
-    from ..input import open_dump
+    from ..capture.open_dump import open_dump
     from ..protocol import FrameDecoder
 
     until = time.monotonic() + MOST_SECONDS

@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from .. import native
 from ..caches import lazy_pattern
-from ..capture.kafka_connection_detection import ZOOKEEPER
-from ..capture.kafka_connection_frames import timed
-from ..capture.tcp_reassembly import ALL, Share
-from ..capture.writer import CaptureWriter, names_connection
+from ..capture.kafka.other_protocols import ZOOKEEPER
+from ..capture.kafka.captured_frames import build_timed_frames
+from ..capture.tcp.connection_share import ALL, ConnectionShare
+from ..capture.capture_writer import CaptureWriter, names_connection
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError
-from ..input import Dump, open_dump, open_hex
-from ..input.files import entries_in, entry_of, local_path
+from ..capture.dump import Dump
+from ..capture.open_dump import open_dump
+from ..capture.open_text import open_hex
+from ..capture.files import find_entry, list_folder, local_path
 from ..protocol import Frame, FrameDecoder, Result, Source
 from ..protocol.framing import BareToken, BrokenDump, CapturedBatch, CutRecord, Damaged, NoFrame, NotKafka
 from ..protocol.header_reader import DecodedConnection, Peek
@@ -40,7 +42,8 @@ from .terminal import remark
 from .terminal_bytes import TerminalBytes
 
 if TYPE_CHECKING:  # imported only to read logs or mask secrets, not for `kwire stats`
-    from ..logs import DiskEntry, LogBatch, LogBytes
+    from ..capture.logs.disk_entry import DiskEntry
+    from ..capture.logs.log_batch import LogBatch, LogBytes
 
 SHOWN = 3  # damaged places that a remark lists
 LARGE = 8 << 20  # bytes of a file that takes seconds to read without the native engine
@@ -127,7 +130,7 @@ def results(
 
     Secrets are masked unless --show-secrets is given or `sealed` is false; then the caller must mask them.
     """
-    from ..logs import LogBatch, LogBytes
+    from ..capture.logs.log_batch import LogBatch, LogBytes
 
     for item in items(options, trace=trace, salvage=salvage, sealed=sealed, remarks=remarks, logs=False):
         assert not isinstance(item, LogBatch | LogBytes)
@@ -249,15 +252,15 @@ class Reading:
 
 def masker(options: argparse.Namespace) -> Callable[[Result], Result]:
     """Return the function that masks the secrets of a result; with --show-secrets it changes nothing."""
-    from ..redaction import mask
+    from ..redact.masking import mask
 
     return _as_it_is if getattr(options, "show_secrets", False) else mask
 
 
 def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBytes]:
     """Mask bytes between the batches of Kafka's own logs if they may be secret; batches are masked when opened."""
-    from ..logs import LogBatch, LogBytes
-    from ..logs.spans import mask_log_bytes
+    from ..capture.logs.log_batch import LogBatch, LogBytes
+    from ..capture.logs.mask_logs import mask_log_bytes
 
     topic = None
     for item in batches:
@@ -303,7 +306,7 @@ def dumps_in(
     remarks: list[str] | None = None,
     *,
     logs: bool = False,
-    share: Share = ALL,
+    share: ConnectionShare = ALL,
     non_kafka: NonKafkaStreams | None = None,
     zookeeper: bool = False,
 ) -> Iterator[Dump]:
@@ -389,7 +392,7 @@ def _skip(file: str, error: DumpError | OSError) -> None:
 
 
 def _inputs(
-    options: argparse.Namespace, bare: bool, share: Share, zookeeper: bool
+    options: argparse.Namespace, bare: bool, share: ConnectionShare, zookeeper: bool
 ) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
     """Yield all inputs with their names, and whether they come from a folder: the text of --hex, then the files."""
     text, topic = getattr(options, "hex", None), getattr(options, "log_of", None)
@@ -409,12 +412,12 @@ def _inputs(
 
 
 def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
-    from ..input.packet_text_and_tls_keys import decrypted
+    from ..capture.packet_text.tls_decryption import decrypt_tls
 
     if options.recursive or "-" in options.files or options.hex is not None or getattr(options, "follow", False):
         raise UsageError("--keylog takes captures by name: it cannot be combined with -, -r, --hex and --follow")
     for file in options.files:
-        yield file, nullcontext(Dump(*decrypted(file, keys), file=file)), False
+        yield file, nullcontext(Dump(*decrypt_tls(file, keys), file=file)), False
 
 
 def followed(options: argparse.Namespace) -> Callable[[], bool] | None:
@@ -444,7 +447,7 @@ def timed_frames(dump: Dump) -> Iterator[tuple[Frame, int | None]]:
     None.
     """
     if dump.captured is not None:
-        return timed(dump.captured, dump.file)
+        return build_timed_frames(dump.captured, dump.file)
     return ((frame, None) for frame in dump.frames)
 
 
@@ -454,7 +457,7 @@ def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, b
     The files of a folder are in the order of their names, without hidden files.
     """
     for name in names:
-        entry = entry_of(name) if recursive and name != "-" else None
+        entry = find_entry(name) if recursive and name != "-" else None
         if entry is None or not entry.is_folder:
             yield name, False
             continue
@@ -473,7 +476,7 @@ def _within(folder: str, visited: set[tuple[int, int]]) -> Iterator[str]:
         if identity in visited:
             return
         visited.add(identity)
-    for entry in entries_in(folder):
+    for entry in list_folder(folder):
         if not entry.name.startswith("."):
             yield from _within(entry.path, visited) if entry.is_folder else [entry.path]
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ..capture.writer import CaptureWriter
+from ..capture.capture_writer import CaptureWriter
 from ..cluster.events.partition_states import partition_errors, partition_states, stopped_partitions, topic_ids_in
 from ..cluster.kip112 import JbodCluster
 from ..cluster.kip112.recording import Happened, Played, Setting

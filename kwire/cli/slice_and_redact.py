@@ -17,7 +17,9 @@ from ..errors import suggestion
 from ..protocol import Frame, FrameDecoder
 from ..protocol.headers import Header
 from ..protocol.results import MessageSummary
-from ..redaction import KEPT, REASONS, Redactor, mask
+from ..redact.masking import mask
+from ..redact.redaction_rules import KEPT, REASONS
+from ..redact.redactor import Redactor
 from ..render.style import table
 from ..render.value_text import count_text
 from .filters import Test, add_filters, filter_for

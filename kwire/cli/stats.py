@@ -17,27 +17,13 @@ from typing import Any
 
 import msgspec
 
-from ..capture.tcp_reassembly import ALL, Share
+from ..capture.tcp.connection_share import ALL, ConnectionShare
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
-from ..protocol.framing import SECOND, BareToken, count_frames
+from ..protocol.framing import BareToken, SECOND, count_frames
 from ..render.style import escape, json_text, table
 from ..render.value_text import count_text
-from ..traffic import (
-    COLUMNS,
-    NOTHING,
-    REASONS,
-    Count,
-    Counted,
-    Latencies,
-    Row,
-    Traffic,
-    UnansweredRequest,
-    UnansweredRequests,
-    UnsupportedUse,
-    percentile,
-    unsupported_uses,
-)
+from ..traffic import COLUMNS, Count, Counted, Latencies, NOTHING, REASONS, Row, Traffic, UnansweredRequest, UnansweredRequests, UnsupportedUse, percentile, unsupported_uses
 from .inputs_and_output import NonKafkaStreams, catalog_of, dumps_in, part_read
 from .options import UsageError, add_colour, add_command, add_files, add_keylog, add_profile, named_release
 from .terminal import remark, style_for, with_progress
@@ -189,9 +175,9 @@ def stats(options: argparse.Namespace) -> int:
     is_whole = tally.traffic.deep or tally.traffic.latencies is not None  # frames are numbered through the file
     is_file = not (options.recursive or options.follow or options.hex is not None)
     parts = parts_for(options.files) if is_file and not is_whole else 1
-    with Helpers(parts, lambda part: _helped(options, Share(part, parts))) as helpers:
+    with Helpers(parts, lambda part: _helped(options, ConnectionShare(part, parts))) as helpers:
         try:
-            tally.count(Share(0, parts), helpers)
+            tally.count(ConnectionShare(0, parts), helpers)
         except KeyboardInterrupt:
             helpers.interrupt()
             tally.add(helpers)
@@ -281,7 +267,7 @@ def _unanswered_json(file: str, one: UnansweredRequest) -> dict[str, object]:
     }
 
 
-def _helped(options: argparse.Namespace, share: Share) -> bytes:
+def _helped(options: argparse.Namespace, share: ConnectionShare) -> bytes:
     """Count a share for another process; ignore errors, since that process encounters them as well."""
     tally = Tally(options)
     with suppress(KeyboardInterrupt, KwireError, OSError):
@@ -303,7 +289,7 @@ class Tally:
         self.traffic: Traffic = Traffic(by, errors=options.errors, catalog=catalog_of(options), latencies=latencies)
         self.non_kafka: NonKafkaStreams = NonKafkaStreams()
 
-    def count(self, share: Share, helpers: Helpers | None = None) -> None:
+    def count(self, share: ConnectionShare, helpers: Helpers | None = None) -> None:
         """Count a share, then add the counts of the helpers."""
         non_kafka = None if share == ALL else self.non_kafka
         part = partial(part_read, self.options)

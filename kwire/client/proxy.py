@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..capture.writer import PcapWriter, TcpWriter
+from ..capture.packets.pcap_writer import PcapWriter, TcpWriter
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.framing import int32
@@ -19,8 +19,8 @@ from .address import Address
 from .call_errors import call_errors
 from .frame_memory import FrameMemory, FrameMemoryShare
 from .proxy_addresses import addresses, rewrite_addresses
-from .proxy_listeners import MOST_LISTENERS, Listeners
-from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime, Steps
+from .proxy_listeners import Listeners, MOST_LISTENERS
+from .security import PLAINTEXT, Security, SessionLifetime, Steps, TLS_RECORDS
 
 PORTION = 1 << 16
 SIZE = 4  # bytes of the length before each frame

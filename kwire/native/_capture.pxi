@@ -238,7 +238,7 @@ cdef class ReassemblerState:
 
 cdef class ConversationState:
     """A Kafka connection, with the requests without a response; for the attributes see `KafkaConnection` in
-    `kwire.capture.kafka_connection_frames`.
+    `kwire.capture.kafka.connection_frames`.
 
     Args:
         recogniser, connection, client, head: the arguments of a `KafkaConnection`.

@@ -39,7 +39,7 @@ class SaslMessage:
         phase: `credentials`, `client first`, `server first`, `client final`, `server final`, `outcome`, or `token` if
             only its direction is known.
         size: the size of the token in bytes.
-        fields: the parts of the token by name; `kwire.sensitive_fields.SECRET_PARTS` lists which are secret.
+        fields: the parts of the token by name; `kwire.schema.sensitive_fields.SECRET_PARTS` lists which are secret.
     """
 
     mechanism: str | None

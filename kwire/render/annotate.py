@@ -8,7 +8,7 @@ from typing import Any
 from ..caches import lazy_pattern
 from ..codecs import Codec, Span
 from ..errors import DumpError
-from ..hex_text import Fixture, check_writer, parse_fixture
+from ..capture.hex_text.golden_fixture import Fixture, check_writer, parse_fixture
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..spec.catalog import catalog_for
 from .style import PLAIN, Style, escape
@@ -32,7 +32,7 @@ def annotate(
         types: whether to show the wire types, right-aligned if the line is long enough.
 
     Returns:
-        Lines, each with its newline. `kwire.hex_text.parse_hex_text` parses them again.
+        Lines, each with its newline. `kwire.capture.hex_text.parser.parse_hex_text` parses them again.
 
     >>> import kwire
     >>> codec, body = kwire.codec("HeartbeatResponse", 0), bytes.fromhex("001b")

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from ..codecs import Codec, Span
 from ..errors import Segments, excerpt, path_text
 from ..protocol import FrameDecoder, Result, Undecodable, cut_frames, spans_for
-from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
+from ..redact.sensitive_configs import is_sensitive
+from ..schema.sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS
 from .annotate import joined, span_text
 from .style import PLAIN, Style, escape
 from .tree import title

@@ -18,7 +18,7 @@ from ..codecs import Codec, Span, codec
 from ..messages.classes import find_spec
 from ..protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames, spans_for
 from ..protocol.results import MessageSummary
-from ..redaction import mask
+from ..redact.masking import mask
 from ..spec.catalog import Catalog
 from .annotate import SEGMENT, joined, span_text
 from .line import frame_line

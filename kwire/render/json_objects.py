@@ -1,6 +1,6 @@
 """Builds the JSON objects of frames and of log records, format version 1.
 
-`kwire.input.request_log` reads the objects of frames.
+`kwire.capture.request_log` reads the objects of frames.
 
 Each record is self-contained, so that `jq` needs no state:
 
@@ -23,11 +23,12 @@ from ..codecs.json import UNKNOWN_TAGS
 from ..codecs.json import unknown_tags_json as tags_to_json
 from ..errors import DecodeError
 from ..internal import ControlRecord, FramedRecord, principal_of
-from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.framing import NotKafka
 from ..records import RecordBatch
-from ..sensitive_fields import HIDDEN, Hidden
+from ..schema.sensitive_fields import HIDDEN, Hidden
 from .record_text import Entry, bytes_json, control_name, embedded_json, parts_of
 from .style import escape
 from .value_text import count_text, value_text

@@ -15,11 +15,13 @@ from ..codecs import Codec, table_of
 from ..errors import UnexpectedResponse
 from ..native import ENGINE
 from ..protocol import Frame, FrameDecoder, Request, Response, Result, SaslMessage, Token, Undecodable
-from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, CutShort, Endpoints, frame_of
+from ..protocol.framing import CapturedBatch, CapturedFrame, CutShort, Endpoints, SECOND, frame_of
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
 from ..protocol.headers import Apis, Call, Header
 from ..protocol.results import Facts, MessageSummary, body_facts, client_of, seconds_between
-from ..redaction.masking import MESSAGES, METADATA_LOG, mask_message, may_carry, may_hold_secrets
+from ..redact.masking import mask_message
+from ..redact.metadata_log_secrets import MESSAGES, METADATA_LOG
+from ..redact.secret_messages import may_carry, may_hold_secrets
 from .json_objects import token_text
 from .style import PLAIN, Style, escape
 from .value_text import count_text, duration_text, shorten

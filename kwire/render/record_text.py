@@ -12,8 +12,9 @@ import msgspec
 from ..errors import DecodeError
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..internal.topic_records import Embedded, codec_of
-from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
-from ..logs.segment_reader import Message
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ..capture.logs.log_batch import Message
 from ..records import RecordBatch
 from ..records.record_layouts_and_checksums import hex32
 from ..values import kind
@@ -174,7 +175,7 @@ class RecordLines:
     """Writes the lines of logs; tracks the current batch.
 
     >>> from kwire import Record, build_batch
-    >>> from kwire.logs import Log
+    >>> from kwire.capture.logs.log_reader import LogReader
     >>> lines = RecordLines()
     >>> for batch in Log([build_batch([Record(7, 1700000000000, b"k", b"v")])]):
     ...     for entry in batch.entries():

@@ -14,7 +14,9 @@ from ..codecs import Codec
 from ..errors import DecodeError, KwireError
 from ..internal import ControlRecord, FramedRecord, decode_assignment, decode_subscription
 from ..internal.topic_records import Embedded, codec_of
-from ..logs import DiskEntry, Log, LogBatch, LogBytes, LogRecord
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ..capture.logs.log_reader import LogReader
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.framing import NoFrame, NotKafka
 from ..values import Value, kind_of
@@ -81,13 +83,13 @@ def record_lines(message: str, field: str, value: Any, topic: str | None, style:
     if (message, field) not in _RECORDS or not isinstance(value, bytes) or not value:
         return
     lines = RecordLines(style)
-    found = _lines(Log([value], topic=topic), lines)
+    found = _lines(LogReader([value], topic=topic), lines)
     yield from islice(found, MOST)
     if next(found, None) is not None:
         yield style.paint("dim", "... and more; kwire decode --jsonl has all bytes, kwire.parse_records all records")
 
 
-def _lines(log: Log, lines: RecordLines) -> Iterator[str]:
+def _lines(log: LogReader, lines: RecordLines) -> Iterator[str]:
     for item in log:
         try:
             for entry in item.entries() if isinstance(item, LogBatch) else [item]:

@@ -9,7 +9,7 @@ from typing import Any
 from ..caches import lazy_pattern
 from ..codecs import Codec, Span, places_in
 from ..errors import DecodeError
-from ..sensitive_fields import Hidden
+from ..schema.sensitive_fields import Hidden
 from ..values import Value, kind_of
 from .style import PLAIN, Style, escape
 

@@ -22,22 +22,12 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
-from ..arrow.cluster_tables import (
-    COLUMNS,
-    GROUP_OPTIONS,
-    GROUP_UNION,
-    OPTIONS,
-    UNION,
-    catalog_of,
-    group_batches,
-    history_batches,
-    reading_options,
-)
+from ..arrow.cluster_tables import COLUMNS, GROUP_OPTIONS, GROUP_UNION, OPTIONS, UNION, catalog_of, group_batches, history_batches, reading_options
 from ..arrow.read_options_and_splits import BadOption
-from ..capture.kafka_connection_detection import ZOOKEEPER
+from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..errors import MissingExtra
 from ..protocol.framing import NotKafka
-from ..redaction.masking import TOPIC, TOPIC_ID
+from ..redact.metadata_log_secrets import TOPIC, TOPIC_ID
 from .data_source import to_spark
 
 __all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_groups", "history", "reading_options"]

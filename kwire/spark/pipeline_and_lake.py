@@ -33,7 +33,7 @@ from ..arrow.row_schema_and_batches import COMMENTS
 from ..cluster import ROWS
 from ..cluster.sources import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
-from ..input.files import local_path, open_file, store_of
+from ..capture.files import find_store, local_path, open_file
 from . import cluster_history as cluster
 from .data_source import frames_of, packets_of, windows_in
 from .session import JobFailed
@@ -123,7 +123,7 @@ class Lake:
 
     def __init__(self, out: str) -> None:
         self.out: str = out.rstrip("/")
-        self._store, self._root = store_of(self.out)
+        self._store, self._root = find_store(self.out)
 
     @property
     def is_foreign(self) -> bool:

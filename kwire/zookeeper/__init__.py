@@ -1,41 +1,14 @@
-"""Kafka's data in ZooKeeper: `znodes` has the values of znodes, `client_protocol` ZooKeeper's client protocol."""
+"""Kafka's data in ZooKeeper: the types of znodes and their JSON, and ZooKeeper's client protocol."""
 
-from .client_protocol import Znode, ZooKeeperConnection, ZooKeeperSessions
-from .znodes import (
-    LOG_DIR_FAILURE,
-    LOG_DIR_RESET,
-    Acl,
-    AclList,
-    AssignedPartition,
-    BrokerRegistration,
-    ClusterId,
-    ConfigChange,
-    ConfigEntity,
-    ConsumerRegistration,
-    Controller,
-    ControllerManagedState,
-    DelegationToken,
-    FeatureState,
-    IsrChange,
-    LogDirEvent,
-    Node,
-    PartitionReassignment,
-    PartitionState,
-    PreferredReplicaElection,
-    ProducerIdBlock,
-    TopicPartition,
-    TopicState,
-    looks_like_znodes,
-    node_type,
-    read_znode,
-    write_znode,
-    znodes_in,
-)
+from .client_protocol import ZooKeeperConnection, ZooKeeperSessions
+from .znode import Znode
+from .znode_json import read_znode, write_znode
+from .znode_lines import looks_like_znodes, znodes_in
+from .znode_struct import ZnodeStruct
+from .znode_types import AclEntry, AclList, AssignedPartition, BrokerRegistration, ClusterId, ConfigChange, ConfigEntity, ConsumerRegistration, ControllerManagedState, ControllerZNode, DelegationToken, FeatureState, IsrChange, LOG_DIR_FAILURE, LOG_DIR_RESET, LogDirEvent, PartitionReassignment, PartitionState, PreferredReplicaElection, ProducerIdBlock, TopicState, ZnodePartition, node_type
 
 __all__ = [
-    "LOG_DIR_FAILURE",
-    "LOG_DIR_RESET",
-    "Acl",
+    "AclEntry",
     "AclList",
     "AssignedPartition",
     "BrokerRegistration",
@@ -43,20 +16,22 @@ __all__ = [
     "ConfigChange",
     "ConfigEntity",
     "ConsumerRegistration",
-    "Controller",
     "ControllerManagedState",
+    "ControllerZNode",
     "DelegationToken",
     "FeatureState",
     "IsrChange",
+    "LOG_DIR_FAILURE",
+    "LOG_DIR_RESET",
     "LogDirEvent",
-    "Node",
     "PartitionReassignment",
     "PartitionState",
     "PreferredReplicaElection",
     "ProducerIdBlock",
-    "TopicPartition",
     "TopicState",
     "Znode",
+    "ZnodePartition",
+    "ZnodeStruct",
     "ZooKeeperConnection",
     "ZooKeeperSessions",
     "looks_like_znodes",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from .znode import Znode
 from typing import Any, NamedTuple
 
 CREATE, DELETE, EXISTS, GET_DATA, SET_DATA, GET_CHILDREN = 1, 2, 3, 4, 5, 8
@@ -19,28 +20,6 @@ NO_NODE = -101
 _NOTIFICATION = -1  # the xid of a notification
 _EPHEMERAL = 1  # flag of a create request
 _SET_BY = 1000  # milliseconds in a second
-
-
-class Znode(NamedTuple):
-    """The content of a znode at a point in time.
-
-    Attributes:
-        path: the path of the node, with the cluster's prefix (chroot).
-        data: None for a node that was deleted.
-        version: the data version; -1 if unknown.
-        zxid: the transaction that last changed it; -1 if unknown.
-        time: the time of this content, in seconds since 1970; None if unknown.
-        children: the names of its children, if they were listed; `data` is then meaningless.
-        file: the file from which it was read.
-    """
-
-    path: str
-    data: bytes | None
-    version: int = -1
-    zxid: int = -1
-    time: float | None = None
-    children: tuple[str, ...] | None = None
-    file: str = ""
 
 
 class _Cut(Exception):
@@ -233,6 +212,8 @@ class ZooKeeperConnection:
 
 
 _Result = Callable[[ZooKeeperConnection, _ZkRequest, _Jute, int, float | None], Iterator[Znode]]
+
+
 _RESULTS: dict[int, _Result] = {
     **dict.fromkeys(_CREATES, ZooKeeperConnection._created),
     SET_DATA: ZooKeeperConnection._set,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import kwire
 from kwire.arrow.batch_reader import Reading
 from kwire.arrow.read_options_and_splits import Options, Unit
-from kwire.input import packets_of
+from kwire.capture.open_capture import open_packets
 from tests.capture.building import enhanced, interface, section
 from tests.conftest import ROOT
 
@@ -62,7 +62,7 @@ def dated(folder: Path, ticks: int, resolution: int = 6, offset: int = 0) -> Pat
     """Write the packets of `PCAP` as a pcapng of some time: so many ticks, of a second 10 ** resolution, from an offset
     in seconds on."""
     options = pack("<HHB3xHHqHH", 9, 1, resolution, 14, 8, offset, 0, 0)
-    with packets_of(PCAP) as packets:
+    with open_packets(PCAP) as packets:
         blocks = [enhanced(packet.data, ticks) for packet in packets]
     return write(folder, b"".join([section(), interface(1, options=options), *blocks]), "dated.pcapng")
 

@@ -11,7 +11,7 @@ import pytest
 from kwire.arrow.frame_rows import Fault, MalformedFrame, Pairing, Row, RowEndpoints
 from kwire.arrow.read_options_and_splits import Options
 from kwire.arrow.row_schema_and_batches import TYPES, Builder, Raw
-from kwire.input import open_dump
+from kwire.capture.open_dump import open_dump
 from kwire.native import FrameRows
 from kwire.protocol.headers import Api, Apis
 from kwire.spec.catalog import catalog_for

@@ -15,7 +15,8 @@ import pytest
 
 from kwire.arrow.packet_scan import PACKETS, Split, scan
 from kwire.errors import DumpError
-from kwire.input.compressed_files import blocks_of, decompressed
+from kwire.capture.compressed_files import decompress
+from kwire.capture.seekable_compressed_files import find_blocks
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, staged
 from tests.conftest import SHARED, each_of
@@ -67,7 +68,7 @@ WRITERS: dict[str, Callable[[bytes], bytes]] = {
 def test_what_is_written_here_is_read_by_others(tmp_path: Path) -> None:
     data = PCAP.read_bytes()
     assert gzip.decompress(bgzip(data, 700)) == data
-    assert b"".join(decompressed(iter([seekable(data, 700)]), "zstd")) == data
+    assert b"".join(decompress(iter([seekable(data, 700)]), "zstd")) == data
     if shutil.which("zstd"):
         path = write(tmp_path, seekable(data, 700, 0x80))
         assert subprocess.run(["zstd", "-dc", str(path)], capture_output=True, check=True).stdout == data
@@ -104,7 +105,7 @@ def test_others_are_one_range(tmp_path: Path) -> None:
     for packed in (gzip.compress(data), zstd.compress(data), gzip.compress(FRAMES.read_bytes())):
         path = write(tmp_path, packed)
         with path.open("rb") as stream:
-            assert blocks_of(stream, "") is None
+            assert find_blocks(stream, "") is None
         assert content(staged([path], 400)) == content(rows_of(path, body="raw"))
     path = write(tmp_path, bgzip(FRAMES.read_bytes(), 100))
     assert content(staged([path], 200)) == content(rows_of(path, body="raw"))
@@ -133,10 +134,10 @@ def test_no_claim_of_a_seek_table_is_believed(tmp_path: Path) -> None:
         b"\x5e" + table([(size, 1000)])[1:4],
     ):
         with write(tmp_path, frame + tables).open("rb") as stream:
-            assert blocks_of(stream, "") is None
+            assert find_blocks(stream, "") is None
     path = write(tmp_path, frame + table([(size, 0xFFFFFFFF)]))
     with path.open("rb") as stream:
-        blocks = blocks_of(stream, "")
+        blocks = find_blocks(stream, "")
         assert blocks is not None
         assert sum(map(len, blocks.portions(0))) == 1000
 
@@ -144,6 +145,6 @@ def test_no_claim_of_a_seek_table_is_believed(tmp_path: Path) -> None:
 def test_a_skippable_frame_is_skipped_and_other_bytes_are_not() -> None:
     frame, skipped = zstd.compress(b"abc"), struct.pack("<II", 0x184D2A50, 3) + b"???"
     parts = [frame + skipped[:2], skipped[2:9], skipped[9:] + frame]
-    assert b"".join(decompressed(iter(parts), "zstd")) == b"abcabc"
+    assert b"".join(decompress(iter(parts), "zstd")) == b"abcabc"
     with pytest.raises(DumpError, match="something else follows"):
-        list(decompressed(iter([frame + b"\x5e\x2a\x00"]), "zstd"))
+        list(decompress(iter([frame + b"\x5e\x2a\x00"]), "zstd"))

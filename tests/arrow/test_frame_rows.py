@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.frame_rows import Cut, Pairing, Row, State, Walker
 from kwire.errors import BadFrame, DumpError
-from kwire.input import open_dump, raw_frames
+from kwire.capture.open_dump import open_dump
+from kwire.capture.raw_frames import read_raw_frames
 from kwire.protocol import LIMIT, Request, Response, Token, Undecodable
 from kwire.protocol.framing import BrokenDump, CutShort, NamedEnds
 from kwire.protocol.headers import Apis
@@ -51,7 +52,7 @@ def test_frames_are_those_of_a_raw_dump(data: bytes, sizes: list[int], piece: in
     found = cut(data, sizes, 100, piece=piece)
     assert b"".join(data for _, data, _ in found) == data
     whole = [(offset - 100, data) for offset, data, fault in found if fault is None]
-    told = [(frame.source.offset, frame.data) for frame in raw_frames(iter([data] if data else []), "file")]
+    told = [(frame.source.offset, frame.data) for frame in read_raw_frames(iter([data] if data else []), "file")]
     assert whole == told[: len(whole)]
     assert len(told) - len(whole) == (len(found) > len(whole))
     assert all(len(data) <= piece for _, data, fault in found if fault is not None)

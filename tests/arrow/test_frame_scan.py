@@ -9,7 +9,7 @@ import pytest
 
 import kwire
 from kwire.arrow.packet_scan import ENTRY, Split, scan
-from kwire.input import open_dump
+from kwire.capture.open_dump import open_dump
 from tests.arrow.captures import FRAMES, conversation, rows_of, write
 from tests.arrow.pieces import content, staged
 from tests.conftest import SHARED, each_of

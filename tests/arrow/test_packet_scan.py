@@ -20,9 +20,9 @@ from kwire.arrow import packet_groups_and_pieces
 from kwire.arrow.connection_decoder import chunks_of
 from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.packet_scan import LOST, PACKETS, VOID, Split, pieces_of, scan
-from kwire.capture.pcap import FIRST_INTERFACES, Packet
+from kwire.capture.packets.packet import FIRST_INTERFACES, Packet
 from kwire.errors import DumpError
-from kwire.input import packets_of
+from kwire.capture.open_capture import open_packets
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged, windowed
 from tests.capture.building import Talk as Conversation
@@ -293,7 +293,7 @@ def test_a_range_that_begins_in_a_capture_inside_of_a_packet_is_corrected(tmp_pa
 
 
 def blocks_of(path: Path) -> list[bytes]:
-    with packets_of(path) as packets:
+    with open_packets(path) as packets:
         return [enhanced(packet.data, (packet.nanoseconds or 0) // 1000) for packet in packets]
 
 
@@ -314,7 +314,7 @@ def test_pcapng_with_several_sections_and_interfaces(tmp_path: Path) -> None:
 def test_each_packet_of_pcapng_is_kept_with_few_interfaces(order: str, tmp_path: Path) -> None:
     """Each packet has an interface of its own: a row with all of them would be as long as the file."""
     blocks = [section(order)]
-    with packets_of(PCAP) as packets:
+    with open_packets(PCAP) as packets:
         for number, packet in enumerate(packets):
             resolution = pack(order + "HHB3xHH", 9, 1, number % 10, 0, 0)
             ticks = (packet.nanoseconds or 0) // 10 ** (9 - number % 10)
@@ -351,7 +351,7 @@ def test_any_damage_in_any_ranges(tmp_path_factory: pytest.TempPathFactory, data
 
 def is_in_order_of_time(path: Path) -> bool:
     times = list[int]()
-    with suppress(DumpError), packets_of(path) as packets:
+    with suppress(DumpError), open_packets(path) as packets:
         times.extend(packet.nanoseconds or 0 for packet in packets if isinstance(packet, Packet))
     return all(one <= other for one, other in pairwise(times))
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import kwire
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.link_layers import Segment
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.segment import Segment
 from kwire.protocol.framing import NoFrame
 
 M: Any = kwire.messages
@@ -151,9 +151,9 @@ def capture(segments: Sequence[Segment]) -> bytes:
 
 def frames_of(segments: Sequence[Segment], **options: Any) -> list[kwire.Frame]:
     """The frames of a capture of these segments, read as packets."""
-    from kwire.capture.pcap import PcapReader
+    from kwire.capture.packets.pcap import PcapReader
 
-    return list(Streams("x", **options).frames(PcapReader(iter([capture(segments)]))))
+    return list(FrameExtractor("x", **options).frames(PcapReader(iter([capture(segments)]))))
 
 
 def unaccounted(frames: Iterable[kwire.Frame]) -> list[str]:

@@ -11,8 +11,9 @@ import pytest
 
 import kwire
 from kwire import Request, Response, Undecodable
-from kwire.capture.link_layers import Segment, segment_of
-from kwire.input import packets_of
+from kwire.capture.packets.packet_headers import parse_segment
+from kwire.capture.packets.segment import Segment
+from kwire.capture.open_capture import open_packets
 from kwire.protocol import Token
 from kwire.protocol.framing import BareToken, BegunBefore, CutShort, Fragment, NoFrame, NotKafka
 from tests.capture.building import unaccounted
@@ -46,9 +47,9 @@ def stream_bytes(path: Path) -> int:
     """The bytes of all streams: of each direction of each connection, those with different sequence numbers."""
     seen: dict[tuple[bytes, int], set[tuple[int, int]]] = {}
     begun: Counter[bytes] = Counter()
-    with packets_of(path) as packets:
+    with open_packets(path) as packets:
         for packet in packets:
-            segment = segment_of(packet)
+            segment = parse_segment(packet)
             assert isinstance(segment, Segment)
             if segment.flags & 2:
                 begun[segment.key] += 1

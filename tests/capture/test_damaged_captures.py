@@ -13,8 +13,9 @@ from typing import NamedTuple
 import pytest
 
 import kwire
-from kwire.capture.link_layers import ACK, FIN, RST, SYN, Segment, end_text, segment_of, turned
-from kwire.input import packets_of
+from kwire.capture.packets.packet_headers import parse_segment
+from kwire.capture.packets.segment import ACK, FIN, RST, SYN, Segment, format_endpoint, reverse_key
+from kwire.capture.open_capture import open_packets
 from kwire.protocol import Result, Token
 from kwire.protocol.framing import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.capture.building import Talk, changed, frames_of, unaccounted
@@ -42,10 +43,10 @@ class Whole(NamedTuple):
 
 
 def whole(path: Path) -> Whole:
-    with packets_of(path) as packets:
-        segments = [segment for packet in packets if isinstance(segment := segment_of(packet), Segment)]
+    with open_packets(path) as packets:
+        segments = [segment for packet in packets if isinstance(segment := parse_segment(packet), Segment)]
     begins = Counter(segment.key for segment in segments if segment.flags & SYN)
-    once = {key for key in begins if begins[key] == 1 == begins[turned(key)]}
+    once = {key for key in begins if begins[key] == 1 == begins[reverse_key(key)]}
     segments = [segment for segment in segments if segment.key in once]
     streams: dict[bytes, tuple[int, bytes]] = {}
     for segment in segments:
@@ -61,7 +62,7 @@ def whole(path: Path) -> Whole:
 def _cut(key: bytes, sent: bytes) -> list[tuple[bytes, int, Found]]:
     frames, start = [], 0
     while start + 4 <= len(sent) and (stop := start + 4 + int.from_bytes(sent[start : start + 4], "big")) <= len(sent):
-        frames.append((key, start, (end_text(key, 0), end_text(key, 1), sent[start:stop])))
+        frames.append((key, start, (format_endpoint(key, 0), format_endpoint(key, 1), sent[start:stop])))
         start = stop
     return frames
 
@@ -144,7 +145,7 @@ def wrap(segments: list[Segment], chance: Random) -> list[Segment]:
         changed(
             each,
             sequence=(each.sequence + key_of[each.key]) % 2**32,
-            acknowledgement=(each.acknowledgement + key_of.get(turned(each.key), 0)) % 2**32,
+            acknowledgement=(each.acknowledgement + key_of.get(reverse_key(each.key), 0)) % 2**32,
         )
         for each in segments
     ]
@@ -241,7 +242,7 @@ def _found(frame: kwire.Frame) -> Found:
 def _is_head(one: Found, told: Whole) -> bool:
     """Whether these bytes are the head of what one side sent from some place on."""
     return any(
-        (end_text(key, 0), end_text(key, 1)) == one[:2] and one[2] in sent for key, (_, sent) in told.streams.items()
+        (format_endpoint(key, 0), format_endpoint(key, 1)) == one[:2] and one[2] in sent for key, (_, sent) in told.streams.items()
     )
 
 
@@ -256,7 +257,7 @@ def gaps(frames: Sequence[kwire.Frame]) -> int:
 def lost_inside(segments: Sequence[Segment], bytes_of: dict[bytes, bytearray]) -> int:
     """How many bytes are missing between others, or between the begin of a stream, if a SYN tells it, and others."""
     opened = {segment.key for segment in segments if segment.flags & SYN}
-    opened |= {turned(segment.key) for segment in segments if segment.flags & SYN and segment.flags & ACK}
+    opened |= {reverse_key(segment.key) for segment in segments if segment.flags & SYN and segment.flags & ACK}
     firsts = {key: 0 if key in opened else side.find(1) for key, side in bytes_of.items()}
     return sum(side[firsts[key] : side.rfind(1) + 1].count(0) for key, side in bytes_of.items())
 

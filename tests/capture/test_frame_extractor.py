@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.link_layers import Segment
-from kwire.capture.pcap import Packet, PcapReader
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.packet import Packet
+from kwire.capture.packets.pcap import PcapReader
 from kwire.errors import DumpError
 from kwire.protocol.framing import (
     BareToken,
@@ -72,7 +73,7 @@ def test_ipv6_ends_stand_in_brackets() -> None:
     syn = building.ipv6(building.tcp(sequence=1, flags=2))
     packets = [Packet(1, 101, syn, len(syn))]
     packets += [Packet(2, 101, both, len(both)) for both in [building.ipv6(building.tcp(data, 2))]]
-    (frame,) = Streams("x").frames(packets)
+    (frame,) = FrameExtractor("x").frames(packets)
     assert (frame.source.client, frame.source.broker, frame.data) == ("[::1]:50000", "[::2]:9092", data)
 
 
@@ -83,14 +84,14 @@ def test_the_first_frame_comes_before_the_input_ends() -> None:
         yield data[:-500]
         raise AssertionError("not needed yet")
 
-    assert next(Streams("x").frames(PcapReader(portions()))).data == request(1)
+    assert next(FrameExtractor("x").frames(PcapReader(portions()))).data == request(1)
 
 
 @pytest.mark.parametrize("size", [7, 40, 1460])
 def test_more_packets_may_be_heard_later(size: int) -> None:
     """Nothing is given up before the end, and nothing said twice."""
     segments = talk(size=size).segments
-    streams, said = Streams("x"), []
+    streams, said = FrameExtractor("x"), []
     for segment in segments[:-3]:
         said += [one for batch in streams.receive(PcapReader(iter([capture([segment])]))) for one in batch]
     assert [one[4] for one in said if isinstance(one, tuple)] == [data for _, data in said_by()]
@@ -234,7 +235,7 @@ def test_bare_tokens_of_sasl_are_named() -> None:
 
 def test_a_broken_capture_gives_what_comes_before_and_says_so_last() -> None:
     data = capture(talk(2).segments)
-    frames = list(Streams("x").frames(PcapReader(iter([data[:-30]]))))
+    frames = list(FrameExtractor("x").frames(PcapReader(iter([data[:-30]]))))
     assert messages(frames) == said_by(2)
     (fault,) = faults(frames)
     assert isinstance(fault, CutRecord)
@@ -243,11 +244,11 @@ def test_a_broken_capture_gives_what_comes_before_and_says_so_last() -> None:
 
 def test_a_capture_of_which_nothing_can_be_read_is_an_error() -> None:
     with pytest.raises(DumpError, match="link type 105"):
-        list(Streams("x").frames([Packet(1, 105, b"beacon", 6)]))
+        list(FrameExtractor("x").frames([Packet(1, 105, b"beacon", 6)]))
     with pytest.raises(DumpError, match="link type 105"):
-        next(Streams("x").frames(Packet(1, 105, b"beacon", 6) for _ in iter(int, 1)))
+        next(FrameExtractor("x").frames(Packet(1, 105, b"beacon", 6) for _ in iter(int, 1)))
     with pytest.raises(DumpError, match="24"):
-        list(Streams("x").frames(PcapReader(iter([b"\xd4\xc3\xb2\xa1"]))))
+        list(FrameExtractor("x").frames(PcapReader(iter([b"\xd4\xc3\xb2\xa1"]))))
 
 
 def test_packets_that_cannot_be_read_are_counted_and_named() -> None:
@@ -256,7 +257,7 @@ def test_packets_that_cannot_be_read_are_counted_and_named() -> None:
     packets = [Packet(1, 1, fragment, len(fragment))] * 3
     packets += [Packet(segment.nanoseconds, 1, packet_of(segment), 0) for segment in said]
     packets += [Packet(1, 1, building.ethernet(b"arp", b"\x08\x06"), 17)]
-    frames = list(Streams("x").frames(packets))
+    frames = list(FrameExtractor("x").frames(packets))
     assert messages(frames) == said_by(2)
     assert [(type(fault), fault.count, str(fault)[:38]) for fault in faults(frames)] == [
         (LostPackets, 3, "3 packets are a fragment of an IP pack")

@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.link_layers import Segment, link_layout
-from kwire.capture.pcap import Interface, PcapReader
-from kwire.capture.pcapng import MAGIC, PcapngReader
-from kwire.capture.tcp_reassembly import EVERY, Limits
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.header_layouts import link_layout
+from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.packet import Interface
+from kwire.capture.packets.pcap import PcapReader
+from kwire.capture.packets.pcapng import MAGIC, PcapngReader
+from kwire.capture.tcp.connection_table import EVERY, ReassemblyLimits
 from kwire.errors import DumpError
-from kwire.input import packets_of
+from kwire.capture.open_capture import open_packets
 from kwire.native import ENGINE
 from kwire.protocol.framing import CapturedBatch
 from kwire.traffic import COLUMNS, Traffic
@@ -44,13 +46,13 @@ def reader_of(portions: Iterator[bytes], data: bytes, *, looks_ahead: bool = Fal
 
 def generally(data: bytes) -> list[object]:
     """What the general way says: it is taken for packets that come from elsewhere."""
-    return told(Streams("x").frames(packet for packet in reader_of(iter([data]), data)))
+    return told(FrameExtractor("x").frames(packet for packet in reader_of(iter([data]), data)))
 
 
 def same(data: bytes, size: int = 1 << 16) -> list[object]:
-    found = told(Streams("x").frames(reader_of(portions(data, size), data)))
+    found = told(FrameExtractor("x").frames(reader_of(portions(data, size), data)))
     assert found == generally(data)
-    assert found == told(Streams("x").frames(reader_of(portions(data, size), data, looks_ahead=True)))
+    assert found == told(FrameExtractor("x").frames(reader_of(portions(data, size), data, looks_ahead=True)))
     return found
 
 
@@ -60,8 +62,8 @@ def file_of(segments: list[Segment], **options: object) -> bytes:
 
 @each_of("path", CAPTURES, most=24, ids=[path.name for path in CAPTURES])
 def test_captures_read_the_same_either_way(path: Path) -> None:
-    with kwire.open_dump(path) as dump, packets_of(path) as packets:
-        expected = Streams(str(path)).frames(packet for packet in packets)
+    with kwire.open_dump(path) as dump, open_packets(path) as packets:
+        expected = FrameExtractor(str(path)).frames(packet for packet in packets)
         assert told(dump.frames) == told(expected)
 
 
@@ -99,13 +101,13 @@ def fed(monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
     """The segments that take the general path from now on."""
     if ENGINE != "native":
         pytest.skip("the native engine does not run")
-    segments, feed = list[Segment](), Streams.feed
+    segments, feed = list[Segment](), FrameExtractor.feed
 
-    def noted(streams: Streams, segment: Segment, out: CapturedBatch) -> None:
+    def noted(streams: FrameExtractor, segment: Segment, out: CapturedBatch) -> None:
         segments.append(segment)
         feed(streams, segment, out)
 
-    monkeypatch.setattr(Streams, "feed", noted)
+    monkeypatch.setattr(FrameExtractor, "feed", noted)
     return segments
 
 
@@ -113,7 +115,7 @@ def fed(monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
 def test_most_packets_take_the_fast_path(blocks: bool, fed: list[Segment]) -> None:
     segments = conversation(1000, 1460)
     data = pcapng(segments) if blocks else file_of(segments)
-    list(Streams("x").frames(reader_of(iter([data]), data)))
+    list(FrameExtractor("x").frames(reader_of(iter([data]), data)))
     assert len(fed) < len(segments) // 30
 
 
@@ -136,7 +138,7 @@ def test_a_frame_in_two_segments_takes_the_fast_path_unless_its_size_is_cut(
     data = file_of([*said.segments, *Talk(ports=(2, 9092)).open().segments])
     assert len(same(data)) == 20 + 2 * len(frames)
     fed.clear()
-    list(Streams("x").frames(reader_of(iter([data]), data)))
+    list(FrameExtractor("x").frames(reader_of(iter([data]), data)))
     assert len(fed) == (4 if cut in (1, 3) else 2)  # the first packet and the last; and the two segments
 
 
@@ -150,7 +152,7 @@ def test_resets_and_repeated_segments_take_the_fast_path(fed: list[Segment]) -> 
         reset = changed(fin, sequence=fin.sequence + 1, acknowledgement=0, flags=RST)
         segments += [*said[: said.index(fin)], request, fin, fin, reset]
     data = file_of(segments)
-    found = told(Streams("x").frames(reader_of(iter([data]), data)))
+    found = told(FrameExtractor("x").frames(reader_of(iter([data]), data)))
     assert len(fed) <= 2  # the first packet, and the last
     assert len(found) == 39 * 4
     assert found == generally(data)
@@ -158,7 +160,7 @@ def test_resets_and_repeated_segments_take_the_fast_path(fed: list[Segment]) -> 
 
 def test_packets_at_the_ends_of_portions_take_the_fast_path_of_files(fed: list[Segment]) -> None:
     data = file_of(conversation(100, 1460))
-    list(Streams("x").frames(reader_of(portions(data, 4000), data, looks_ahead=True)))
+    list(FrameExtractor("x").frames(reader_of(portions(data, 4000), data, looks_ahead=True)))
     assert len(fed) <= 2
 
 
@@ -266,7 +268,7 @@ def test_what_is_said_is_given_out_before_more_is_read() -> None:
             read.append(portion)
             yield portion
 
-    batches = Streams("x").batches(PcapReader(slowly()))
+    batches = FrameExtractor("x").batches(PcapReader(slowly()))
     next(batches)
     assert len(b"".join(read)) < 900
 
@@ -341,7 +343,7 @@ def interleaved(size: int) -> list[Segment]:
 HALF = ("acked", "begun", "end", "excused", "finished", "first", "held", "late", "opened", "sent", "side")
 
 
-def state_of(streams: Streams) -> list[object]:
+def state_of(streams: FrameExtractor) -> list[object]:
     """All that is known of connections, in a form that can be compared."""
     reassembler = streams.reassembler
     found: list[object] = [reassembler.count, reassembler.packets, reassembler.read, list(reassembler.stuck)]
@@ -353,11 +355,11 @@ def state_of(streams: Streams) -> list[object]:
     return found
 
 
-def both_states(segments: list[Segment], packets: int = 0, limits: Limits | None = None) -> list[Streams]:
+def both_states(segments: list[Segment], packets: int = 0, limits: ReassemblyLimits | None = None) -> list[FrameExtractor]:
     """Read packets both ways, and compare what is known behind the last of them."""
     data, found = file_of(segments, nanoseconds=True), []
     for is_fast in (True, False):
-        reader, streams = PcapReader(iter([data])), Streams("x", limits=limits)
+        reader, streams = PcapReader(iter([data])), FrameExtractor("x", limits=limits)
         streams.reassembler.packets = packets
         list(streams.receive(reader if is_fast else (packet for packet in reader)))
         found.append(streams)
@@ -373,7 +375,7 @@ def test_handshakes_and_closes_leave_the_same_state() -> None:
 
 def test_no_more_connections_are_opened_than_may_be() -> None:
     segments = [segment for port in range(5) for segment in Talk(ports=(port, 9092)).open().segments]
-    fast, _ = both_states(segments, limits=Limits(connections=2))
+    fast, _ = both_states(segments, limits=ReassemblyLimits(connections=2))
     assert len(fast.reassembler.known) == 4
 
 
@@ -422,6 +424,6 @@ def test_a_capture_whose_compression_is_damaged_gives_each_frame_once() -> None:
         yield from portions(data[:30_000], 4000)
         raise DumpError("damaged gzip data")
 
-    found = told(Streams("x").frames(PcapReader(damaged(), "x", looks_ahead=True)))
-    assert found == told(Streams("x").frames(packet for packet in PcapReader(damaged(), "x", looks_ahead=True)))
+    found = told(FrameExtractor("x").frames(PcapReader(damaged(), "x", looks_ahead=True)))
+    assert found == told(FrameExtractor("x").frames(packet for packet in PcapReader(damaged(), "x", looks_ahead=True)))
     assert "damaged gzip data" in str(found[-1])

@@ -10,7 +10,7 @@ import pytest
 
 from kwire import Record, build_batch
 from kwire.cli.main import main
-from tests.logs.building import LOG
+from tests.capture.logs.building import LOG
 
 OFFSETS = "fixtures/logs/__consumer_offsets-1/00000000000000000000.log"
 SNAPSHOT = "fixtures/logs/__cluster_metadata-0/00000000000000000179-0000000001.checkpoint"

@@ -1,6 +1,6 @@
 """A marker in every field that holds a secret, in frames that are whole, cut, resized and misplaced: nothing prints it.
 
-The fields are those of the table in `kwire.sensitive_fields`, found in all messages and drafts. A frame that
+The fields are those of the table in `kwire.schema.sensitive_fields`, found in all messages and drafts. A frame that
 decodes without a fault as another message shows its fields: nobody can know better.
 """
 
@@ -22,8 +22,8 @@ from kwire.codecs import Codec, codec_in
 from kwire.internal import encode_frame, framed_record
 from kwire.protocol.frame_codec import encode_request, encode_response
 from kwire.protocol.headers import header_version_for
-from kwire.redaction.masking import may_carry
-from kwire.sensitive_fields import ENVELOPED, SECRET_FIELDS
+from kwire.redact.secret_messages import may_carry
+from kwire.schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from kwire.spec.catalog import catalog_for
 from kwire.wire import Array, Boolean, Bytes, NullableStruct, String, Struct
 from tests.cli.test_secrets import leaks

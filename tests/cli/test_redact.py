@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire.cli.main import main
-from kwire.redaction import REASONS
+from kwire.redact.redaction_rules import REASONS
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
 from tests.conftest import ROOT

@@ -12,10 +12,10 @@ import pytest
 
 import kwire
 from kwire.cli.report import CapturedTally, Tally, report_html
-from kwire.input import open_dump
+from kwire.capture.open_dump import open_dump
 from kwire.native import ENGINE
 from kwire.protocol import FrameDecoder
-from kwire.redaction import mask
+from kwire.redact.masking import mask
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
 from tests.cli.test_report_tally import refused

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.capture.frame_extractor import Streams
+from kwire.capture.frame_extractor import FrameExtractor
 from kwire.cli.main import main
-from kwire.input import packets_of
+from kwire.capture.open_capture import open_packets
 from kwire.protocol import SaslMessage
-from kwire.redaction import mask
+from kwire.redact.masking import mask
 from kwire.render.json_objects import json_line
 from kwire.render.tree import tree
 from tests.conftest import SHARED, each_of, spread
@@ -118,9 +118,9 @@ def test_damaged_captures_do_not_give_away_what_they_held(run: str, seed: int) -
     secrets = {
         one for result in kwire.decode_frames(kwire.read_dump(file)) for one in secrets_of(result) if len(one) > 5
     }
-    with packets_of(file) as whole:
+    with open_packets(file) as whole:
         packets = [packet for packet in whole if chance.random() > 0.1][chance.randrange(100) :]
-    for result in kwire.decode_frames(Streams().frames(packets)):
+    for result in kwire.decode_frames(FrameExtractor().frames(packets)):
         safe = mask(result)
         assert leaks(json_line(safe) + "\n".join(tree(safe)), secrets) == []
 

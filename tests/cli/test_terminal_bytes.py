@@ -14,7 +14,7 @@ import pytest
 
 import kwire
 from kwire import messages as M  # noqa: N812
-from kwire.capture.writer import CaptureWriter
+from kwire.capture.capture_writer import CaptureWriter
 from kwire.cli.main import COMMANDS, main, parser_for
 from kwire.cli.terminal_bytes import TerminalBytes, let_pass, terminal_text
 from kwire.protocol import Source

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from kwire.capture.tcp_reassembly import Share
+from kwire.capture.tcp.connection_share import ConnectionShare
 from kwire.cli import stats
 from kwire.cli import stats as helpers
 from kwire.cli.main import main
 from kwire.cli.stats import Helpers, parts_for
-from tests.capture.test_sharding import many
+from tests.capture.tcp.test_connection_share import many
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_an_interrupted_count_is_shown(
 ) -> None:
     count = stats.Tally.count
 
-    def interrupted(self: stats.Tally, share: Share, others: Helpers | None = None) -> None:
+    def interrupted(self: stats.Tally, share: ConnectionShare, others: Helpers | None = None) -> None:
         if others is None:
             count(self, share)
             return

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import kwire
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.pcap import MAGICS, PcapReader
-from kwire.capture.pcapng import MAGIC, PcapngReader
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.pcap import MAGICS, PcapReader
+from kwire.capture.packets.pcapng import MAGIC, PcapngReader
 from kwire.errors import DumpError
 from tests.capture.building import Talk, capture, enhanced, interface, packet_of, section
 
@@ -37,7 +37,7 @@ def frames_in(data: bytes, size: int, *, one_by_one: bool) -> tuple[Frames, str]
     reader = kind((data[start : start + size] for start in range(0, len(data), size)), "x", looks_ahead=True)
     frames = Frames()
     try:
-        for frame in Streams("x").frames((packet for packet in reader) if one_by_one else reader):
+        for frame in FrameExtractor("x").frames((packet for packet in reader) if one_by_one else reader):
             frames.append(frame)
     except DumpError as error:
         return frames, str(error)

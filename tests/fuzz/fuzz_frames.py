@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import kwire
-from kwire.input import raw_frames
+from kwire.capture.raw_frames import read_raw_frames
 from kwire.render.json_objects import json_line
 from tests.conftest import ROOT
 
 
 def fuzz_frames(data: bytes) -> None:
     """Decode the two directions of a connection, mixed."""
-    frames = list(raw_frames(iter([bytes(data)]), "x"))
+    frames = list(read_raw_frames(iter([bytes(data)]), "x"))
     assert b"".join(frame.data for frame in frames) == data
-    single = raw_frames((bytes([byte]) for byte in data), "x")
+    single = read_raw_frames((bytes([byte]) for byte in data), "x")
     assert [frame.data for frame in single if not frame.fault] == [frame.data for frame in frames if not frame.fault]
     for trace in (False, True):
         for result in kwire.decode_frames(frames, trace=trace, salvage=not trace):

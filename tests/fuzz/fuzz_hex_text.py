@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwire.errors import DumpError
-from kwire.hex_text import parse_hex_text, read_hex_text
+from kwire.capture.hex_text.parser import parse_hex_text, read_hex_text
 
 SAMPLES = [
     "00 00 00 04 00 00 00 07",

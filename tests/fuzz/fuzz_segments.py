@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwire.logs import LogBatch
-from kwire.logs.segment_reader import Cut, Log
+from kwire.capture.logs.log_batch import LogBatch
+from kwire.capture.logs.log_reader import LogReader
+from kwire.capture.logs.segment_reader import SegmentItem
 from kwire.records import RecordBatch
-from tests.logs.building import BATCHES, LOG, cuts, joined
+from tests.capture.logs.building import BATCHES, LOG, cuts, joined
 
 
 def fuzz_segments(data: bytes) -> None:
@@ -19,13 +20,13 @@ def fuzz_segments(data: bytes) -> None:
     small = cuts(segment, portion)
     assert joined(small) == segment
     assert places(small) == places(whole)
-    for item in Log([segment]):
+    for item in LogReader([segment]):
         if isinstance(item, LogBatch):
             for entry in item.entries():
                 assert entry is not None
 
 
-def places(found: list[Cut]) -> list[int]:
+def places(found: list[SegmentItem]) -> list[int]:
     """Return the positions of the batches; bytes between them come in one piece or in several."""
     return [cut.position for cut in found if isinstance(cut, RecordBatch)]
 

@@ -21,8 +21,8 @@ from msgspec.structs import force_setattr
 import kwire
 from kwire import native
 from kwire.arrow.frame_rows import Pairing
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.pcap import PcapReader
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.pcap import PcapReader
 from kwire.codecs.column_plan import Plan
 from kwire.codecs.column_reader import _Layout
 from kwire.native.table import node_table
@@ -37,7 +37,7 @@ ODD: tuple[Any, ...] = (None, 0, -1, 2**31 - 1, 2**62, -(2**62), b"", b"\0" * 40
 
 def batches() -> list[Any]:
     """Return the frames of a capture as the engine extracts them."""
-    return list(Streams("x").batches(PcapReader(iter([CAPTURE]))))
+    return list(FrameExtractor("x").batches(PcapReader(iter([CAPTURE]))))
 
 
 def filled_rows() -> Any:
@@ -60,14 +60,14 @@ def filled_in_flight(count: int = 40) -> Any:
 
 def paired_in_flight() -> Any:
     """Return requests in flight that the engine has paired: their headers are created on demand."""
-    streams, pairing = Streams("x"), Pairing(APIS, native.FrameRows())
+    streams, pairing = FrameExtractor("x"), Pairing(APIS, native.FrameRows())
     for batch in streams.receive(PcapReader(iter([CAPTURE[: len(CAPTURE) // 2]]))):
         pairing.add_batch(batch)
     found = [connection.in_flight for connection in pairing._connections.values() if len(connection.in_flight)]
     return found[0] if found else filled_in_flight()
 
 
-def states_of(streams: Streams, pairing: Pairing) -> list[Any]:
+def states_of(streams: FrameExtractor, pairing: Pairing) -> list[Any]:
     """Return the objects that hold the state of a capture."""
     found: list[Any] = [streams.reassembler]
     for conversation in streams.states.values():
@@ -313,7 +313,7 @@ def pass_nothing() -> None:
     refused(native.records_are_whole, None, 0, 1)
     refused(native.ConversationState, None, None, 0, None)
     for key in (None, b"", b"abc"):
-        refused(Streams("x").reassembler.add, key)
+        refused(FrameExtractor("x").reassembler.add, key)
     for name in (
         "FrameBuffer",
         "ConnectionState",
@@ -332,7 +332,7 @@ def pass_nothing() -> None:
 
 def keep_the_bytes_of_a_frame() -> None:
     """Keep the buffer of an incomplete frame, and empty it when the frame is complete."""
-    streams = Streams("x")
+    streams = FrameExtractor("x")
     kept: list[bytearray] = []
     for stop in range(1000, len(CAPTURE), 997):
         reader = PcapReader(iter([CAPTURE[:stop]]))
@@ -344,14 +344,14 @@ def keep_the_bytes_of_a_frame() -> None:
             buffer.clear()
         for batch in found:
             list(batch)
-        streams = Streams("x")
+        streams = FrameExtractor("x")
         if stop > 20_000:
             break
 
 
 def set_odd_attributes(rng: Random) -> None:
     """Set an attribute of the state of a capture to an odd value, and read on."""
-    streams = Streams("x")
+    streams = FrameExtractor("x")
     half = rng.randrange(200, len(CAPTURE))
     pairing = Pairing(Apis(catalog_for()), native.FrameRows())  # other tests must not see these calls
 

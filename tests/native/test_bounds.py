@@ -11,8 +11,8 @@ import pytest
 import kwire
 from kwire import native
 from kwire.arrow.frame_rows import Pairing
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.pcap import PcapReader
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.pcap import PcapReader
 from kwire.codecs import fast_path
 from kwire.native.table import node_table
 from kwire.protocol.headers import Apis
@@ -32,7 +32,7 @@ def test_a_client_id_ends_within_its_frame(excess: int, monkeypatch: pytest.Monk
     header = bytes.fromhex("0003 0001 00000007")
     frame = header + (2 + excess).to_bytes(2, "big") + b"me"
     talk = Talk().open().say(0, len(frame).to_bytes(4, "big") + frame + request(8)).say(1).say(0)
-    streams = Streams("x")
+    streams = FrameExtractor("x")
 
     def recognise(connection: Any, side: int, data: bytes) -> None:
         streams.converse(connection, side, data[4:12], len(data))
@@ -47,7 +47,7 @@ def test_a_client_id_ends_within_its_frame(excess: int, monkeypatch: pytest.Monk
 def test_times_before_1970_are_rounded_down(nanoseconds: int) -> None:
     rows = native.FrameRows()
     pairing = Pairing(Apis(catalog_for()), rows)
-    for batch in Streams("x").batches(PcapReader(iter([CAPTURE]))):
+    for batch in FrameExtractor("x").batches(PcapReader(iter([CAPTURE]))):
         moved = native.FrameBatch()
         moved += [one if type(one) is not tuple else (*one[:3], nanoseconds, *one[4:]) for one in batch]
         pairing.add_batch(moved)

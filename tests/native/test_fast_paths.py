@@ -15,8 +15,8 @@ import pytest
 import kwire
 from kwire import native
 from kwire.arrow.frame_rows import Pairing
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.pcap import PcapReader
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.pcap import PcapReader
 from kwire.cli.main import main
 from kwire.native.table import node_table
 from kwire.protocol.headers import Apis
@@ -84,7 +84,7 @@ def test_a_codec_leaves_nothing_usual_to_python() -> None:
 
 
 def test_packets_of_a_clean_capture_are_walked_natively() -> None:
-    taken = paths_taken(lambda: list(Streams("x").batches(PcapReader(iter([CAPTURE.read_bytes()])))))
+    taken = paths_taken(lambda: list(FrameExtractor("x").batches(PcapReader(iter([CAPTURE.read_bytes()])))))
     native_packets, left = taken["packets"]
     assert native_packets > 100 and left <= native_packets // 20, taken
 
@@ -122,7 +122,7 @@ def test_rows_of_frames_are_added_natively(long_connection: Path) -> None:
     pairing = Pairing(Apis(catalog_for()), rows)
 
     def add_rows() -> None:
-        for batch in Streams("x").batches(PcapReader(iter([long_connection.read_bytes()]))):
+        for batch in FrameExtractor("x").batches(PcapReader(iter([long_connection.read_bytes()]))):
             pairing.add_batch(batch)
 
     added, left = paths_taken(add_rows)["rows"]

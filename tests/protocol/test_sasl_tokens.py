@@ -7,7 +7,7 @@ import os
 import pytest
 
 from kwire.protocol.sasl_tokens import read_token, seems_token
-from kwire.sensitive_fields import SECRET_PARTS
+from kwire.schema.sensitive_fields import SECRET_PARTS
 
 FIRST = b"n,,n=user,r=fyko+d2lbbFgONRv9qkxdawL"
 CHALLENGE = b"r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,s=QSXCR+Q6sek8bf92,i=4096"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import kwire
-from kwire.hex_text import parse_hex_text
+from kwire.capture.hex_text.parser import parse_hex_text
 from kwire.render.annotate import annotate
 from kwire.render.style import Style
 from tests.test_round_trip import FOUNDING, messages

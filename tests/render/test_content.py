@@ -8,7 +8,7 @@ from typing import Any
 import kwire
 from kwire.protocol.results import MessageSummary
 from kwire.protocol.sasl_tokens import read_token
-from kwire.redaction import mask
+from kwire.redact.masking import mask
 from kwire.render.json_objects import envelope, json_line, sender_of, token_json, token_text
 from kwire.render.line import frame_line
 from kwire.render.style import Style

@@ -7,7 +7,7 @@ import pytest
 import kwire
 from kwire import Frame
 from kwire.errors import DumpError
-from kwire.hex_text import parse_fixture
+from kwire.capture.hex_text.golden_fixture import parse_fixture
 from kwire.render.annotate import fixture_text, rewrite_fixture
 from tests.protocol.test_decoder import request
 

@@ -9,7 +9,7 @@ import pytest
 
 import kwire
 from kwire import Frame, Source
-from kwire.input.request_log import open_envelope
+from kwire.capture.json_frames import open_envelope
 from kwire.render.json_objects import envelope, json_line
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT

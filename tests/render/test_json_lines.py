@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire import FrameDecoder
-from kwire.capture.kafka_connection_frames import TcpEnds
-from kwire.input import open_dump
+from kwire.capture.kafka.captured_frames import TcpEnds
+from kwire.capture.open_dump import open_dump
 from kwire.native import FrameBatch
 from kwire.protocol import Result
 from kwire.protocol.framing import SECOND, CapturedFrame, Endpoints, NamedEnds, frame_of, numbers_of
 from kwire.protocol.results import MessageSummary
-from kwire.redaction import mask
+from kwire.redact.masking import mask
 from kwire.render.json_objects import json_line
 from kwire.render.line import CapturedLines, FrameLines, JsonLines
 from tests.capture.captured import CAPTURES

@@ -6,15 +6,15 @@ import pytest
 
 from kwire import LogBatch, Record, RecordHeader, build_batch
 from kwire.internal.topic_records import TRANSACTIONS
-from kwire.logs import Log
+from kwire.capture.logs.log_reader import LogReader
 from kwire.render.record_text import RecordLines, batch_text
-from tests.logs.test_topics import STATUS, record
+from tests.capture.logs.test_log_topic import STATUS, record
 
 
 def lines_of(data: bytes, topic: str | None = None) -> list[str]:
     lines = RecordLines()
     found: list[str] = []
-    for item in Log([data], topic=topic):
+    for item in LogReader([data], topic=topic):
         for entry in item.entries() if isinstance(item, LogBatch) else [item]:
             found += lines.lines(entry)
     return found
@@ -47,7 +47,7 @@ def test_a_day_is_said_when_it_begins() -> None:
     ],
 )
 def test_what_a_batch_is(more: dict[str, object], words: str) -> None:
-    batch = next(iter(Log([build_batch([Record(7, 5)], **more)])))  # type: ignore[arg-type]
+    batch = next(iter(LogReader([build_batch([Record(7, 5)], **more)])))  # type: ignore[arg-type]
     assert isinstance(batch, LogBatch)
     assert batch_text(batch.header).endswith(words)
 

@@ -31,7 +31,7 @@ SUITE = [
         "tests/broker/security/test_authentication.py",
         "tests/broker/security/test_authorizer.py",
     ),
-    *("tests/broker/server/test_security.py", "tests/client/test_security.py", "tests/capture/test_tcp_reassembly.py"),
+    *("tests/broker/server/test_security.py", "tests/client/test_security.py", "tests/capture/tcp/test_reassembly.py"),
     *("tests/codecs/test_codecs.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_plan.py"),
     *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/test_unanswered.py"),
     *("tests/render/test_json_lines.py", "tests/test_traffic.py", "tests/test_pickling.py"),

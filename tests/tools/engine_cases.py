@@ -20,9 +20,10 @@ import numpy as np
 import kwire
 from kwire import native
 from kwire.arrow.frame_rows import Pairing
-from kwire.capture.frame_extractor import Streams
-from kwire.capture.pcap import Packet, PcapReader
-from kwire.capture.pcapng import MAGIC, PcapngReader
+from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.packets.packet import Packet
+from kwire.capture.packets.pcap import PcapReader
+from kwire.capture.packets.pcapng import MAGIC, PcapngReader
 from kwire.codecs.column_plan import paths_in
 from kwire.codecs.json import to_json
 from kwire.native.table import node_table
@@ -168,7 +169,7 @@ def repeats(rng: Random) -> None:
 def captured(data: bytes, fast: bool) -> list[object]:
     """Return what a capture holds, by the engine or by the general path, which is taken for packets from elsewhere."""
     reader = (PcapngReader if data.startswith(MAGIC) else PcapReader)(iter([data]))
-    frames = Streams("x").frames(reader if fast else (packet for packet in reader))
+    frames = FrameExtractor("x").frames(reader if fast else (packet for packet in reader))
     try:
         return [(one.data, one.source, type(one.fault), str(one.fault), one.closed) for one in frames]
     except kwire.KwireError as error:
@@ -181,7 +182,7 @@ def frame_rows(data: bytes, rng: Random) -> None:
     found = native.FrameRows(rng.random() < 0.8)
     general, fast = Pairing(APIS, wanted.append), Pairing(APIS, found)
     with contextlib.suppress(kwire.KwireError):  # what was read before the damage is compared
-        for batch in Streams("x").batches(PcapReader(iter([data]))):
+        for batch in FrameExtractor("x").batches(PcapReader(iter([data]))):
             for captured in batch:
                 if type(captured) is tuple:
                     general.take(captured)

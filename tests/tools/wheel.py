@@ -25,7 +25,7 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
     "tests/codecs",
     "tests/protocol",
     "tests/records/test_batch.py",
-    "tests/capture/test_pcap.py",
+    "tests/capture/packets/test_pcap.py",
     "tests/capture/test_captures.py",
     "tests/cli/test_decode.py",
     "tests/cli/test_encode.py",

@@ -15,7 +15,7 @@ from math import inf
 from ...cluster.assignors import Member as Subscriber
 from ...cluster.assignors import assign_server_range, assign_uniform
 from ...cluster.assignors.members import TopicPartition
-from ...regular_expressions import BadPattern, compile_pattern
+from ...runtime.regular_expressions import BadPattern, compile_pattern
 from ..purgatory import Parked
 from .group_memory import LEAST_SIZE, Protocols, size_of
 

@@ -345,7 +345,7 @@ class Control:
     def capture(self) -> bytes:
         """Return all frames so far as a pcap file, for `kwire decode` and Wireshark."""
         stream = io.BytesIO()
-        from ...capture.writer import CaptureWriter  # here: serve starts sooner
+        from ...capture.capture_writer import CaptureWriter  # here: serve starts sooner
 
         writer = CaptureWriter(stream)
         for frame in self.serving.recorded.frames():

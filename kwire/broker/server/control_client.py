@@ -62,7 +62,7 @@ class ControlClient:
 
 
 def _read_frames(capture: bytes, **choice: Any) -> list[Any]:
-    from ...input import read_dump  # here: serve starts sooner
+    from ...capture.open_dump import read_dump  # here: serve starts sooner
 
     with NamedTemporaryFile(suffix=".pcap") as file:
         file.write(capture)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...protocol import Frame, Source
-from ...redaction import REASONS, Redactor
+from ...redact.redaction_rules import REASONS
+from ...redact.redactor import Redactor
 
 MOST_RECORDED = 64 << 20  # bytes of frames that are kept
 SECRETS = {"sasl", "scram", "token", "unknown"}  # a bare token whose SaslHandshake was forgotten is not recognised

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...errors import KwireError
 from ...internal import ControlRecord, FramedRecord, decode_control_record, decode_metadata_frame
 from ...records import Record, RecordBatch, parse_records
-from ...redaction.masking import is_of_metadata_log
+from ...redact.metadata_log_secrets import is_of_metadata_log
 from ..state import ClusterState
 from .metadata_records import RECORDS
 

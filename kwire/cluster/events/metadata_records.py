@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import Any
 
-from ...sensitive_fields import is_sensitive
+from ...redact.sensitive_configs import is_sensitive
 from ...values import AclOperation, AclPermissionType, ConfigResourceType, PatternType, ResourceType, ScramMechanism
 from ..state import Broker, ClusterState, Partition
 

@@ -1,4 +1,4 @@
-"""Derives cluster state and change events from znodes that any client reads or writes; `kwire.zookeeper` parses them.
+"""Derives cluster state and change events from znodes that any client reads or writes; `kwire.zookeeper.znode` parses them.
 
 Sources: KIP-36 (racks), KIP-112 (events of log directories), KIP-455 (reassignments), KIP-516 (topic ids), KIP-584.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import KwireError
-from ...sensitive_fields import is_sensitive
+from ...redact.sensitive_configs import is_sensitive
 from ...zookeeper import Znode, read_znode
 from ..state import ClusterState
 from .event import DELETED, Event, ReportedState

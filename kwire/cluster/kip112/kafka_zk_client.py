@@ -7,18 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ...zookeeper import (
-    BrokerRegistration,
-    ConfigEntity,
-    Controller,
-    IsrChange,
-    LogDirEvent,
-    PartitionState,
-    TopicState,
-    read_znode,
-    write_znode,
-)
-from ...zookeeper import TopicPartition as PartitionNode
+from ...zookeeper import BrokerRegistration, ConfigEntity, IsrChange, LogDirEvent, PartitionState, TopicState, read_znode, write_znode
+from ...zookeeper.znode_types import ControllerZNode
+from ...zookeeper.znode_types import ZnodePartition as PartitionNode
 from ..state import Broker
 from .ensemble import Ensemble, StoredZnode
 from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
@@ -42,7 +33,7 @@ class KafkaZkClient:
         self.session: int = session
 
     def read(self, path: str) -> Any:
-        """Return the contents of a path as a value of `kwire.zookeeper`; None if the node does not exist."""
+        """Return the contents of a path as a value of `kwire.zookeeper.znode`; None if the node does not exist."""
         node = self.zk.get(path)
         return read_znode(path, node.data) if node else None
 
@@ -62,7 +53,7 @@ class KafkaZkClient:
 
     def elect_controller(self, broker_id: int) -> int | None:
         """Become the controller if there is none; return the new controller epoch, or None."""
-        node = Controller(brokerid=broker_id, timestamp="0", version=1)
+        node = ControllerZNode(brokerid=broker_id, timestamp="0", version=1)
         if self.zk.create(CONTROLLER, write_znode(node), owner=self.session) is None:
             return None
         epoch = (self.read(CONTROLLER_EPOCH) or 0) + 1
@@ -72,7 +63,7 @@ class KafkaZkClient:
 
     def controller_id(self) -> int | None:
         """Return the id of the controller."""
-        stored: Controller | None = self.read(CONTROLLER)
+        stored: ControllerZNode | None = self.read(CONTROLLER)
         return stored.brokerid if stored else None
 
     def topics(self) -> dict[str, TopicState]:

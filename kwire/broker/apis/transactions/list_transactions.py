@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .... import messages
-from ....regular_expressions import BadPattern, compile_pattern
+from ....runtime.regular_expressions import BadPattern, compile_pattern
 from ....values import AclOperation, ErrorCode, ResourceType
 from ...controller.topic_names import TRANSACTIONS
 from ...internal_topics import coordinator_of

@@ -5,13 +5,8 @@ from __future__ import annotations
 from kwire import messages
 from kwire.cluster.kip112 import JbodCluster, KafkaController
 from kwire.cluster.kip112.requests import leader_and_isr_response
-from kwire.zookeeper import (
-    AssignedPartition,
-    PartitionReassignment,
-    PreferredReplicaElection,
-    TopicPartition,
-    write_znode,
-)
+from kwire.zookeeper import AssignedPartition, PartitionReassignment, PreferredReplicaElection, write_znode
+from kwire.zookeeper.znode_types import ZnodePartition
 from tests.cluster.kip112.playing import isr, replicate, started
 
 T = ("orders", 0)
@@ -71,7 +66,7 @@ def test_the_preferred_replica_leads_when_a_znode_asks_for_it() -> None:
     cluster.run()
     replicate(cluster, T)
     assert isr(cluster, T) == (3, (3, 1, 2))
-    told = PreferredReplicaElection(partitions=(TopicPartition(topic="orders", partition=0),))
+    told = PreferredReplicaElection(partitions=(ZnodePartition(topic="orders", partition=0),))
     cluster.zk.create("/admin/preferred_replica_election", write_znode(told))
     cluster.after()
     cluster.run()

@@ -1,0 +1,235 @@
+"""Extracts the frames of a captured Kafka connection, each request before its response.
+
+Tracks requests in flight as far as the recognition of frames needs them, and SASL tokens without a header. Does not
+decode messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from .captured_frames import TcpEnds
+from .frame_recognition import AwaitedResponses, FAR, FrameRecogniser, FrameVerdict, NO, REQUESTS, RESERVED_IDS, SHORT
+from .frame_search import FrameSearch
+from .frame_splitter import FrameSplitter, StreamCut
+from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
+from ...errors import DecodeError
+from ...native import ConversationState
+from ...protocol import FrameReader
+from ...protocol.framing import BareToken, CapturedFrame, CutShort, Fragment, Gap as GapFault, NoFrame, PassedOver, numbers_of
+from struct import Struct
+
+SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: the next frames have no header
+TOKEN = (0, None)
+EMPTY = bytes(4)  # the empty response that only SASL tokens have
+IN_FLIGHT = 1024  # maximum number of requests in flight that are stored
+NOTHING = AwaitedResponses()
+_INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
+LOOKED_AT = 64  # number of requests in flight among which the request of a response is searched
+
+
+class _GeneralState:
+    """State that only the general path needs.
+
+    Attributes:
+        awaited: the possible responses, for a search for the next response.
+        is_lossy: whether requests are missing.
+        directions: the frame extractors of responses and of requests.
+    """
+
+    def __init__(self) -> None:
+        self.awaited: AwaitedResponses = NOTHING
+        self.is_lossy: bool = False
+        self.directions: list[FrameSplitter | None] = [None, None]
+
+
+class KafkaConnection(ConversationState):
+    """A connection that was identified as Kafka's, with known client and broker sides.
+
+    The native fast path records most requests and responses itself (`ConversationState`).
+
+    Args:
+        recogniser: checks whether bytes are a frame.
+        client: the side that sends requests.
+        head: api key, version and correlation id of the first request found.
+    """
+
+    __slots__ = ()
+    reader = FrameReader
+    ends_class = TcpEnds
+    recogniser: FrameRecogniser
+    connection: TcpConnection
+    ends: TcpEnds
+    readers: tuple[FrameReader, FrameReader]  # one for responses, one for requests
+    general: _GeneralState | None
+
+    @property
+    def _general(self) -> _GeneralState:
+        if self.general is None:
+            self.general = _GeneralState()
+        return self.general
+
+    def begin_late(self, requests: int, responses: int) -> None:
+        """Start in the middle of the connection, at these stream offsets."""
+        self._direction(True).begin_at(requests)
+        self._direction(False).begin_at(responses)
+
+    @property
+    def buffered(self) -> int:
+        """The number of bytes that are buffered until more bytes arrive."""
+        return sum(
+            len(reader) if direction is None else direction.buffered
+            for reader, direction in zip(self.readers, self._general.directions, strict=True)
+        )
+
+    @property
+    def is_at_frames(self) -> bool:
+        """Whether the next bytes of both directions are known to start frames."""
+        return not self.buffered and all(one is None or one.synced for one in self._general.directions)
+
+    def continue_with(self, apis: Iterable[int], *, is_lossy: bool) -> None:
+        """Continue a connection that started earlier and has used these apis."""
+        for api in apis:
+            self.add_api(api)
+        self._general.is_lossy = is_lossy
+
+    def _direction(self, asked: bool) -> FrameSplitter:
+        """Return the frame extractor of requests or of responses."""
+        direction = self._general.directions[asked]
+        if direction is None:
+            search = self._search_request if asked else self._search_response
+            direction = self._general.directions[asked] = FrameSplitter(search, self.readers[asked])
+        return direction
+
+    def feed(self, event: Portion | StreamGap | Unseen) -> list[CapturedFrame]:
+        """Process the next data of one side, or a gap."""
+        asked = event.side == self.client
+        if asked and not isinstance(event, Portion):
+            self._general.is_lossy = True
+        if isinstance(event, Unseen):  # requests were lost; the next responses may belong to them
+            return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
+        direction = self._direction(asked)
+        if isinstance(event, Portion):
+            if not direction.synced:
+                self._prepare(len(event.data))
+            cuts = direction.feed(event.data)
+        else:
+            self._prepare(direction.buffered)
+            cuts = direction.gap(event.offset, event.count)
+        return self._frames(cuts, asked, event.nanoseconds) if cuts else []
+
+    def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
+        """Return the buffered bytes, because the rest will not arrive; `cause` is the reason."""
+        self._prepare(self.buffered)
+        asked, answered = self._direction(True).stop(cause), self._direction(False).stop(cause)
+        return self._frames(asked, True, now) + self._frames(answered, False, now)
+
+    def _frames(self, cuts: list[StreamCut], asked: bool, now: int | None) -> list[CapturedFrame]:
+        captured: list[CapturedFrame] = []
+        for offset, data, fault in cuts:
+            first, second = numbers_of(data) if fault is None else (None, 0)
+            if fault is None or isinstance(fault, CutShort):
+                token: DecodeError | None = (self.note_request if asked else self.note_response)(data)
+                fault = fault or token
+            elif data == EMPTY and not asked and isinstance(fault, Fragment | PassedOver):
+                fault = self._empty_answer(fault)
+            captured.append((self.ends, asked, offset, now, data, fault, first, second))
+        return captured
+
+    def note_request(self, data: bytes) -> NoFrame | None:
+        """Add a request to the requests in flight."""
+        if self.tokens and self._is_token(data):
+            self.expect(*TOKEN)
+            return BareToken(len(data))
+        if len(data) < 12:
+            self.tokens = False
+            return None
+        api, correlation_id = _INTS(data, 4)  # also present in truncated frames
+        self._note_api(data, api)
+        self.expect(api, correlation_id)
+        if 0 <= correlation_id < RESERVED_IDS:
+            self.newest = correlation_id
+        return None
+
+    def _note_api(self, data: bytes, api: int) -> None:
+        """Record the data of a request, besides its correlation id, that frame detection needs."""
+        self.tokens = data[4:8] == SASL_HANDSHAKE_0
+        if self.tokens:
+            self.readers[False].least = 0  # the response to a SASL token may be empty
+        if self.client_id is None and len(data) > 14:
+            self.client_id = data[12 : 14 + int.from_bytes(data[12:14], "big")]
+        self.add_api(api)
+
+    def note_response(self, data: bytes) -> NoFrame | None:
+        """Remove the request that a response answers, and all requests sent before it, from the requests in flight."""
+        correlation_id = _INT(data, 4)[0] if len(data) >= 8 else None
+        expected = self.expected(1)
+        if expected and expected[0][1] == correlation_id is not None:
+            self.settle(1)
+        elif self._overtakes(correlation_id):
+            return BareToken(len(data))
+        if correlation_id is not None and 0 <= correlation_id < RESERVED_IDS:
+            self.answered = correlation_id
+        return None
+
+    def _empty_answer(self, fault: NoFrame) -> NoFrame:
+        """Record an empty response outside of a frame, after lost bytes: the response to a SASL token, which may be
+        lost.
+        """
+        expected = self.expected(IN_FLIGHT)
+        if TOKEN in expected:
+            self.settle(expected.index(TOKEN) + 1)
+            return BareToken(len(EMPTY))
+        return Fragment(len(EMPTY)) if self._general.is_lossy else fault
+
+    def _overtakes(self, correlation_id: int | None) -> bool:
+        """Record a response that does not answer the oldest request in flight.
+
+        Return whether it answers a SASL token.
+        """
+        expected = self.expected(IN_FLIGHT)
+        for index, (_, awaited) in enumerate(expected):
+            if awaited == correlation_id is not None:
+                self.settle(index + 1)
+                return False
+        token = bool(expected) and expected[0] == TOKEN
+        if (token or self.tokens) and not self._is_of_now(correlation_id):
+            self.settle(int(token))
+            return True
+        return False
+
+    def _is_of_now(self, correlation_id: int | None) -> bool:
+        """Whether a lost request may have had this correlation id."""
+        if correlation_id is None or self.newest is None:
+            return False
+        return 0 < (correlation_id & 0xFFFFFFFF) - self.newest < FAR
+
+    def _is_token(self, data: bytes) -> bool:
+        """Whether the bytes are a SASL token (after SaslHandshake v0) and not a request."""
+        looks = self.recogniser.header(data)
+        whole = len(data) == 4 + int.from_bytes(data[:4], "big")
+        return looks == NO or (looks == SHORT and whole)
+
+    def _prepare(self, count: int) -> None:
+        """Prepare a search of `count` bytes."""
+        self.recogniser.allow(count)
+        asked: dict[bytes, list[bytes]] = {}
+        for api, awaited in self.expected(LOOKED_AT):
+            if awaited is not None:
+                asked.setdefault(_bytes(awaited), []).append(_bytes(api))
+        self._general.awaited = AwaitedResponses(asked, self.apis, self.answered, self.newest)
+
+    def _search_request(self) -> FrameSearch:
+        return FrameSearch(lambda: REQUESTS, self._judge_request)
+
+    def _judge_request(self, data: bytearray, position: int, packets: Set[int]) -> FrameVerdict:
+        return self.recogniser.judge_request(data, position, packets, self.client_id)
+
+    def _search_response(self) -> FrameSearch:
+        return FrameSearch(lambda: self._general.awaited.pattern, self._judge_response)
+
+    def _judge_response(self, data: bytearray, position: int, packets: Set[int]) -> FrameVerdict:
+        return self.recogniser.judge_response(data, position, packets, self._general.awaited)
+
+
+def _bytes(number: int) -> bytes:
+    return number.to_bytes(4, "big", signed=True)

@@ -1,0 +1,243 @@
+"""Decides whether bytes are a Kafka frame: by inexpensive checks of the header, and by decoding if necessary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Set
+from typing import NamedTuple
+
+from ...caches import lazy_pattern
+from ...codecs import codec_in
+from ...errors import TrailingBytes
+from ...protocol import Frame, FrameDecoder, LEAST, LIMIT, Request, Response, Source, Undecodable
+from ...protocol.headers import header_version_for
+from ...spec.catalog import Catalog, catalog_for
+
+# How much a header resembles that of a request. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the
+# api is Produce, which many responses resemble: the correlation id looks like api key 0 and a version, followed by a
+# count and a topic name. STRONG: all others.
+NO, SHORT, WEAK, FAIR, STRONG = range(5)
+
+_SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 million, without moving on
+REQUESTS = lazy_pattern(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
+NEAR, FAR = 16, 4096  # largest distance between the correlation ids of requests in flight: usual, and possible
+RESERVED_IDS = 0x7FFFFFF8  # higher ids are used by Kafka's clients during authentication
+API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)
+RESERVED = RESERVED_IDS.to_bytes(4, "big")
+LONGEST_UNLIKELY = 1 << 20  # largest frame that is buffered on weak evidence, in bytes
+# Bounds for the extra time spent on hostile bytes: the numbers of examined positions and of decoded frames.
+PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128
+LOOKS_AT_FIRST, _BYTES_PER_LOOK = 4096, 64
+_KNOWN_AT_MOST = 8192  # number of stored (api key, version) pairs
+
+
+class FrameVerdict(NamedTuple):
+    """Whether a frame starts at a position: yes, no, or undecided until `stop` bytes have arrived.
+
+    Until then, a `likely` frame takes precedence over frames inside it; a MOST_LIKELY one is accepted even if those
+    bytes never arrive.
+    """
+
+    sure: bool = False
+    stop: int = 0
+    likely: int = 0
+
+
+SURE, NEVER, LIKELY, MOST_LIKELY = FrameVerdict(sure=True), FrameVerdict(), 1, 2
+
+
+class AwaitedResponses(NamedTuple):
+    """State of the requests in flight, used to recognise responses.
+
+    `asked` maps the correlation ids of requests in flight to api key and version; `apis` are all apis that the client
+    has used. Requests may have been lost: the ids of their responses are after `answered`, the id of the last response,
+    and near `newest`, the id of the newest request.
+    """
+
+    asked: dict[bytes, list[bytes]] = {}
+    apis: Collection[bytes] = ()
+    answered: int | None = None
+    newest: int | None = None
+
+    def may_be(self, number: int, distance: int) -> bool:
+        """Whether a correlation id may belong to a request that was not captured."""
+        if self.newest is None or number >= RESERVED_IDS:
+            return True
+        # Clients increment ids, but may send requests slightly out of order.
+        least = self.newest if self.answered is None else self.answered
+        return least - distance <= number <= self.newest + distance
+
+    def may_follow(self, data: bytearray, position: int) -> bool:
+        """Whether a response may start at a position, as far as its header has arrived."""
+        head = bytes(data[position : position + 8])
+        if len(head) >= 4 and not LEAST <= int.from_bytes(head[:4], "big") <= LIMIT:
+            return False
+        return len(head) < 8 or head[4:] in self.asked or self.may_be(int.from_bytes(head[4:], "big"), FAR)
+
+    @property
+    def pattern(self) -> re.Pattern[bytes]:
+        """Return the pattern of a response's size and correlation id."""
+        if self.newest is None:
+            return re.compile(_SIZE + rb"[\x00-\xff]{4})")
+        ids = {int.from_bytes(one, "big") for one in self.asked}
+        least = self.newest if self.answered is None else min(self.answered, self.newest)
+        ids |= {max(0, least - FAR), least, self.newest, self.newest + FAR, RESERVED_IDS}
+        halves = {number >> 16 & 0xFFFF for number in ids}
+        any_of = b"|".join(re.escape(half.to_bytes(2, "big")) for half in sorted(halves))
+        return re.compile(_SIZE + rb"(?:" + any_of + rb")[\x00-\xff]{2})")
+
+
+class FrameRecogniser:
+    """Recognises frames in bytes.
+
+    Args:
+        catalog: the specs to use; by default those of Kafka's releases.
+        gives_zookeeper: whether to return each packet of a ZooKeeper connection as a frame with a fault.
+    """
+
+    def __init__(self, catalog: Catalog | None = None, gives_zookeeper: bool = False) -> None:
+        self.gives_zookeeper: bool = gives_zookeeper
+        self.catalog: Catalog = catalog or catalog_for()
+        self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
+        self.proofs: int = PROOFS_AT_FIRST  # how many more frames may be decoded as proof
+        self.looks: int = LOOKS_AT_FIRST  # how many more positions inside packets may be examined
+
+    def allow(self, count: int) -> None:
+        """Increase the budgets of the search in proportion to `count` more bytes."""
+        self.proofs += count // _BYTES_PER_PROOF + 1
+        self.looks = max(self.looks, 0) + count // _BYTES_PER_LOOK + 1
+
+    def header(self, data: bytes | bytearray, start: int = 0) -> int:
+        """Return how much the bytes from `start` on resemble a request header: NO, SHORT, WEAK, FAIR or STRONG."""
+        there = len(data) - start
+        size = int.from_bytes(data[start : start + 4], "big")
+        if there < 8:
+            return NO if there >= 4 and not 8 <= size <= LIMIT else SHORT
+        version = self._header_version(bytes(data[start + 4 : start + 8]))
+        if version is None or not 8 <= size <= LIMIT:
+            return NO
+        if version == 0:
+            return WEAK if size == 12 else NO  # ControlledShutdown v0: a correlation id and a broker id
+        if there < 14:
+            return SHORT
+        length = int.from_bytes(data[start + 12 : start + 14], "big", signed=True)
+        if length < -1 or size < 10 + length:
+            return NO
+        if length <= 0:
+            return WEAK
+        likely = STRONG if any(data[start + 4 : start + 6]) else FAIR
+        return _printable(bytes(data[start + 14 : start + 14 + length]), length, likely)
+
+    def _header_version(self, pair: bytes) -> int | None:
+        if pair not in self._headers:
+            if len(self._headers) > _KNOWN_AT_MOST:
+                self._headers.clear()
+            api_key, version = int.from_bytes(pair[:2], "big"), int.from_bytes(pair[2:], "big")
+            spec = self.catalog.find(api_key, "request", version)
+            self._headers[pair] = None if spec is None else header_version_for(spec, version)
+        return self._headers[pair]
+
+    def proves_request(self, data: bytes) -> bool:
+        """Whether a complete frame decodes as a request up to its last byte.
+
+        An ApiVersions request may end with zeros.
+        """
+        decoder = FrameDecoder(self.catalog, salvage=False)
+        if not self._may_prove():
+            return False
+        result = decoder.decode(Frame(data, Source(direction="request")))
+        return isinstance(result, Request) or (
+            # librdkafka appends an empty array to ApiVersions requests, which have no fields before version 3.
+            isinstance(result, Undecodable)
+            and isinstance(result.error, TrailingBytes)
+            and data[4:6] == API_VERSIONS
+            and data.endswith(EMPTY_ARRAY)
+            and result.error.have == len(EMPTY_ARRAY)
+        )
+
+    def proves_response(self, data: bytes, api: bytes) -> bool:
+        """Whether a complete frame decodes as a response of an api, given as key and version."""
+        api_key, version = int.from_bytes(api[:2], "big"), int.from_bytes(api[2:], "big")
+        spec = self.catalog.find(api_key, "response", version)
+        if spec is None:
+            return False
+        decoder = FrameDecoder(self.catalog, salvage=False, answers=codec_in(self.catalog, spec.name, version))
+        return self._may_prove() and isinstance(decoder.decode(Frame(data, Source(direction="response"))), Response)
+
+    def judge_request(self, data: bytearray, position: int, packets: Set[int], client: bytes | None) -> FrameVerdict:
+        """Decide whether a request starts at a position.
+
+        Args:
+            data: the bytes.
+            position: where the request would start in `data`.
+            packets: where packets start.
+            client: the client id of the connection with its length prefix, if known.
+        """
+        looks = self.header(data, position) if self._may_look(position, packets) else NO
+        stop = position + 4 + int.from_bytes(data[position : position + 4], "big")
+        if looks == NO:
+            return NEVER
+        if looks >= FAIR and client and data.startswith(client, position + 12):
+            return SURE
+        if looks != STRONG and stop - position > LONGEST_UNLIKELY:
+            return NEVER
+        if looks == SHORT:
+            return FrameVerdict(stop=len(data) + 1)
+        if stop > len(data):
+            return FrameVerdict(stop=stop, likely=MOST_LIKELY if looks == STRONG and position in packets else 0)
+        follows = self.header(data, stop)
+        if looks == STRONG and follows == STRONG:
+            return SURE
+        if follows == NO and stop not in packets:
+            return NEVER
+        return SURE if self.proves_request(bytes(data[position:stop])) else NEVER
+
+    def judge_response(self, data: bytearray, position: int, packets: Set[int], awaited: AwaitedResponses) -> FrameVerdict:
+        """Decide whether a response starts at a position; for the arguments see `judge_request`."""
+        if not self._may_look(position, packets):
+            return NEVER
+        size, number = (int.from_bytes(data[start : start + 4], "big") for start in (position, position + 4))
+        stop = position + 4 + size
+        apis: Collection[bytes] = awaited.asked.get(bytes(data[position + 4 : position + 8]), ())
+        # A response to a lost request is accepted if it decodes, or if it fills whole packets exactly.
+        in_front = _in_front(position, packets)
+        lost = size <= LONGEST_UNLIKELY and awaited.may_be(number, FAR if in_front else NEAR)
+        if size > LIMIT or not (apis or lost):
+            return NEVER
+        if stop > len(data):
+            likely = LIKELY * (in_front and awaited.may_be(number, NEAR))
+            return FrameVerdict(stop=stop, likely=MOST_LIKELY if apis and position in packets else likely)
+        if stop not in packets and not awaited.may_follow(data, stop):
+            return NEVER
+        frame = bytes(data[position:stop])
+        if not apis and (in_front or self.proofs > PROOFS_AT_FIRST // 2):
+            apis = awaited.apis
+        if any(self.proves_response(frame, api) for api in apis):
+            return SURE
+        return SURE if lost and in_front and (stop == len(data) or stop in packets) else NEVER
+
+    def _may_look(self, position: int, packets: Set[int]) -> bool:
+        if position in packets:
+            return True
+        self.looks -= 1
+        return self.looks >= 0
+
+    def _may_prove(self) -> bool:
+        self.proofs -= 1
+        return self.proofs >= 0
+
+
+def _in_front(position: int, packets: Set[int]) -> bool:
+    """Whether a packet starts with this header; its size field may be in the packet before."""
+    return position in packets and packets.isdisjoint(position + step for step in (1, 2, 3, 5, 6, 7))
+
+
+def _printable(text: bytes, length: int, likely: int) -> int:
+    try:
+        printable = text.decode().isprintable()
+    except UnicodeDecodeError as error:
+        # A character may be truncated where the bytes end.
+        printable = len(text) < length and error.start > len(text) - 4 and text[: error.start].decode().isprintable()
+    if not printable:
+        return NO
+    return likely if len(text) == length else SHORT

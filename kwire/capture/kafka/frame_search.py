@@ -1,0 +1,92 @@
+"""Searches for the start of the next frame after a gap or damage in a stream."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Set
+from .frame_recognition import FrameVerdict, MOST_LIKELY
+
+AT_MOST = 64  # candidate positions that wait for more bytes
+PACKETS = 4096  # packets whose start position is stored
+HEADER = 8  # bytes needed to examine a candidate
+
+
+class FrameSearch:
+    """Searches for the start of a frame.
+
+    Args:
+        pattern: matches the first bytes of a frame; zero-width.
+        judge: decides whether a frame starts at a position of the bytes, given the positions at which packets start.
+    """
+
+    def __init__(
+        self, pattern: Callable[[], re.Pattern[bytes]], judge: Callable[[bytearray, int, Set[int]], FrameVerdict]
+    ) -> None:
+        self.pattern, self.judge = pattern, judge
+        self._packets: set[int] = set()
+        self._seen = 0  # all positions before this one were examined
+        self._waiting: list[tuple[int, int, int]] = []  # bytes needed, position, likelihood
+        self._held: list[int] = []  # confirmed starts of frames, used unless an earlier candidate is confirmed
+
+    def packet(self, position: int) -> None:
+        """Record that a packet starts at a position."""
+        if len(self._packets) < PACKETS:
+            self._packets.add(position)
+
+    def look(self, data: bytearray) -> int | None:
+        """Return the start of the first frame; None if it is not known yet.
+
+        Args:
+            data: all bytes since the last frame that was found, except `drop`ped bytes.
+        """
+        found = [position for position in self._due(data) if self._judged(data, position)] + self._held
+        self._held = []
+        start, self._seen = self._seen, max(self._seen, len(data) - HEADER + 1)
+        for match in self.pattern().finditer(data, start):
+            if found:
+                break
+            if self._judged(data, match.start()):
+                found.append(match.start())
+        if not found or self._is_inside(min(found)):
+            self._held = found
+            return None
+        return min(found)
+
+    def _is_inside(self, position: int) -> bool:
+        """Whether a position is inside a likely frame whose end has not arrived."""
+        return any(likely and other < position < need for need, other, likely in self._waiting)
+
+    @property
+    def last_resort(self) -> int | None:
+        """Return the start of a frame, given that no more bytes will arrive; None if no frame starts."""
+        return min(self._held, default=None)
+
+    @property
+    def likely(self) -> int | None:
+        """Return the probable start of a frame if too few bytes have arrived to be sure; otherwise None."""
+        return min((position for _, position, likely in self._waiting if likely == MOST_LIKELY), default=None)
+
+    def _due(self, data: bytearray) -> list[int]:
+        due = [position for need, position, _ in self._waiting if need <= len(data)]
+        self._waiting = [place for place in self._waiting if place[0] > len(data)]
+        return due
+
+    def _judged(self, data: bytearray, position: int) -> bool:
+        verdict = self.judge(data, position, self._packets)
+        if verdict.stop:
+            self._waiting.append((max(verdict.stop, len(data) + 1), position, verdict.likely))
+            self._waiting.sort()
+            del self._waiting[AT_MOST:]
+        return verdict.sure
+
+    @property
+    def passed(self) -> int:
+        """The number of leading bytes that can no longer start a frame."""
+        return min([self._seen, *self._held, *(position for _, position, _ in self._waiting)])
+
+    def drop(self, count: int) -> None:
+        """Record that bytes were removed at the front."""
+        self._seen = max(0, self._seen - count)
+        self._held = [position - count for position in self._held]
+        self._packets = {position - count for position in self._packets if position >= count}
+        self._waiting = [(need - count, position - count, likely) for need, position, likely in self._waiting]

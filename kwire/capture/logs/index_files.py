@@ -1,0 +1,71 @@
+"""Reads the indexes of segments: offset index, time index and transaction index."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from .disk_entry import AbortedTransaction, DiskEntry, DiskItem, OffsetIndexEntry, TimeIndexEntry, Value, bad_bytes
+from .log_batch import LogBytes
+
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReader:
+    """Reads a file whose entries all have the same layout.
+
+    `make` takes the base offset of the segment, then the fields.
+    """
+
+    layout: struct.Struct
+    make: Callable[..., Value]
+
+    def __call__(self, kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
+        index, zeros = 0, 0
+        for at, raw in self._cuts(portions):
+            if not any(raw):
+                zeros += len(raw)
+            elif len(raw) % self.layout.size:
+                yield from _allocated(at - zeros, zeros, file)
+                zeros, why = 0, f"{len(raw)} bytes at the end are not a complete entry of {self.layout.size} bytes"
+                yield bad_bytes(at, raw, why, file)
+            else:
+                if zeros == self.layout.size and not index:  # time 0 at the first offset
+                    yield DiskEntry(kind, 0, 0, self.make(base, *self.layout.unpack(bytes(zeros))), file)
+                    index = 1
+                elif zeros:
+                    yield bad_bytes(at - zeros, b"", f"{zeros} zeros before an entry", file, zeros)
+                yield DiskEntry(kind, index, at, self.make(base, *self.layout.unpack(raw)), file)
+                index, zeros = index + 1, 0
+        yield from _allocated(at - zeros + len(raw), zeros, file) if zeros else ()
+
+    def _cuts(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Yield entries with their positions; zeros are joined; an incomplete entry is the last one."""
+        left, passed, size = b"", 0, self.layout.size
+        for portion in portions:
+            data = left + portion
+            whole = len(data) - len(data) % size
+            if data.count(0, 0, whole) == whole > 0:  # preallocated space, up to 10 MiB
+                yield passed, data[:whole]
+            else:
+                yield from ((passed + at, data[at : at + size]) for at in range(0, whole, size))
+            passed, left = passed + whole, data[whole:]
+        if left:
+            yield passed, left
+
+
+def _allocated(position: int, count: int, file: str) -> Iterator[LogBytes]:
+    if count:
+        yield LogBytes(position, count, b"", None, None, file)
+
+
+def build_offset_entry(base: int, relative: int, position: int) -> OffsetIndexEntry:
+    return OffsetIndexEntry(base + relative, position)
+
+
+def build_time_entry(base: int, timestamp: int, relative: int) -> TimeIndexEntry:
+    return TimeIndexEntry(timestamp, base + relative)
+
+
+def build_aborted_transaction(base: int, *fields: int) -> AbortedTransaction:
+    return AbortedTransaction(*fields)

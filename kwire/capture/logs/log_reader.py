@@ -1,0 +1,88 @@
+"""Reads a log in portions: its batches with the records of its topic, and bytes outside batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from .log_batch import LogBatch, LogBytes
+from .log_topic import LogTopic, topic_of_folder
+from .segment_reader import SegmentItem, SegmentReader
+from ...internal.topic_records import METADATA
+from ...records import Record, RecordBatch
+from pathlib import Path
+
+SNAPSHOT_HEADER = b"\0\0\0\3"  # the key of the first record of a snapshot: version and type
+
+
+class LogReader:
+    """An iterator over the batches of a log.
+
+    Args:
+        portions: the bytes of the log, in portions of any size.
+        file: the name of the log.
+        topic: the topic of the log, if known; otherwise it is identified from the records.
+
+    Attributes:
+        topic: the topic that was identified so far.
+
+    >>> from kwire import Record, build_batch
+    >>> data = build_batch([Record(7, key=b"k", value=b"v")])
+    >>> [entry.record.value for batch in LogReader([data]) for entry in batch.entries()]
+    [b'v']
+    """
+
+    def __init__(self, portions: Iterable[bytes], file: str = "", topic: str | None = None) -> None:
+        self.file = file
+        self.topic: LogTopic = LogTopic(topic)
+        self._items = self._read(portions)
+
+    def __iter__(self) -> Iterator[LogBatch | LogBytes]:
+        return self._items
+
+    def _read(self, portions: Iterable[bytes]) -> Iterator[LogBatch | LogBytes]:
+        reader = SegmentReader()
+        for portion in portions:
+            yield from map(self._item, reader.feed(portion))
+        yield from map(self._item, reader.finish())
+
+    def _item(self, cut: SegmentItem) -> LogBatch | LogBytes:
+        if not isinstance(cut, RecordBatch):
+            return replace(cut, file=self.file)
+        self.topic.learn(cut)
+        return LogBatch(cut, self.topic.name, self.file, self.topic.read, list(cut.faults))
+
+
+def describe_log(head: bytes, file: str, topic: str | None) -> tuple[str, str | None]:
+    """Return the kind and topic of a log.
+
+    The topic is the given one, or else from the name of the folder, or else identified from the first records.
+    """
+    if topic is not None:
+        return f"a log segment of {topic}", topic
+    named = topic_of_folder(Path(file).absolute().parent.name)
+    learnt = LogTopic()
+    for cut in SegmentReader().feed(head):
+        if isinstance(cut, RecordBatch):
+            if cut.index == 0 and _is_snapshot(cut):
+                return "a snapshot of the metadata log", METADATA
+            learnt.learn(cut)
+        if learnt.name is not None:
+            return f"a log segment of {learnt.name}, as its records show", learnt.name
+    if named is not None:
+        return f"a log segment of {named}, by its folder's name (--log-of overrides it)", named
+    return "a log segment", None
+
+
+def read_log_items(
+    portions: Iterator[bytes], file: str, topic: str | None, remarks: list[str]
+) -> Iterator[LogBatch | LogBytes]:
+    """Yield the items of a log, and add a remark if later records identified its topic."""
+    log = LogReader(portions, file, topic)
+    yield from log
+    if log.topic.found:
+        remarks.append(f"from some record on, its records are those of {log.topic.name}: --log-of reads all of them so")
+
+
+def _is_snapshot(batch: RecordBatch) -> bool:
+    first = next(batch.records(salvage=True), None) if batch.is_control else None
+    return isinstance(first, Record) and first.key == SNAPSHOT_HEADER

@@ -1,0 +1,54 @@
+"""Opens captures: pcap and pcapng, recognised by their first bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from .compressed_files import OpenedInput
+from .dump import Dump
+from .files import local_path
+from .frame_extractor import FrameExtractor
+from .kafka.captured_frames import build_frames
+from .open_file import open_unpacked
+from .packets.capture_formats import CAPTURES
+from .packets.damage import DamagedBytes
+from .packets.packet import Packet
+from .tcp.connection_share import ConnectionShare
+from .unsupported_formats import refuse_foreign
+from ..errors import DumpError
+from ..spec.catalog import Catalog
+from pathlib import Path
+
+
+
+def build_capture_dump(kind: str, streams: FrameExtractor, packets: Iterable[Packet | DamagedBytes]) -> Dump:
+    captured = streams.batches(packets)
+    return Dump(kind, build_frames(captured, streams.file), streams.remarks, captured=captured, file=streams.file)
+
+
+@contextmanager
+def open_packets(path: str | Path) -> Iterator[Iterator[Packet]]:
+    """Open the packets of a capture; raises DumpError if the file is not a capture, OSError like `open_dump`."""
+    with open_unpacked(path) as opened:
+        for magics, reader in CAPTURES.values():
+            if opened.head[:4] in magics:
+                packets = reader(opened.portions(), str(path), looks_ahead=_is_file(str(path)))
+                yield (packet for packet in packets if isinstance(packet, Packet))
+                return
+        refuse_foreign(opened.head, str(path))
+        raise DumpError(f"this is not a capture: {', '.join(CAPTURES)} are read", file=str(path))
+
+
+def _is_file(name: str) -> bool:
+    """Whether an input is a file; a pipe may still receive packets."""
+    local = local_path(name)
+    return name != "-" and (local is None or local.is_file())
+
+
+def open_capture(opened: OpenedInput, file: str, catalog: Catalog, share: ConnectionShare, zookeeper: bool) -> Dump | None:
+    for kind, (magics, reader) in CAPTURES.items():
+        if opened.head[:4] in magics:
+            packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
+            streams = FrameExtractor(file, catalog, share=share, zookeeper=zookeeper)
+            return build_capture_dump(kind, streams, packets)
+    return None

@@ -1,0 +1,1 @@
+"""Packets of captures: pcap and pcapng, read and written; headers up to TCP."""

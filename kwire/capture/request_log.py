@@ -1,0 +1,275 @@
+"""Converts log lines that contain requests and responses as JSON to frames.
+
+Supported are the request logs of brokers from Kafka 2.7 on (with or without a log4j prefix, also as rows collected from
+them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode --jsonl`. Fields that a log omits
+(records) become empty, with a remark. Lines of other kinds are counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from ..caches import lazy_pattern
+from .json_frames import envelope_frame, need_member, read_source
+from ..codecs import codec_in
+from ..errors import DumpError, EncodeError, KwireError, WrongType, json_problem
+from ..protocol import Frame, LIMIT, Source, encode_request, encode_response
+from ..spec.catalog import Catalog
+from typing import Any
+
+# Kafka logs the size of records instead of the records: JSON name in the log -> name of the field.
+SIZES = {
+    "recordsSizeInBytes": "records",
+    "recordSetSizeInBytes": "records",  # Fetch, up to Kafka 2.8
+    "unalignedRecordsSizeInBytes": "unalignedRecords",
+}
+MOST_ERRORS = 100  # that are kept
+_COMPLETED = "Completed request:"
+_OBJECT = lazy_pattern(r'\{ ?"(?:isForwarded|requestHeader|request_header|header|kwire|broker|connection)" ?:')
+_CONNECTION = lazy_pattern(r"(.+:\d+)-(.+:\d+)-\d+(?:-\d+)?")
+
+
+@dataclass
+class RequestLogNotes:
+    """Omitted fields and invalid lines: `remarks` counts them, `errors` are the first errors, of `broken` lines."""
+
+    remarks: Counter[str] = field(default_factory=Counter)
+    errors: list[DumpError] = field(default_factory=list)
+    broken: int = 0
+
+    def refuse(self, error: KwireError, file: str, line: int) -> None:
+        """Record an error, with its line."""
+        self.broken += 1
+        if len(self.errors) < MOST_ERRORS:
+            self.errors.append(error if isinstance(error, DumpError) else DumpError(str(error), file=file, line=line))
+
+    def texts(self) -> list[str]:
+        """Return the remarks as text.
+
+        >>> RequestLogNotes(Counter({"lines are not requests": 2})).texts()
+        ['2 lines are not requests']
+        """
+        return [f"{count} {text}" for text, count in self.remarks.items()]
+
+
+def looks_like_request_log(head: str) -> bool:
+    """Whether a text begins like a supported log.
+
+    >>> looks_like_request_log('[2024-05-01] DEBUG Completed request:{"isForwarded":false'), looks_like_request_log("00 01")
+    (True, False)
+    """
+    if head.lstrip().startswith('{"type":"Buffer"'):  # as Node.js writes bytes
+        return False
+    return head.lstrip().startswith("{") or _COMPLETED in head or _OBJECT.search(head) is not None
+
+
+def split_lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
+    """Yield the lines of a text as they arrive."""
+    begun: list[bytes] = []
+    size = 0
+    for portion in portions:
+        first, *others = portion.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if size > LIMIT:
+            raise DumpError(f"a line of more than {LIMIT} bytes", file=file, hint="is it a log?")
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun, size = [others[-1]], len(others[-1])
+    yield b"".join(begun)
+
+
+def read_log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+    """Read the frames of a log.
+
+    Args:
+        lines: the lines of the log.
+        file: the name of the log, for sources and errors.
+        catalog: the specs to use.
+        notes: collects omitted fields and invalid lines.
+
+    Yields:
+        The request of each line, and its response if it was logged.
+
+    Raises:
+        DumpError: a line is not JSON or not a message (raised at the end, for the first such line), or there was no
+            request.
+    """
+    count = 0
+    for count, frame in enumerate(readable_frames(lines, file, catalog, notes), 1):  # noqa: B007
+        yield frame
+    if notes.errors:
+        first, more = notes.errors[0], f"; {notes.broken - 1} more lines cannot be read" if notes.broken > 1 else ""
+        raise DumpError(first.problem + more, file=file, line=first.line, hint=first.hint)
+    if not count:
+        what = "; ".join(notes.texts()) or "there is nothing in it"
+        raise DumpError(f"no request in JSON: {what}", file=file, hint="brokers log JSON from Kafka 2.7 on")
+
+
+def readable_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+    """Read the frames of a log as `read_log_frames` does; lines that cannot be read are only recorded in `notes`."""
+    count = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            members = _find_object(line.decode("utf-8-sig", "replace"), file, number, notes)
+            found = [] if members is None else list(convert_object(members, catalog, notes))
+        except KwireError as error:
+            notes.refuse(error, file, number)
+            continue
+        for frame in found:
+            yield replace(frame, source=replace(frame.source, file=file, frame=count, offset=None))
+            count += 1
+
+
+def convert_object(members: Any, catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+    """Convert one JSON object of a log to frames.
+
+    Args:
+        members: a broker's line, a row collected from one, a line of Kroxylicious, or of kwire.
+        catalog: the specs to use.
+        notes: collects omitted fields.
+
+    Raises:
+        EncodeError: the object has another form, or does not match the message; with the path in the JSON.
+    """
+    for keys, opener in SHAPES:
+        if isinstance(members, dict) and keys <= members.keys():
+            yield from opener(members, catalog, notes)
+            return
+    raise WrongType(need="a logged request, or an object with header and payload", found=f"{members!r}"[:60])
+
+
+def _find_object(line: str, file: str, number: int, notes: RequestLogNotes) -> Any:
+    """Find the JSON object of a line; None if there is none."""
+    start = _OBJECT.search(line)
+    begin = start.start() if start else line.find("{") if line.lstrip().startswith("{") else -1
+    if begin < 0:
+        if line.strip():
+            kind = "of requests in the text form of Kafka before 2.7" if _COMPLETED in line else "without a request"
+            notes.remarks[f"lines {kind} were left out"] += 1
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(line, begin)[0]
+    except (ValueError, RecursionError) as error:
+        what = getattr(error, "msg", "") or json_problem(error)
+        hint = "each object must be on one line; kwire encode also reads indented ones"
+        raise DumpError(f"not valid JSON: {what}", file=file, line=number, hint=hint) from None
+
+
+def _skip_text(members: dict[str, Any], catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+    notes.remarks["lines of requests in the text form of Kafka before 2.7 were left out"] += 1
+    yield from ()
+
+
+def _convert_own(members: dict[str, Any], catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+    if members.get("type") == "foreign":
+        notes.remarks["streams of other protocols were left out"] += 1
+        return
+    yield envelope_frame(members, catalog)
+
+
+def _convert_broker(members: dict[str, Any], catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+    """Convert one line of a request log: header, request and response, and the connection's endpoints."""
+    header_name = "requestHeader" if "requestHeader" in members else "request_header"
+    header = need_member(members, header_name, dict)
+    names = ("requestApiKey", "requestApiVersion", "correlationId")
+    key, version, correlation = (need_member(header, name, int, header_name) for name in names)
+    source = _parse_connection(members.get("connection"))
+    if members.get("isForwarded") or (members.get("more") or {}).get("isForwarded"):
+        notes.remarks["requests came inside an Envelope, which is not in the log"] += 1
+    asked = _fill_records(need_member(members, "request", dict), notes)
+    yield _encode_request(catalog, key, version, asked, correlation, header.get("clientId"), source)
+    answer = members.get("response")
+    if isinstance(answer, dict):
+        yield _encode_response(catalog, key, version, _fill_records(answer, notes), correlation, source)
+    else:
+        notes.remarks["requests without a response in the log"] += 1
+
+
+def _convert_kroxylicious(members: dict[str, Any], catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+    header = need_member(members, "header", dict)
+    key, kind = _find_api_key(need_member(header, "apiKey", object, "header"), catalog), need_member(header, "type", str, "header")
+    version, correlation = (need_member(header, name, int, "header") for name in ("apiVersion", "correlationId"))
+    payload = _fill_records(need_member(members, "payload", dict), notes)
+    if kind.casefold() == "request":
+        yield _encode_request(catalog, key, version, payload, correlation, header.get("clientId"), read_source(members))
+    else:
+        yield _encode_response(catalog, key, version, payload, correlation, read_source(members))
+
+
+# members of an object -> the parser of its writer's format; the first match applies
+SHAPES: tuple[tuple[set[str], Callable[[dict[str, Any], Catalog, RequestLogNotes], Iterator[Frame]]], ...] = (
+    ({"requestHeader"}, _convert_broker),
+    ({"request_header"}, _convert_broker),
+    ({"kwire"}, _convert_own),
+    ({"type", "header"}, _convert_own),
+    ({"header", "payload"}, _convert_kroxylicious),
+    ({"text", "stage"}, _skip_text),
+)
+
+
+def _encode_request(
+    catalog: Catalog, key: int, version: int, payload: Any, correlation: int, client: Any, source: Source
+) -> Frame:
+    name = _find_message(catalog, key, "request", version)
+    message = codec_in(catalog, name, version).from_json(payload)
+    data = encode_request(message, version, correlation_id=correlation, client_id=client, catalog=catalog)
+    return Frame(data, replace(source, direction="request"), message=name, version=version)
+
+
+def _encode_response(catalog: Catalog, key: int, version: int, payload: Any, correlation: int, source: Source) -> Frame:
+    name = _find_message(catalog, key, "response", version)
+    try:
+        message = codec_in(catalog, name, version).from_json(payload)
+    except EncodeError:
+        if name != "ApiVersionsResponse":  # KIP-511: refused in version 0
+            raise
+        version = 0
+        message = codec_in(catalog, name, version).from_json(payload)
+    data = encode_response(message, version, correlation_id=correlation, catalog=catalog)
+    return Frame(data, replace(source, direction="response"), message=name, version=version)
+
+
+def _find_message(catalog: Catalog, key: int, kind: str, version: int) -> str:
+    spec = catalog.find(key, kind, version)
+    if spec is None:
+        found = f"{kind} of api key {key} version {version}"
+        raise WrongType(need="a known api key and version", found=found, segments=["header"])
+    return spec.name
+
+
+def _find_api_key(value: Any, catalog: Catalog) -> int:
+    """Return the key of an api, given its key or its name in capitals."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    wanted = f"{value}".replace("_", "").casefold() + "request"
+    for name, (_, key) in catalog.heads().items():
+        if name.casefold() == wanted and key is not None:
+            return key
+    raise WrongType(need="an api key or the name of an api", found=f"{value!r}"[:60], segments=["header", "apiKey"])
+
+
+def _fill_records(value: Any, notes: RequestLogNotes) -> Any:
+    """Return a payload with empty records where the log has only their size."""
+    if isinstance(value, list):
+        return [_fill_records(item, notes) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {}
+    for name, item in value.items():
+        if name in SIZES and isinstance(item, int):
+            members[SIZES[name]] = ""
+            if item:
+                notes.remarks["bytes of records are not in the log"] += item
+        else:
+            members[name] = _fill_records(item, notes)
+    return members
+
+
+def _parse_connection(connection: Any) -> Source:
+    """Parse a broker's name of a connection: the broker's endpoint, the client's endpoint, and a number."""
+    match = _CONNECTION.fullmatch(connection) if isinstance(connection, str) else None
+    return Source(client=match[2], broker=match[1]) if match else Source()

@@ -1,0 +1,65 @@
+"""Secrets in records of the metadata log: SCRAM credentials and sensitive configurations."""
+
+from __future__ import annotations
+
+from ..codecs import codec_in
+from ..errors import KwireError
+from ..records import RecordBatch, parse_records
+from .sensitive_configs import is_sensitive
+from ..spec.catalog import catalog_for
+from ..wire import Reader, UNSIGNED_VARINT
+from typing import Any
+
+TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"
+METADATA_LOG: frozenset[str | bytes] = frozenset((TOPIC, TOPIC_ID))
+MESSAGES = frozenset(("FetchResponse", "FetchSnapshotResponse"))
+RECORDS = frozenset(("records", "unaligned_records"))
+_CREDENTIALS, _CONFIG_RECORD = "UserScramCredentialRecord", "ConfigRecord"
+
+
+def is_of_metadata_log(message: Any) -> bool:
+    """Whether a response to Fetch or FetchSnapshot concerns the metadata log."""
+    topics = getattr(message, "responses", None) or getattr(message, "topics", None) or ()
+    return any(_name(topic) == TOPIC or getattr(topic, "topic_id", None) == TOPIC_ID for topic in topics)
+
+
+def _name(topic: Any) -> str | None:
+    name: str | None = getattr(topic, "topic", None) or getattr(topic, "name", None)
+    return name
+
+
+def holds_secrets(records: bytes) -> bool:
+    """Whether a part of the metadata log contains a secret or cannot be read.
+
+    >>> holds_secrets(b""), holds_secrets(b"a piece of a batch")
+    (False, True)
+    """
+    try:
+        for batch in parse_records(records):
+            if not isinstance(batch, RecordBatch):
+                return True
+            if not batch.is_control and any(is_secret_record(record.value or b"") for record in batch.records()):
+                return True
+    except KwireError:
+        return True
+    return False
+
+
+def is_secret_record(value: bytes) -> bool:
+    """Whether a record of the metadata log contains a secret, or cannot be decoded far enough to decide.
+
+    Args:
+        value: the value of the record: a frame of KIP-631.
+
+    >>> is_secret_record(bytes.fromhex("01 09 00" + 16 * "ab" + "00")), is_secret_record(b"\\xff")
+    (False, True)
+    """
+    spec = catalog_for().spec
+    reader = Reader(bytes(value))
+    try:
+        _, kind, version = (reader.child(name, UNSIGNED_VARINT) for name in ("frame_version", "type", "version"))
+        if kind != spec(_CONFIG_RECORD).api_key:
+            return bool(kind == spec(_CREDENTIALS).api_key)
+        return is_sensitive(str(codec_in(catalog_for(), _CONFIG_RECORD, version).read(reader).name))
+    except KwireError:
+        return True

@@ -1,0 +1,73 @@
+"""Which messages carry secrets, by the names of their fields."""
+
+from __future__ import annotations
+
+from functools import cache
+from ..codecs import Codec, Place, codec_in, leaves, plan_of
+from ..protocol.headers import header_version_for
+from .metadata_log_secrets import MESSAGES, is_of_metadata_log
+from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
+from ..spec.catalog import WIRE_TYPES, catalog_for
+from typing import Any, NamedTuple
+
+ALWAYS_SECRET = ENVELOPED | SECRET_FIELDS.keys()
+_CONFIG = frozenset(("name", "value"))
+
+
+class SecretCarrier(NamedTuple):
+    """A message that always contains a secret, and the header before it."""
+
+    codec: Codec
+    header: Codec
+
+
+def may_hold_secrets(codec: Codec, message: Any) -> bool:
+    """Whether a message may contain a secret, judging by its type and the names in it.
+
+    Args:
+        codec: the codec of the message.
+        message: the message, or an object with its attributes.
+    """
+    return may_carry(codec) or (codec.name in MESSAGES and is_of_metadata_log(message))
+
+
+@cache
+def may_carry(codec: Codec) -> bool:
+    """Whether a message has a field that may contain a secret."""
+    names = _names(codec)
+    return bool(names & ALWAYS_SECRET) or names >= _CONFIG
+
+
+@cache
+def always_carries(codec: Codec) -> bool:
+    """Whether a message has a field that always contains a secret."""
+    return bool(_names(codec) & SECRET_FIELDS.keys())
+
+
+@cache
+def may_carry_in_some_version(name: str) -> bool:
+    """Whether a Kafka message has a field that may contain a secret, in any version."""
+    versions = catalog_for().spec(name).versions
+    return any(may_carry(codec_in(catalog_for(), name, version)) for version in versions)
+
+
+@cache
+def carriers() -> tuple[SecretCarrier, ...]:
+    """Return all requests and responses of Kafka that contain a secret in every version."""
+    found = []
+    for spec in map(catalog_for().spec, catalog_for().names_with(ALWAYS_SECRET)):
+        for version in spec.versions if spec.type in WIRE_TYPES else ():
+            codec, header = codec_in(catalog_for(), spec.name, version), header_version_for(spec, version)
+            if header is not None and _names(codec) & ALWAYS_SECRET:
+                header_name = f"{spec.type.capitalize()}Header"
+                found.append(SecretCarrier(codec, codec_in(catalog_for(), header_name, header)))
+    return tuple(found)
+
+
+def _names(codec: Codec) -> set[str]:
+    """Return the names of a message's fields that indicate a secret."""
+    return {step.name for step in leaves(plan_of(codec, _tells))}
+
+
+def _tells(place: Place) -> bool | None:
+    return place.name in ALWAYS_SECRET or place.name in _CONFIG or None

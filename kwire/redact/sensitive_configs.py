@@ -1,0 +1,32 @@
+"""Recognises configurations that hold secrets by their names."""
+
+from __future__ import annotations
+
+import re
+
+# Configurations that Kafka declares as PASSWORD, with the prefixes of listeners and the names that vendors give theirs;
+# `{start}` and `{end}` are those of a part of the name.
+_NAMES = (
+    "password|passwd|passphrase|secret|jaas|credential|{start}(?:access|api|private)[._]?key|(?:store|master)[.]key{end}"
+    "|keystore[.]certificate|truststore[.]certificates|assertion[.]private"
+)
+_SENSITIVE = re.compile(_NAMES.format(start=r"(?:^|[.])", end="$"), re.IGNORECASE)
+_SENSITIVE_BYTES = re.compile(_NAMES.format(start="", end="").encode(), re.IGNORECASE)
+
+
+def is_sensitive(config: str) -> bool:
+    """Whether the value of a configuration is a secret, judging by its name.
+
+    >>> is_sensitive("ssl.keystore.password"), is_sensitive("retention.ms"), is_sensitive("cleanup.key.policy")
+    (True, False, False)
+    """
+    return _SENSITIVE.search(config) is not None
+
+
+def names_sensitive(data: bytes) -> bool:
+    """Whether bytes of an unknown message contain the name of a sensitive configuration.
+
+    >>> names_sensitive(b"\\x10ssl.keystore.key\\x05-----"), names_sensitive(b"retention.ms")
+    (True, False)
+    """
+    return _SENSITIVE_BYTES.search(data) is not None

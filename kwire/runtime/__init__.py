@@ -1,0 +1,1 @@
+"""What every module of kwire may use: caches, locks at forks, lazy patterns, functions of upper layers."""

@@ -1,0 +1,49 @@
+"""Names of secrets, and what stands for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire.redact.sensitive_configs import is_sensitive
+from kwire.schema.sensitive_fields import Hidden, SECRET_FIELDS
+from kwire.spec.catalog import catalog_for
+
+
+def test_every_name_is_a_field_of_some_message() -> None:
+    catalog = catalog_for()
+    structs = [struct for name in catalog.names() for struct in catalog.spec(name).structs()]
+    assert SECRET_FIELDS.keys() <= {field.attribute for struct in structs for field in struct.fields}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ssl.key.password",
+        "listener.name.internal.ssl.keystore.password",
+        "ssl.keystore.key",
+        "ssl.keystore.certificate.chain",
+        "listener.name.x.plain.sasl.jaas.config",
+        "delegation.token.master.key",
+        "delegation.token.secret.key",
+        "password.encoder.old.secret",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "s3.access.key",
+    ],
+)
+def test_configurations_that_hold_passwords_are_known(name: str) -> None:
+    assert is_sensitive(name)
+
+
+@pytest.mark.parametrize("name", ["retention.ms", "cleanup.policy", "ssl.keystore.location", "sasl.mechanism"])
+def test_others_are_not(name: str) -> None:
+    assert not is_sensitive(name)
+
+
+def test_hidden_values_have_their_size_and_can_be_compared() -> None:
+    one, same, other = Hidden(b"wonder"), Hidden(b"wonder"), Hidden(b"wander")
+    assert one == same
+    assert one != other
+    assert one != b"wonder"
+    assert (str(one), len(one), hash(one)) == ("[hidden] (6 bytes)", 6, hash(same))
+    assert str(Hidden("ü")) == "[hidden] (2 bytes)"
+    assert not hasattr(one, "__dict__")
