@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from . import values as values
     from ._codec import codec as codec
     from .caches import preload as preload
+    from .capture.logs.disk_entry import DiskEntry as DiskEntry
+    from .capture.logs.log_batch import LogBatch as LogBatch
+    from .capture.logs.log_batch import LogBytes as LogBytes
+    from .capture.logs.log_batch import LogRecord as LogRecord
+    from .capture.open_dump import open_dump as open_dump
+    from .capture.open_dump import read_disk as read_disk
+    from .capture.open_dump import read_dump as read_dump
+    from .capture.open_dump import read_log as read_log
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
     from .codecs import Span as Span
@@ -38,14 +46,6 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
-    from .capture.open_dump import open_dump as open_dump
-    from .capture.open_dump import read_disk as read_disk
-    from .capture.open_dump import read_dump as read_dump
-    from .capture.open_dump import read_log as read_log
-    from .capture.logs.disk_entry import DiskEntry as DiskEntry
-    from .capture.logs.log_batch import LogBatch as LogBatch
-    from .capture.logs.log_batch import LogBytes as LogBytes
-    from .capture.logs.log_batch import LogRecord as LogRecord
     from .native import engine as engine
     from .protocol import Connection as Connection
     from .protocol import Frame as Frame

@@ -32,7 +32,7 @@ from .codecs import Span
 from .display_filter import DisplayFilter, parse_filter
 from .errors import DecodeError, KwireError
 from .protocol import Frame, FrameDecoder, Result, Source
-from .protocol.framing import CapturedBatch, CapturedFrame, NOBODY, SECOND
+from .protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
 from .protocol.headers import Header
 from .protocol.results import MessageSummary
 from .redact.masking import mask

@@ -49,8 +49,8 @@ def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
     """
 
     def read(path: str | Path) -> Golden:
-        from .errors import DumpError
         from .capture.hex_text.golden_fixture import parse_fixture
+        from .errors import DumpError
         from .render.annotate import decode_fixture
 
         beside = request.path.parent / path

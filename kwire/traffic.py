@@ -18,7 +18,17 @@ from typing import Any, NamedTuple
 from .errors import DecodeError, UnexpectedResponse
 from .native import FrameCount
 from .protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from .protocol.framing import BareToken, CapturedBatch, CapturedFrame, CutShort, Endpoints, OpenConnection, SECOND, loses, unexpected_response
+from .protocol.framing import (
+    SECOND,
+    BareToken,
+    CapturedBatch,
+    CapturedFrame,
+    CutShort,
+    Endpoints,
+    OpenConnection,
+    loses,
+    unexpected_response,
+)
 from .protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
 from .protocol.headers import Apis, Call, Header, client_in
 from .protocol.results import MessageSummary, software_of

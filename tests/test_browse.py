@@ -14,11 +14,11 @@ import pytest
 
 import kwire
 from kwire.browse import Browser, ByteList, FieldList, FrameIndex, FrameList
+from kwire.capture.dump import Dump
+from kwire.capture.open_dump import open_dump
 from kwire.cli.browse import loading
 from kwire.cli.main import main
 from kwire.errors import DumpError
-from kwire.capture.dump import Dump
-from kwire.capture.open_dump import open_dump
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 

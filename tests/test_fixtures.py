@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from kwire.errors import DumpError
 from kwire.capture.hex_text.golden_fixture import check_writer, parse_fixture
+from kwire.errors import DumpError
 
 BROKER = """\
 # fixture: Broker v0 body

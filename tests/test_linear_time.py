@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.capture.logs.log_batch import LogBatch
 from kwire.display_filter import parse_filter
 from kwire.errors import KwireError
-from kwire.capture.logs.log_batch import LogBatch
 from kwire.native import ENGINE
 from kwire.render.json_objects import json_line
 from kwire.spec import read_spec

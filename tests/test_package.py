@@ -106,9 +106,9 @@ def test_importing_costs_nothing() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-READERS = "kwire.capture.hex_text.dialects kwire.capture.logs kwire.records kwire.capture.request_log kwire.capture.packet_text.printed_packets"
+READERS = "kwire.capture.hex_text kwire.capture.logs kwire.records kwire.capture.request_log kwire.capture.packet_text"
 WRITERS = (
-    "kwire.codecs.json kwire.codecs.generated_python kwire.redact.redactor "
+    "kwire.codecs.json kwire.codecs.generated_python kwire.redact "
     + "kwire.render.line kwire.render.tree hexdump subprocess re2"
 )
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..capture.kafka.other_protocols import ZOOKEEPER
-from ..cluster import LoggedRecord, MESSAGES, Observation, ROWS, Tables, history_of
+from ..capture.logs.log_topic import LogTopic, topic_of_folder
+from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ..cluster.consumer_groups.tracker import APIS, GroupTracker
 from ..cluster.events.body import RELEASED
@@ -29,7 +30,6 @@ from ..codecs import codec_in
 from ..errors import DecodeError, KwireError
 from ..internal import decode_enveloped_request, decode_enveloped_response
 from ..internal.topic_records import METADATA
-from ..capture.logs.log_topic import LogTopic, topic_of_folder
 from ..protocol import Client, Frame, Request, Response, Result, Source
 from ..protocol.frame_codec import FrameReading
 from ..protocol.framing import NotKafka

@@ -24,21 +24,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ..capture.compressed_files import unpack_input
+from ..capture.files import open_file
 from ..capture.frame_extractor import FrameExtractor
+from ..capture.logs.batch_recognition import SHORT, find_credible_end
+from ..capture.packets.capture_formats import CAPTURES
 from ..capture.packets.packet import Packet
 from ..capture.portions import PORTION, read_portions
 from ..errors import BadFrame, DumpError, KwireError
-from ..capture.packets.capture_formats import CAPTURES
-from ..capture.compressed_files import unpack_input
-from ..capture.files import open_file
-from ..capture.logs.batch_recognition import SHORT, find_credible_end
 from .batch_reader import Reading
 from .connection_decoder import Chunk, Seen, chunks_of, in_file_order, packets_in
 from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row, State, Walker, fragments
 from .packet_groups_and_pieces import Extent
 from .packet_scan import ENTRY, VOID, capture_kind
-from .read_options_and_splits import AUTO, BadOption, FRAMES, File, Options, PCAP, RAW, capture_of, find_files, kind_of
+from .read_options_and_splits import AUTO, FRAMES, PCAP, RAW, BadOption, File, Options, capture_of, find_files, kind_of
 
 
 class LostData(KwireError):

@@ -17,15 +17,15 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from ..capture.packets.header_layouts import layouts_for, link_layout
-from ..capture.packets.packet_headers import parse_segment
-from ..capture.packets.segment import Segment, reverse_key
-from ..capture.packets.packet import FIRST_INTERFACES, Interface, LONGEST, Packet, SECOND
-from ..capture.packets.pcap import FILE_HEADER, MAGICS, NEAR, PcapReader, RECORD_HEADER
-from ..capture.portions import PORTION
-from ..capture.packets.pcapng import KINDS, LEAST, PcapngReader, STARTS
-from ..capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
 from ..capture.files import open_file
+from ..capture.packets.header_layouts import layouts_for, link_layout
+from ..capture.packets.packet import FIRST_INTERFACES, LONGEST, SECOND, Interface, Packet
+from ..capture.packets.packet_headers import parse_segment
+from ..capture.packets.pcap import FILE_HEADER, MAGICS, NEAR, RECORD_HEADER, PcapReader
+from ..capture.packets.pcapng import KINDS, LEAST, STARTS, PcapngReader
+from ..capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
+from ..capture.packets.segment import Segment, reverse_key
+from ..capture.portions import PORTION
 from ..native import ENGINE
 
 if ENGINE == "native":

@@ -15,12 +15,12 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 from ..caches import lazy_pattern
-from ..capture.portions import read_portions
-from ..errors import DumpError, KwireError, excerpt, suggestion, without_password
-from ..capture.open_dump import open_dump
-from ..capture.packets.capture_formats import CAPTURES
 from ..capture.compressed_files import unpack_input
 from ..capture.files import FileEntry, find_entry, list_folder, local_path, open_file, split_query
+from ..capture.open_dump import open_dump
+from ..capture.packets.capture_formats import CAPTURES
+from ..capture.portions import read_portions
+from ..errors import DumpError, KwireError, excerpt, suggestion, without_password
 from ..protocol import LIMIT
 
 

@@ -18,17 +18,17 @@ import numpy as np
 import pyarrow as pa
 
 from ..caches import once_attribute
+from ..capture.files import find_entry
 from ..codecs import Codec, arrow_schema
 from ..codecs.column_plan import conform, halves
 from ..codecs.column_reader import Columns
 from ..errors import DecodeError, DefaultTag, EncodeError, without_password
-from ..capture.files import find_entry
 from ..native import FrameRows
 from ..protocol import Frame, Undecodable
 from ..protocol.frame_codec import FrameReading
 from ..protocol.headers import Api, may_be_downgraded
 from ..spec.catalog import Catalog
-from .frame_rows import Fault, HARMLESS, MalformedFrame, Row, RowEndpoints, fault_of
+from .frame_rows import HARMLESS, Fault, MalformedFrame, Row, RowEndpoints, fault_of
 from .read_options_and_splits import DROPMALFORMED, FAILFAST, Options
 
 CONNECTION = pa.struct(

@@ -4,9 +4,3 @@
 (reassembly) and `kafka` (recognition, frames), which `frame_extractor` connects; `logs` reads log segments and the
 files beside them; `hex_text` and `packet_text` read printed bytes.
 """
-
-from __future__ import annotations
-
-
-
-

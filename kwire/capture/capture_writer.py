@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 from ipaddress import ip_address
-from .packets.packet import SECOND
-from .packets.pcap_writer import End, PcapWriter, TcpWriter
-from ..protocol import Frame, Source
-from ..protocol.framing import BegunBefore, Gap, NotKafka
 from math import isfinite
 from typing import BinaryIO
+
+from ..protocol import Frame, Source
+from ..protocol.framing import BegunBefore, Gap, NotKafka
+from .packets.packet import SECOND
+from .packets.pcap_writer import End, PcapWriter, TcpWriter
 
 END_OF_TIME = SECOND << 32  # seconds have 32 bits
 DIRECTIONS = ("request", "response")

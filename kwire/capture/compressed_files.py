@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from ..errors import DumpError
 from typing import Any, TypeVar
+
+from ..errors import DumpError
 
 MOST_MEMORY = 1 << 28  # largest dictionary of an xz file, in bytes
 LEADING = 6  # bytes that identify a format
@@ -96,7 +97,9 @@ def decompress(portions: Iterator[bytes], kind: str, file: str = "") -> Iterator
                 offset += before - len(data)
     except errors as error:
         offset += member.sound
-        raise DumpError(f"damaged {kind} data: {error}", file=file, offset=offset, hint=_describe_kept(yielded)) from None
+        raise DumpError(
+            f"damaged {kind} data: {error}", file=file, offset=offset, hint=_describe_kept(yielded)
+        ) from None
     if not member.ended:
         hint = f"the file was cut short there; {_describe_kept(yielded)}"
         raise DumpError(f"the {kind} data ends in the middle", file=file, offset=offset, hint=hint)

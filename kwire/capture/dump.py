@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
 from ..protocol import Frame
 from ..protocol.framing import CapturedBatch
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .logs.disk_files import DiskFile
     from .logs.log_batch import LogBatch, LogBytes
-
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ import os
 from errno import ELOOP
 from functools import lru_cache
 from io import BufferedReader
-from ..caches import lazy_pattern
-from ..errors import DumpError, MissingExtra
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+
+from ..caches import lazy_pattern
+from ..errors import DumpError, MissingExtra
 
 READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its start to its end
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' file system and its mount point

@@ -19,21 +19,21 @@ from ..native import ENGINE, FrameBatch
 from ..protocol import Frame
 from ..protocol.framing import BrokenDump, CapturedBatch, CutRecord, Damaged, LostPackets, OpenConnection
 from ..spec.catalog import Catalog
-from .kafka.connection_detection import UndecidedConnection, begins_with_request
-from .kafka.non_kafka_connection import NonKafkaConnection
 from .kafka.captured_frames import build_frames, fault_item
+from .kafka.connection_detection import UndecidedConnection, begins_with_request
 from .kafka.connection_frames import KafkaConnection
 from .kafka.frame_recognition import FrameRecogniser
-from .packets.header_layouts import link_layout
-from .packets.packet_headers import LOST, NOT_TCP, parse_segment
-from .packets.segment import Segment
+from .kafka.non_kafka_connection import NonKafkaConnection
 from .packets.damage import DamagedBytes
+from .packets.header_layouts import link_layout
 from .packets.packet import FIRST_INTERFACES, Interface, Packet
+from .packets.packet_headers import LOST, NOT_TCP, parse_segment
 from .packets.pcap import NEAR, PcapReader
 from .packets.pcapng import PcapngReader
-from .tcp.connection import Ended, Event, Finished, Portion, TcpConnection, WITH_TIME
+from .packets.segment import Segment
+from .tcp.connection import WITH_TIME, Ended, Event, Finished, Portion, TcpConnection
 from .tcp.connection_share import ALL, ConnectionShare
-from .tcp.connection_table import ConnectionTable, EVERY, LINGER, LINGER_PACKETS, ReassemblyLimits, STRAY
+from .tcp.connection_table import EVERY, LINGER, LINGER_PACKETS, STRAY, ConnectionTable, ReassemblyLimits
 
 if TYPE_CHECKING or ENGINE == "native":
     from ..native import PacketWalker
@@ -230,7 +230,9 @@ class FrameExtractor:
             self.states[connection.number] = state.turned
             cut_in_order(state.turned)
 
-    def _decided(self, opening: UndecidedConnection, state: KafkaConnection | NonKafkaConnection, out: CapturedBatch) -> None:
+    def _decided(
+        self, opening: UndecidedConnection, state: KafkaConnection | NonKafkaConnection, out: CapturedBatch
+    ) -> None:
         self.states[opening.connection.number] = state
         if isinstance(state, KafkaConnection):
             cut_in_order(state)

@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import FileIO
+from pathlib import Path
+from time import sleep
+
+from ..errors import DumpError
 from .packets.pcap import MAGICS
 from .packets.pcapng import MAGIC
 from .portions import PORTION, read_portions
-from ..errors import DumpError
-from pathlib import Path
-from time import sleep
 
 POLL = 0.2  # seconds between two polls of a growing file
 _PCAP_HEADER = 24  # bytes

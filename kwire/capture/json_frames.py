@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
 from ..codecs import codec_in
-from ..codecs.json import UNKNOWN_TAGS, unknown_tags as tags_from_json
-from ..errors import EncodeError, HiddenValue, MissingField, WrongType
+from ..codecs.json import UNKNOWN_TAGS
+from ..codecs.json import unknown_tags as tags_from_json
+from ..errors import HiddenValue, MissingField, WrongType
 from ..protocol import Frame, Source, encode_request, encode_response
 from ..protocol.framing import BegunBefore, Fragment, Gap, NoFrame, PassedOver
 from ..schema.sensitive_fields import HIDDEN
 from ..spec.catalog import Catalog
-from typing import Any
 
 FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore, Fragment, Gap, PassedOver)}
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import DumpError
+from ..spec.catalog import Catalog
 from .compressed_files import OpenedInput
 from .dump import Dump
 from .files import local_path
@@ -15,13 +19,10 @@ from .packets.damage import DamagedBytes
 from .packets.packet import Packet
 from .tcp.connection_share import ConnectionShare
 from .unsupported_formats import refuse_foreign
-from ..errors import DumpError
-from ..spec.catalog import Catalog
-from pathlib import Path
-
 
 
 def build_capture_dump(kind: str, streams: FrameExtractor, packets: Iterable[Packet | DamagedBytes]) -> Dump:
+    """Return the dump of a capture, whose frames are not read yet."""
     captured = streams.batches(packets)
     return Dump(kind, build_frames(captured, streams.file), streams.remarks, captured=captured, file=streams.file)
 
@@ -45,7 +46,10 @@ def _is_file(name: str) -> bool:
     return name != "-" and (local is None or local.is_file())
 
 
-def open_capture(opened: OpenedInput, file: str, catalog: Catalog, share: ConnectionShare, zookeeper: bool) -> Dump | None:
+def open_capture(
+    opened: OpenedInput, file: str, catalog: Catalog, share: ConnectionShare, zookeeper: bool
+) -> Dump | None:
+    """Open a capture; None if the input has another format."""
     for kind, (magics, reader) in CAPTURES.items():
         if opened.head[:4] in magics:
             packets = reader(opened.portions(), file, looks_ahead=_is_file(file))

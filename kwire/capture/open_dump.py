@@ -10,6 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import DumpError
+from ..protocol import LEAST, LIMIT, Frame, Source
+from ..protocol.framing import int32
+from ..spec.catalog import Catalog, catalog_for
 from .compressed_files import OpenedInput, unpack_input
 from .dump import Dump
 from .files import printable_name
@@ -22,12 +29,6 @@ from .packets.capture_formats import CAPTURES
 from .raw_frames import read_raw_frames
 from .tcp.connection_share import ALL, ConnectionShare
 from .unsupported_formats import refuse_foreign, refuse_unknown
-from ..errors import DumpError
-from ..protocol import Frame, LEAST, LIMIT, Source
-from ..protocol.framing import int32
-from ..spec.catalog import Catalog, catalog_for
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .logs.disk_entry import DiskItem
@@ -85,7 +86,9 @@ def _open_growing(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
         return Dump("nothing yet", iter(()), file=file)
     for kind, (magics, reader) in CAPTURES.items():
         if opened.head[:4] in magics and not opened.prefix:
-            return build_capture_dump(kind, FrameExtractor(file, catalog), reader(opened.portions(), file, looks_ahead=False))
+            return build_capture_dump(
+                kind, FrameExtractor(file, catalog), reader(opened.portions(), file, looks_ahead=False)
+            )
     size = int32(opened.head, 0)
     if opened.prefix or not LEAST <= size <= LIMIT or _TEXT.issuperset(opened.head[:4]):
         raise DumpError("only captures and raw frames can be followed", file=file, hint="leave out --follow")
@@ -162,13 +165,16 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
 
 
 def _detect_format(opened: OpenedInput, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
-    from .logs.batch_recognition import looks_like_log
+    from .logs.batch_recognition import count_bytes_needed, looks_like_log
     from .logs.disk_files import recognise_disk_file
-    from .logs.batch_recognition import count_bytes_needed
 
     opened = _read_until(opened, count_bytes_needed)
     head = opened.head
-    if not (bare or topic) and (of_disk := recognise_disk_file(Path(file).name, head)) and (head or of_disk.may_be_empty):
+    if (
+        not (bare or topic)
+        and (of_disk := recognise_disk_file(Path(file).name, head))
+        and (head or of_disk.may_be_empty)
+    ):
         return open_disk_file(of_disk, opened, file)
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import DumpError
 from .compressed_files import OpenedInput, unpack_input
 from .files import open_file
 from .packets.capture_formats import CAPTURES
 from .portions import PORTION
-from ..errors import DumpError
-from pathlib import Path
-from typing import BinaryIO
 
 LONGEST_TEXT = 1 << 28
 LONGEST_FILE = 1 << 31  # bytes
@@ -37,6 +38,7 @@ def _read_available(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def read_whole(opened: OpenedInput, file: str) -> bytes:
+    """Return all bytes of an input; raise DumpError if they are too many for memory."""
     data = bytearray()
     for portion in opened.portions():
         data += portion

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
+
+from ..errors import DumpError
+from ..protocol import Frame, Source
+from ..spec.catalog import Catalog
 from .compressed_files import OpenedInput, read_up_to_damage
 from .dump import Dump
 from .open_file import read_whole
 from .open_log import open_segment
 from .raw_frames import read_raw_frames, report_damage
-from ..errors import DumpError
-from ..protocol import Frame, Source
-from ..spec.catalog import Catalog
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .hex_text.parser import HexText
@@ -28,7 +29,7 @@ def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str |
     """Open hex text that is in memory.
 
     Args:
-        text: the text, in any dialect of `kwire.capture.hex_text.dialects`.
+        text: the text, in any dialect of `kwire.capture.hex_text`.
         file: the name for sources and errors.
         bare: the bytes are one body, without size and header.
         topic: see `open_dump`.
@@ -63,8 +64,9 @@ def _open_request_log(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
 
 
 def open_text(opened: OpenedInput, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
+    """Open text, in whichever form it has bytes or requests."""
     from .packet_text.tshark_json import is_tshark_json
-    from .request_log import looks_like_request_log as looks_like_request_log
+    from .request_log import looks_like_request_log
 
     if opened.head.startswith(UTF16):  # as PowerShell's > writes it
         opened = replace(opened, head=_decode_text(read_whole(opened, file), "utf-16", file).encode(), rest=iter(()))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from .compressed_files import read_up_to_damage
-from .kafka.connection_frames import SASL_HANDSHAKE_0
+
 from ..errors import BadFrame, DumpError
 from ..protocol import Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump
+from .compressed_files import read_up_to_damage
+from .kafka.connection_frames import SASL_HANDSHAKE_0
 
 PIECE = 1 << 22  # bytes per item after an impossible size
 

@@ -11,13 +11,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
+
 from ..caches import lazy_pattern
-from .json_frames import envelope_frame, need_member, read_source
 from ..codecs import codec_in
 from ..errors import DumpError, EncodeError, KwireError, WrongType, json_problem
-from ..protocol import Frame, LIMIT, Source, encode_request, encode_response
+from ..protocol import LIMIT, Frame, Source, encode_request, encode_response
 from ..spec.catalog import Catalog
-from typing import Any
+from .json_frames import envelope_frame, need_member, read_source
 
 # Kafka logs the size of records instead of the records: JSON name in the log -> name of the field.
 SIZES = {
@@ -57,8 +58,10 @@ class RequestLogNotes:
 def looks_like_request_log(head: str) -> bool:
     """Whether a text begins like a supported log.
 
-    >>> looks_like_request_log('[2024-05-01] DEBUG Completed request:{"isForwarded":false'), looks_like_request_log("00 01")
-    (True, False)
+    >>> looks_like_request_log('[2024-05-01] DEBUG Completed request:{"isForwarded":false')
+    True
+    >>> looks_like_request_log("00 01")
+    False
     """
     if head.lstrip().startswith('{"type":"Buffer"'):  # as Node.js writes bytes
         return False
@@ -191,7 +194,10 @@ def _convert_broker(members: dict[str, Any], catalog: Catalog, notes: RequestLog
 
 def _convert_kroxylicious(members: dict[str, Any], catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
     header = need_member(members, "header", dict)
-    key, kind = _find_api_key(need_member(header, "apiKey", object, "header"), catalog), need_member(header, "type", str, "header")
+    key, kind = (
+        _find_api_key(need_member(header, "apiKey", object, "header"), catalog),
+        need_member(header, "type", str, "header"),
+    )
     version, correlation = (need_member(header, name, int, "header") for name in ("apiVersion", "correlationId"))
     payload = _fill_records(need_member(members, "payload", dict), notes)
     if kind.casefold() == "request":

@@ -12,11 +12,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate
+from struct import Struct, iter_unpack
+from typing import BinaryIO, Protocol
+
 from ..caches import lazy_pattern
 from .compressed_files import COMPRESSIONS, decompress
 from .portions import read_portions, read_range
-from struct import Struct, iter_unpack
-from typing import BinaryIO, Protocol
 
 BLOCK = 1 << 16  # largest size of a member of bgzip, compressed or not
 CREDIBLE = 2 * BLOCK  # bytes in which members must be consecutive: more than one packet of a capture

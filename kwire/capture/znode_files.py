@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from .files import printable_name
-from .open_file import open_unpacked, read_whole
-from ..errors import ZnodeError
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ..errors import ZnodeError
+from .files import printable_name
+from .open_file import open_unpacked, read_whole
 
 if TYPE_CHECKING:
     from ..zookeeper import Znode

@@ -15,7 +15,20 @@ from uuid import UUID
 
 import msgspec
 
-from ..cluster.assignors import ASSIGNORS, Member, MemberData, MetadataSnapshot, ReplicaRack, STICKY, algorithm_for, assign, has_assignor, knows_racks, leader_rebalances, share_in_rack
+from ..cluster.assignors import (
+    ASSIGNORS,
+    STICKY,
+    Member,
+    MemberData,
+    MetadataSnapshot,
+    ReplicaRack,
+    algorithm_for,
+    assign,
+    has_assignor,
+    knows_racks,
+    leader_rebalances,
+    share_in_rack,
+)
 from ..cluster.assignors.members import Assignment, TopicPartition
 from ..cluster.assignors.releases import NEWEST
 from ..cluster.consumer_groups.group import Rebalance

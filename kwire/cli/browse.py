@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingExtra
 from ..capture.dump import Dump
+from ..errors import MissingExtra
 from ..protocol import Frame
 from .inputs_and_output import FrameOutput, Reading, catalog_of, dumps_in, output_bytes, title_of
 from .options import UsageError, add_command, add_files, add_profile, add_secrets

@@ -2,7 +2,7 @@
 files beside the segments agree with them.
 
 A file of a broker's disk is compared with the segments and folders that it refers to; the rules are in
-`kwire.capture.logs.checks.check_indexes`.
+`kwire.capture.logs.checks`.
 
 `kwire diff`: prints the differences between two versions of a message, two releases or two dumps.
 """
@@ -17,16 +17,16 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..codecs import Codec, codec_in
-from ..errors import EncodeError
-from ..capture.open_file import open_unpacked
-from ..capture.logs.disk_entry import DiskEntry
-from ..capture.logs.log_batch import LogBatch, LogBytes
+from ..capture.logs.batch_recognition import find_batch_end
 from ..capture.logs.checks.check_disk_files import check_disk_file
 from ..capture.logs.checks.inconsistency import Inconsistency
+from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.disk_files import DiskFile, parse_base_offset
-from ..capture.logs.batch_recognition import find_batch_end
+from ..capture.logs.log_batch import LogBatch, LogBytes
 from ..capture.logs.segment_reader import SegmentReader
+from ..capture.open_file import open_unpacked
+from ..codecs import Codec, codec_in
+from ..errors import EncodeError
 from ..protocol import Request, Response, Result, Token, Undecodable
 from ..protocol.frame_codec import encode_result
 from ..records import RecordBatch

@@ -17,23 +17,35 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any, NamedTuple
 
+from ..capture.logs.log_batch import LogRecord
+from ..capture.znode_files import read_znodes
 from ..client.address import Address, address
 from ..client.apply_plan import under_way
 from ..client.live_cluster import LiveCluster
-from ..cluster import Broker, ClusterModel, ClusterState, LoggedRecord, Observation, RackAwareMode, add_partitions, assign_multi_level, broker_metadatas, generate_assignment, observed
+from ..cluster import (
+    Broker,
+    ClusterModel,
+    ClusterState,
+    LoggedRecord,
+    Observation,
+    RackAwareMode,
+    add_partitions,
+    assign_multi_level,
+    broker_metadatas,
+    generate_assignment,
+    observed,
+)
 from ..cluster.events.metadata_log import message_in
 from ..cluster.java.random import Random
 from ..cluster.placement.create_replica_assignment import MOST_REPLICAS, place_replicas
 from ..cluster.placement.multi_level import Rings, increase_replication_factor
 from ..cluster.placement.rack_tree import RackTree
 from ..cluster.placement.replica_assignors import assignor_for
-from ..cluster.plan.reassignment_json import Plan, REASSIGNMENT_FORM, is_id, read_reassignment
+from ..cluster.plan.reassignment_json import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
 from ..cluster.plan.replica_plan import Goals, plan_replicas
 from ..cluster.refused_requests import Seen, judged
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicationFactor
-from ..capture.znode_files import read_znodes
-from ..capture.logs.log_batch import LogRecord
 from ..protocol import Result
 from ..protocol.framing import NotKafka
 from ..render.value_text import count_text

@@ -17,18 +17,18 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from ..codecs import need_libraries
-from ..codecs.json import uuid_text
-from ..display_filter import FieldPath, names_property, parse_path
 from ..capture.dump import Dump
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ..codecs import need_libraries
+from ..codecs.json import uuid_text
+from ..display_filter import FieldPath, names_property, parse_path
 from ..protocol import FrameDecoder, Result, Token, Undecodable
 from ..protocol.framing import CapturedBatch, CutShort, NoFrame, NotKafka, count_frames
 from ..protocol.identify import Guess, guesses
 from ..protocol.results import MessageSummary, with_response_frames
 from ..render.json_objects import envelope, json_line, record_envelope, record_json_line
-from ..render.line import CapturedLines, FrameLines, JsonLines, MOST_TEXT, unread_text
+from ..render.line import MOST_TEXT, CapturedLines, FrameLines, JsonLines, unread_text
 from ..render.record_text import RecordLines
 from ..render.style import Style, escape, json_text, table
 from ..render.tree import RecordTree, title, tree

@@ -14,14 +14,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from ..capture.open_file import read_text
+from ..capture.request_log import RequestLogNotes, convert_object, looks_like_request_log, readable_frames
 from ..client.address import address
-from ..client.connection import BrokerConnection, SOFTWARE
+from ..client.connection import SOFTWARE, BrokerConnection
 from ..client.deadline import Deadline
 from ..client.read_only_apis import changes_state
 from ..codecs import Codec, codec_in
 from ..errors import DumpError, KwireError, UnknownMessage, json_problem, suggestion
-from ..capture.open_file import read_text
-from ..capture.request_log import RequestLogNotes, convert_object, looks_like_request_log, readable_frames
 from ..protocol import Frame, Response, encode_request
 from ..protocol.results import MessageSummary
 from ..render.json_objects import envelope, json_line
@@ -31,8 +31,26 @@ from ..render.tree import tree
 from ..render.value_text import count_text
 from ..spec.catalog import Catalog
 from ..wire import Field, Integer, String
-from .inputs_and_output import FrameOutput, catalog_of, masker, name_and_version, named_codec, named_codecs, output_bytes
-from .options import UsageError, add_colour, add_command, add_profile, add_raw, add_secrets, add_security, add_timeout, security_of
+from .inputs_and_output import (
+    FrameOutput,
+    catalog_of,
+    masker,
+    name_and_version,
+    named_codec,
+    named_codecs,
+    output_bytes,
+)
+from .options import (
+    UsageError,
+    add_colour,
+    add_command,
+    add_profile,
+    add_raw,
+    add_secrets,
+    add_security,
+    add_timeout,
+    security_of,
+)
 from .terminal import complain, remark, style_for
 
 TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"
@@ -119,7 +137,9 @@ def _code(notes: RequestLogNotes, count: int) -> int:
     return 2 if not count and all(error.problem.startswith(NO_JSON) for error in notes.errors) else 1
 
 
-def _bodies(text: str, file: str, options: argparse.Namespace, catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
+def _bodies(
+    text: str, file: str, options: argparse.Namespace, catalog: Catalog, notes: RequestLogNotes
+) -> Iterator[Frame]:
     codec = named_codec(options.named, catalog, bare=True)
     for line, value in _values(text, file, notes):
         try:

@@ -12,14 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..codecs import Span
-from ..errors import DumpError
 from ..capture.hex_text.golden_fixture import check_writer, parse_fixture
+from ..capture.logs.batch_spans import ExplainedBytes, explain_batch
+from ..capture.logs.log_batch import LogBatch, LogBytes
+from ..capture.logs.mask_logs import mask_explained
 from ..capture.open_dump import read_dump
 from ..capture.open_file import read_text
-from ..capture.logs.log_batch import LogBatch, LogBytes
-from ..capture.logs.batch_spans import ExplainedBytes, explain_batch
-from ..capture.logs.mask_logs import mask_explained
+from ..codecs import Span
+from ..errors import DumpError
 from ..protocol import FrameDecoder, Result, Token, Undecodable
 from ..render.annotate import fixture_text, frame_lines, rewrite_fixture
 from ..render.html import explain_page

@@ -10,13 +10,13 @@ from fnmatch import fnmatchcase
 from ipaddress import ip_address
 from typing import Any, TypeVar
 
-from ..display_filter import DisplayFilter, parse_filter, seconds_of
-from ..errors import DecodeError, EncodeError
+from ..capture.logs.batch_spans import explain_batch
+from ..capture.logs.checks.batch_rebuild import rebuild_batch
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ..capture.logs.checks.batch_rebuild import rebuild_batch
-from ..capture.logs.batch_spans import explain_batch
 from ..capture.logs.mask_logs import has_secrets, mask_log_bytes, mask_record
+from ..display_filter import DisplayFilter, parse_filter, seconds_of
+from ..errors import DecodeError, EncodeError
 from ..protocol import Frame, Request, Response, Result, Undecodable
 from ..protocol.framing import NotKafka
 from ..protocol.results import MessageSummary, client_of

@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from .. import native
 from ..caches import lazy_pattern
-from ..capture.kafka.other_protocols import ZOOKEEPER
-from ..capture.kafka.captured_frames import build_timed_frames
-from ..capture.tcp.connection_share import ALL, ConnectionShare
 from ..capture.capture_writer import CaptureWriter, names_connection
-from ..codecs import Codec, codec_in
-from ..errors import DecodeError, DumpError
 from ..capture.dump import Dump
+from ..capture.files import find_entry, list_folder, local_path
+from ..capture.kafka.captured_frames import build_timed_frames
+from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..capture.open_dump import open_dump
 from ..capture.open_text import open_hex
-from ..capture.files import find_entry, list_folder, local_path
+from ..capture.tcp.connection_share import ALL, ConnectionShare
+from ..codecs import Codec, codec_in
+from ..errors import DecodeError, DumpError
 from ..protocol import Frame, FrameDecoder, Result, Source
 from ..protocol.framing import BareToken, BrokenDump, CapturedBatch, CutRecord, Damaged, NoFrame, NotKafka
 from ..protocol.header_reader import DecodedConnection, Peek

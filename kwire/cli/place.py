@@ -23,7 +23,22 @@ from ..cluster.plan.replica_plan import ReplicaPlan
 from ..errors import DumpError
 from ..render.style import PLAIN, Style, escape, json_text, table
 from ..render.value_text import count_text, size_text
-from .cluster_input import NEW_TOPIC, Situation, assignor_name, check_count, check_known, ids_in, mode_of, more_partitions, new_partitions, read_plan, read_situation, replacements_in, target_of, with_added
+from .cluster_input import (
+    NEW_TOPIC,
+    Situation,
+    assignor_name,
+    check_count,
+    check_known,
+    ids_in,
+    mode_of,
+    more_partitions,
+    new_partitions,
+    read_plan,
+    read_situation,
+    replacements_in,
+    target_of,
+    with_added,
+)
 from .options import UsageError, add_colour, add_command, add_profile, add_security, add_timeout, security_of
 from .terminal import remark, style_for
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from ..capture.packets.pcap_writer import PcapWriter
-from ..client.address import Address, LOOPBACK, address
+from ..client.address import LOOPBACK, Address, address
 from ..client.operator_lines import OperatorLines
 from ..client.proxy import Proxy, Show
 from ..client.proxy_listeners import MOST_LISTENERS
@@ -20,7 +20,16 @@ from ..render.json_objects import json_line
 from ..render.line import FrameLines
 from ..render.value_text import count_text
 from .inputs_and_output import catalog_of, masker, output_bytes
-from .options import UsageError, add_colour, add_command, add_profile, add_secrets, add_security, add_timeout, security_of
+from .options import (
+    UsageError,
+    add_colour,
+    add_command,
+    add_profile,
+    add_secrets,
+    add_security,
+    add_timeout,
+    security_of,
+)
 from .terminal import remark, style_for
 
 

@@ -26,7 +26,7 @@ from ..broker.server.control_http import ControlServer
 from ..broker.server.file_disk import FileDisk, ReadOnlyDisk, locked
 from ..broker.server.listener_tls import tls_context
 from ..broker.server.offline_metrics import MetricsServer
-from ..client.address import Address, LOOPBACK, address
+from ..client.address import LOOPBACK, Address, address
 from ..client.operator_lines import OperatorLines
 from ..cluster.placement.replica_assignors import assignor_for
 from ..errors import CallError, DumpError, excerpt

@@ -20,10 +20,24 @@ import msgspec
 from ..capture.tcp.connection_share import ALL, ConnectionShare
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
-from ..protocol.framing import BareToken, SECOND, count_frames
+from ..protocol.framing import SECOND, BareToken, count_frames
 from ..render.style import escape, json_text, table
 from ..render.value_text import count_text
-from ..traffic import COLUMNS, Count, Counted, Latencies, NOTHING, REASONS, Row, Traffic, UnansweredRequest, UnansweredRequests, UnsupportedUse, percentile, unsupported_uses
+from ..traffic import (
+    COLUMNS,
+    NOTHING,
+    REASONS,
+    Count,
+    Counted,
+    Latencies,
+    Row,
+    Traffic,
+    UnansweredRequest,
+    UnansweredRequests,
+    UnsupportedUse,
+    percentile,
+    unsupported_uses,
+)
 from .inputs_and_output import NonKafkaStreams, catalog_of, dumps_in, part_read
 from .options import UsageError, add_colour, add_command, add_files, add_keylog, add_profile, named_release
 from .terminal import remark, style_for, with_progress

@@ -212,7 +212,7 @@ cdef class ConnectionState:
 
 
 cdef class ReassemblerState:
-    """All TCP connections of a capture; for the attributes see `tcp_reassembly.Reassembler`.
+    """All TCP connections of a capture; for the attributes see `tcp.connection_table.ConnectionTable`.
 
     Of a class that makes connections, `connection_class` and `half_class` make one and its sides.
     """
@@ -426,7 +426,7 @@ cdef class PacketWalker(PacketLayouts):
     """Walks over the packets of a file.
 
     Args:
-        state: a `Reassembler`.
+        state: a `ConnectionTable`.
         streams: the general path, a `Streams`. Its method `recognise` receives the first payload of each connection,
             `feed` receives each segment that is not processed here, and `look_around` is called periodically.
         segment: creates a segment for the general path.
@@ -585,7 +585,7 @@ cdef class PacketWalker(PacketLayouts):
         return 0
 
     cdef int end_closed(self, int64_t now, FrameBatch out) except -1:
-        """Drop closed connections as `Reassembler` does, as long as no connection has buffered data."""
+        """Drop closed connections as `ConnectionTable` does, as long as no connection has buffered data."""
         cdef ReassemblerState state = self.state
         cdef ConnectionState connection
         cdef StreamState one, other

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import replace as replaced
+
 from ..codecs import Codec, Place, Span, Step, plan_of
 from ..errors import DecodeError, path_text
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
 from ..protocol.framing import LIMIT, NotKafka
+from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden
+from ..wire import Bytes, String, Uuid
 from .metadata_log_secrets import RECORDS, holds_secrets
 from .secret_bytes import is_recognised, looks_secret, may_hold_secret, may_leave_secret, reads_as_secret
 from .secret_messages import always_carries, may_hold_secrets
 from .sensitive_configs import is_sensitive
-from ..schema.sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS
-from ..wire import Bytes, String, Uuid
-from msgspec.structs import replace as replaced
-from typing import Any
 
 _DETAILS = "details hidden (may contain secrets); use --show-secrets"
 _UNCLEAR = ("unknown tag", "left over", "not understood")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..codecs import codec_in
 from ..errors import KwireError
 from ..records import RecordBatch, parse_records
-from .sensitive_configs import is_sensitive
 from ..spec.catalog import catalog_for
-from ..wire import Reader, UNSIGNED_VARINT
-from typing import Any
+from ..wire import UNSIGNED_VARINT, Reader
+from .sensitive_configs import is_sensitive
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"
 METADATA_LOG: frozenset[str | bytes] = frozenset((TOPIC, TOPIC_ID))

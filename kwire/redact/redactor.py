@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+
 from ..caches import lazy_pattern
 from ..codecs import Codec, Span, places_in
 from ..errors import UnknownVersion
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..protocol.framing import NoFrame
+from ..spec.catalog import Catalog
 from .blank_records import FILL, blank_records
 from .redaction_rules import NAMES, SEPARATORS, kind_for
 from .secret_bytes import is_doubtful, is_request_header
-from ..spec.catalog import Catalog
 
 SIZE = 4
 REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id

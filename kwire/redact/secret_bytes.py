@@ -6,20 +6,22 @@ names of sensitive configurations, and complete or truncated messages with secre
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
+
+import msgspec
+
 from ..caches import lazy_pattern
 from ..errors import DecodeError, Truncated, UnknownVersion
 from ..protocol import Request, Response, Undecodable, spans_for
 from ..protocol.sasl_tokens import seems_token
-from .metadata_log_secrets import TOPIC, TOPIC_ID
-from .secret_messages import SecretCarrier, carriers, may_carry, may_carry_in_some_version
-from .sensitive_configs import names_sensitive
 from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from ..spec.catalog import catalog_for
 from ..wire import Reader
-from typing import Any
+from .metadata_log_secrets import TOPIC, TOPIC_ID
+from .secret_messages import SecretCarrier, carriers, may_carry, may_carry_in_some_version
+from .sensitive_configs import names_sensitive
 
 # Requests with secrets: AlterConfigs, SaslAuthenticate, the four requests for delegation tokens,
 # IncrementalAlterConfigs, AlterUserScramCredentials, Envelope.
@@ -90,6 +92,7 @@ def reads_as_secret(data: bytes) -> bool:
 
 
 def is_short(data: bytes) -> bool:
+    """Whether bytes are too few to be a secret."""
     return len(data.strip(b"\0")) <= FEW
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, NamedTuple
+
 from ..codecs import Codec, Place, codec_in, leaves, plan_of
 from ..protocol.headers import header_version_for
-from .metadata_log_secrets import MESSAGES, is_of_metadata_log
 from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from ..spec.catalog import WIRE_TYPES, catalog_for
-from typing import Any, NamedTuple
+from .metadata_log_secrets import MESSAGES, is_of_metadata_log
 
 ALWAYS_SECRET = ENVELOPED | SECRET_FIELDS.keys()
 _CONFIG = frozenset(("name", "value"))

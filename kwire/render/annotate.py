@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..caches import lazy_pattern
+from ..capture.hex_text.golden_fixture import Fixture, check_writer, parse_fixture
 from ..codecs import Codec, Span
 from ..errors import DumpError
-from ..capture.hex_text.golden_fixture import Fixture, check_writer, parse_fixture
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..spec.catalog import catalog_for
 from .style import PLAIN, Style, escape

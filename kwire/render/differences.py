@@ -11,7 +11,7 @@ from ..codecs import Codec, Span
 from ..errors import Segments, excerpt, path_text
 from ..protocol import FrameDecoder, Result, Undecodable, cut_frames, spans_for
 from ..redact.sensitive_configs import is_sensitive
-from ..schema.sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS
+from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden
 from .annotate import joined, span_text
 from .style import PLAIN, Style, escape
 from .tree import title

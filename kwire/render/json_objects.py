@@ -19,12 +19,12 @@ from typing import Any
 
 import msgspec
 
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ..codecs.json import UNKNOWN_TAGS
 from ..codecs.json import unknown_tags_json as tags_to_json
 from ..errors import DecodeError
 from ..internal import ControlRecord, FramedRecord, principal_of
-from ..capture.logs.disk_entry import DiskEntry
-from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.framing import NotKafka
 from ..records import RecordBatch

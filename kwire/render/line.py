@@ -15,7 +15,7 @@ from ..codecs import Codec, table_of
 from ..errors import UnexpectedResponse
 from ..native import ENGINE
 from ..protocol import Frame, FrameDecoder, Request, Response, Result, SaslMessage, Token, Undecodable
-from ..protocol.framing import CapturedBatch, CapturedFrame, CutShort, Endpoints, SECOND, frame_of
+from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, CutShort, Endpoints, frame_of
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
 from ..protocol.headers import Apis, Call, Header
 from ..protocol.results import Facts, MessageSummary, body_facts, client_of, seconds_between

@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord, Message
 from ..errors import DecodeError
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..internal.topic_records import Embedded, codec_of
-from ..capture.logs.disk_entry import DiskEntry
-from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ..capture.logs.log_batch import Message
 from ..records import RecordBatch
 from ..records.record_layouts_and_checksums import hex32
 from ..values import kind

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import hexdump
 
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ..capture.logs.log_reader import LogReader
 from ..codecs import Codec
 from ..errors import DecodeError, KwireError
 from ..internal import ControlRecord, FramedRecord, decode_assignment, decode_subscription
 from ..internal.topic_records import Embedded, codec_of
-from ..capture.logs.disk_entry import DiskEntry
-from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ..capture.logs.log_reader import LogReader
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.framing import NoFrame, NotKafka
 from ..values import Value, kind_of

@@ -1,2 +1,1 @@
-"""Specs of messages and values: `catalog` finds them, `spec_reader` reads them, `message_spec` has their classes.
-"""
+"""Specs of messages and values: `catalog` finds them, `spec_reader` reads them, `message_spec` has their classes."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-
-# attribute of a message -> kind, of `kwire.redact.redactor.REASONS`
+# attribute of a message -> kind, of `kwire.redact.redaction_rules.REASONS`
 SECRET_FIELDS: dict[str, str] = {
     "auth_bytes": "sasl",
     "salt": "scram",

@@ -30,10 +30,10 @@ from ..arrow.cluster_tables import MixedClusters
 from ..arrow.frame_rows import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.read_options_and_splits import BadOption, Options, find_files
 from ..arrow.row_schema_and_batches import COMMENTS
+from ..capture.files import find_store, local_path, open_file
 from ..cluster import ROWS
 from ..cluster.sources import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
-from ..capture.files import find_store, local_path, open_file
 from . import cluster_history as cluster
 from .data_source import frames_of, packets_of, windows_in
 from .session import JobFailed

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from .znode import Znode
 from typing import Any, NamedTuple
+
+from .znode import Znode
 
 CREATE, DELETE, EXISTS, GET_DATA, SET_DATA, GET_CHILDREN = 1, 2, 3, 4, 5, 8
 GET_CHILDREN_2, CHECK, MULTI, CREATE_2, CREATE_CONTAINER, CREATE_TTL = 12, 13, 14, 15, 19, 21

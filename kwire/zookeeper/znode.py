@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-
 class Znode(NamedTuple):
     """The content of a znode at a point in time.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Any, NoReturn
+
 from ..errors import WrongType, ZnodeError
 from .znode_struct import ZnodePosition, ZnodeStruct, members_of, read_node
 from .znode_types import node_type
-from typing import Any, NoReturn
-
 
 
 def read_znode(path: str, data: bytes | str | None) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from ..errors import ZnodeError
-from .znode import Znode
 from typing import Any
 
+from ..errors import ZnodeError
+from .znode import Znode
 
 
 def znodes_in(text: str) -> list[Znode] | None:

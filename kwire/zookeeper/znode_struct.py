@@ -6,12 +6,14 @@ JSON version, as captured from the newest release that writes this version.
 
 from __future__ import annotations
 
-import msgspec
 import re
 from collections.abc import Iterator
+from typing import Any, ClassVar, NoReturn, get_args
+
+import msgspec
+
 from ..caches import lazy_pattern
 from ..errors import NotInVersion, WrongType, ZnodeError
-from typing import Any, ClassVar, NoReturn, get_args
 
 # msgspec's error text: a problem and a path in the value
 _MSGSPEC_ERROR = lazy_pattern(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import re
-from .znode_struct import ZnodeStruct
 from typing import Final, Literal
+
+import msgspec
+
+from .znode_struct import ZnodeStruct
 
 Replicas = dict[int, tuple[int, ...]]
 _TOPIC = "/brokers/topics/[^/]+"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from kwire.arrow.packet_scan import PACKETS, Split, scan
-from kwire.errors import DumpError
 from kwire.capture.compressed_files import decompress
 from kwire.capture.seekable_compressed_files import find_blocks
+from kwire.errors import DumpError
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, staged
 from tests.conftest import SHARED, each_of

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.arrow.frame_rows import Cut, Pairing, Row, State, Walker
-from kwire.errors import BadFrame, DumpError
 from kwire.capture.open_dump import open_dump
 from kwire.capture.raw_frames import read_raw_frames
+from kwire.errors import BadFrame, DumpError
 from kwire.protocol import LIMIT, Request, Response, Token, Undecodable
 from kwire.protocol.framing import BrokenDump, CutShort, NamedEnds
 from kwire.protocol.headers import Apis

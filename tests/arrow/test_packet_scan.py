@@ -20,9 +20,9 @@ from kwire.arrow import packet_groups_and_pieces
 from kwire.arrow.connection_decoder import chunks_of
 from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.packet_scan import LOST, PACKETS, VOID, Split, pieces_of, scan
+from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.packet import FIRST_INTERFACES, Packet
 from kwire.errors import DumpError
-from kwire.capture.open_capture import open_packets
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged, windowed
 from tests.capture.building import Talk as Conversation

@@ -12,10 +12,10 @@ import pytest
 
 import kwire
 from kwire import Frame
+from kwire.capture.capture_writer import CaptureWriter
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.kafka.captured_frames import build_timed_frames
 from kwire.capture.packets.pcap import PcapReader
-from kwire.capture.capture_writer import CaptureWriter
 from kwire.capture.packets.pcap_writer import PcapWriter, TcpWriter
 from kwire.protocol import FrameDecoder, Request, Response, Source, Token, Undecodable
 from kwire.protocol.framing import BegunBefore, CutShort, Gap, NotKafka
@@ -37,7 +37,7 @@ Timed = list[tuple[Frame, int | None]]
 
 
 def read(path: Path) -> Timed:
-    with kwire.capture.open_dump(path) as dump:
+    with kwire.open_dump(path) as dump:
         assert dump.captured is not None
         return list(build_timed_frames(dump.captured, ""))
 

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kwire.errors import DumpError
 from kwire.capture.compressed_files import SLICE, STEP, decompress, read_up_to_damage, unpack_input
+from kwire.errors import DumpError
 
 if sys.version_info >= (3, 14):
     from compression import zstd

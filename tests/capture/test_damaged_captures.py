@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pytest
 
 import kwire
+from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.packet_headers import parse_segment
 from kwire.capture.packets.segment import ACK, FIN, RST, SYN, Segment, format_endpoint, reverse_key
-from kwire.capture.open_capture import open_packets
 from kwire.protocol import Result, Token
 from kwire.protocol.framing import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.capture.building import Talk, changed, frames_of, unaccounted
@@ -242,7 +242,8 @@ def _found(frame: kwire.Frame) -> Found:
 def _is_head(one: Found, told: Whole) -> bool:
     """Whether these bytes are the head of what one side sent from some place on."""
     return any(
-        (format_endpoint(key, 0), format_endpoint(key, 1)) == one[:2] and one[2] in sent for key, (_, sent) in told.streams.items()
+        (format_endpoint(key, 0), format_endpoint(key, 1)) == one[:2] and one[2] in sent
+        for key, (_, sent) in told.streams.items()
     )
 
 

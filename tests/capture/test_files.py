@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kwire.arrow.read_options_and_splits import BadOption, Options, find_files, globbed
-from kwire.errors import DumpError, MissingExtra
-from kwire.capture.open_dump import read_dump
 from kwire.capture.files import find_entry, list_folder, open_file
+from kwire.capture.open_dump import read_dump
+from kwire.errors import DumpError, MissingExtra
 from tests.arrow.captures import PCAP, rows_of
 from tests.conftest import ROOT, lacking
 from tests.object_store import ObjectStore, object_store

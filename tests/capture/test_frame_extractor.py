@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.capture.frame_extractor import FrameExtractor
-from kwire.capture.packets.segment import Segment
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
+from kwire.capture.packets.segment import Segment
 from kwire.errors import DumpError
 from kwire.protocol.framing import (
     BareToken,

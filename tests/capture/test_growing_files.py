@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kwire.errors import DumpError
-from kwire.capture.open_dump import open_dump
 from kwire.capture.growing_files import read_growing
+from kwire.capture.open_dump import open_dump
+from kwire.errors import DumpError
 from tests.capture.building import ethernet, pcap
 from tests.cli.test_commands import out
 from tests.cli.test_main import ran
@@ -214,7 +214,7 @@ def test_kwire_decode_follows_a_folder_until_it_is_interrupted(
             os.kill(os.getpid(), signal.SIGINT)
 
     wanted = out(capsys, "decode", str(CAPTURE), *options)
-    monkeypatch.setattr("kwire.capture.files.sleep", wait)
+    monkeypatch.setattr("kwire.capture.growing_files.sleep", wait)
     code, found, remarks = told(capsys, "decode", "--follow", str(tmp_path), *options)
     assert (code, found) == (0, wanted.replace(str(CAPTURE), str(tmp_path)))
     shown = {"--api": ", 14 shown", "--where": ", 4 shown"}.get(options[0] if options else "", "")
@@ -227,7 +227,7 @@ def test_kwire_stats_counts_until_it_is_interrupted(
 ) -> None:
     path = tmp_path / "some.pcap"
     path.write_bytes(CAPTURE.read_bytes())
-    monkeypatch.setattr("kwire.capture.files.sleep", lambda seconds: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr("kwire.capture.growing_files.sleep", lambda seconds: os.kill(os.getpid(), signal.SIGTERM))
     assert out(capsys, "stats", "--follow", str(path)) == out(capsys, "stats", str(path))
 
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.header_layouts import link_layout
-from kwire.capture.packets.segment import Segment
 from kwire.capture.packets.packet import Interface
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
+from kwire.capture.packets.segment import Segment
 from kwire.capture.tcp.connection_table import EVERY, ReassemblyLimits
 from kwire.errors import DumpError
-from kwire.capture.open_capture import open_packets
 from kwire.native import ENGINE
 from kwire.protocol.framing import CapturedBatch
 from kwire.traffic import COLUMNS, Traffic
@@ -355,7 +355,9 @@ def state_of(streams: FrameExtractor) -> list[object]:
     return found
 
 
-def both_states(segments: list[Segment], packets: int = 0, limits: ReassemblyLimits | None = None) -> list[FrameExtractor]:
+def both_states(
+    segments: list[Segment], packets: int = 0, limits: ReassemblyLimits | None = None
+) -> list[FrameExtractor]:
     """Read packets both ways, and compare what is known behind the last of them."""
     data, found = file_of(segments, nanoseconds=True), []
     for is_fast in (True, False):

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kwire.capture.portions import PORTION
-from kwire.errors import DumpError
-from kwire.capture import open_dump, open_file, raw_frames, request_log
+from kwire.capture import open_file, raw_frames, request_log
 from kwire.capture.open_dump import open_dump, read_dump
 from kwire.capture.open_text import open_hex
+from kwire.capture.portions import PORTION
+from kwire.errors import DumpError
 from kwire.protocol import Frame
 from tests.capture.packet_text.test_packet_text import ASKED, TCPDUMP, packet
 from tests.capture.test_request_log import LINE
@@ -115,7 +115,7 @@ def test_an_impossible_size_ends_the_dump_with_all_that_is_left(size: str, write
 
 
 def test_what_follows_an_impossible_size_comes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_dump, "PORTION", 10)
+    monkeypatch.setattr(open_file, "PORTION", 10)
     monkeypatch.setattr(raw_frames, "PIECE", 20)
     for size, sizes in ((45, [8, 22, 20, 3]), (42, [8, 22, 20])):
         frames = list(read_dump(write(FRAMES[0] + b"\xff" * size)))
@@ -187,7 +187,7 @@ def test_what_is_missing_between_packets_and_what_is_no_packet_is_remarked_on() 
 
 @pytest.mark.parametrize("portion", [7, 100, 1 << 16])
 def test_a_log_of_requests_gives_a_frame_for_each(portion: int, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_dump, "PORTION", portion)
+    monkeypatch.setattr(open_file, "PORTION", portion)
     path = write(f"{LINE}\nno request\n{LINE}".encode())
     with open_dump(path) as dump:
         assert (dump.kind, dump.remarks) == ("a log of requests", [])
@@ -221,7 +221,7 @@ def test_text_that_is_no_hex_is_refused_with_its_line(write: Write) -> None:
 def test_what_is_read_in_one_piece_has_a_limit(
     data: bytes, bare: bool, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_dump, "PORTION", 10)
+    monkeypatch.setattr(open_file, "PORTION", 10)
     monkeypatch.setattr(open_file, "LONGEST_TEXT", 80)
     assert b"".join(frame.data for frame in read_dump_of(write(data), bare)) in (bytes(40), bytes(80))
     monkeypatch.setattr(open_file, "LONGEST_TEXT", 79)

@@ -10,14 +10,14 @@ import pytest
 
 import kwire
 from kwire import LogBatch, LogRecord
-from kwire.errors import DumpError
-from kwire.capture.logs.log_topic import topic_of_folder
+from kwire.capture.logs.batch_spans import explain_batch
 from kwire.capture.logs.checks.batch_rebuild import rebuild_batch
 from kwire.capture.logs.log_reader import read_log_items
-from kwire.capture.logs.batch_spans import explain_batch
-from tests.conftest import ROOT, SHARED, each_of, needs_shared
+from kwire.capture.logs.log_topic import topic_of_folder
+from kwire.errors import DumpError
 from tests.capture.logs.building import BATCHES, LOG
 from tests.capture.logs.test_log_topic import COMMIT, record
+from tests.conftest import ROOT, SHARED, each_of, needs_shared
 
 RUNS = sorted((SHARED / "captures").glob("*.segments"))
 OFFSETS = ROOT / "fixtures/logs/__consumer_offsets-1/00000000000000000000.log"

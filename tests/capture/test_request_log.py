@@ -12,9 +12,9 @@ import pytest
 
 import kwire
 from kwire import DecodeError, Frame, Request, Response, Source
-from kwire.errors import DumpError, EncodeError
 from kwire.capture.open_dump import open_dump
-from kwire.capture.request_log import RequestLogNotes, SIZES, convert_object, looks_like_request_log, read_log_frames
+from kwire.capture.request_log import SIZES, RequestLogNotes, convert_object, looks_like_request_log, read_log_frames
+from kwire.errors import DumpError, EncodeError
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 

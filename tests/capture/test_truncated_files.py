@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kwire
+from kwire.capture.open_capture import open_packets
 from kwire.errors import DumpError
 from kwire.protocol.framing import BrokenDump
 from tests.arrow.captures import FRAMES, PCAP
@@ -41,7 +42,7 @@ COMMANDS = {
 
 def numbered() -> list[bytes]:
     """The blocks of `PCAP` as pcapng."""
-    with kwire.capture.packets_of(PCAP) as packets:
+    with open_packets(PCAP) as packets:
         return [section(), interface(), *(enhanced(one.data, (one.nanoseconds or 0) // 1000) for one in packets)]
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kwire.errors import DumpError
-from kwire.capture.unsupported_formats import UNSUPPORTED as FORMATS
 from kwire.capture.open_dump import open_dump
+from kwire.capture.unsupported_formats import UNSUPPORTED as FORMATS
 from kwire.capture.unsupported_formats import refuse_foreign
+from kwire.errors import DumpError
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -11,9 +11,9 @@ import pytest
 
 import kwire
 from kwire.cli.main import main
+from tests.capture.test_request_log import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.capture.test_request_log import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
 from tests.protocol.test_decoder import request, response
 
 FIXTURE = str(ROOT / "fixtures/kafka/LeaderAndIsrRequest/v7.hex")

@@ -15,9 +15,9 @@ import kwire
 from kwire.cli.main import main
 from tests.capture.building import request, response
 from tests.capture.test_capture_writer import PATHS, facts, read
+from tests.capture.test_request_log import LINE, LOG4J
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.capture.test_request_log import LINE, LOG4J
 
 CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from kwire.capture.open_dump import open_dump
 from kwire.cli.inputs_and_output import dumps_in, part_read
 from kwire.cli.main import main
 from kwire.cli.report import CapturedTally
 from kwire.cli.terminal import progress_text, with_progress
-from kwire.capture.open_dump import open_dump
 from kwire.protocol.framing import CapturedBatch, count_frames
 from tests.cli.test_terminal import Terminal
 from tests.conftest import ROOT

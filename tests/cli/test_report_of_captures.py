@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.cli.report import CapturedTally, Tally, report_html
 from kwire.capture.open_dump import open_dump
+from kwire.cli.report import CapturedTally, Tally, report_html
 from kwire.native import ENGINE
 from kwire.protocol import FrameDecoder
 from kwire.redact.masking import mask

@@ -14,8 +14,8 @@ import pytest
 
 import kwire
 from kwire.capture.frame_extractor import FrameExtractor
-from kwire.cli.main import main
 from kwire.capture.open_capture import open_packets
+from kwire.cli.main import main
 from kwire.protocol import SaslMessage
 from kwire.redact.masking import mask
 from kwire.render.json_objects import json_line

@@ -18,8 +18,8 @@ from kwire.codecs.schema_tree import grow
 from kwire.native.table import NoTable, node_table
 from kwire.protocol.identify import _Judge
 from kwire.protocol.results import MessageSummary, error_codes
-from kwire.redact.redactor import Redactor
 from kwire.redact.masking import mask_message
+from kwire.redact.redactor import Redactor
 from kwire.redact.secret_messages import always_carries, may_carry
 from kwire.render.record_text import _fields_text
 from kwire.render.schema_text import layout_bnf, layout_json, rows, template

@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import kwire
-from kwire.errors import DumpError, KwireError, ZnodeError
 from kwire.capture.znode_files import read_znodes
+from kwire.errors import DumpError, KwireError, ZnodeError
 from kwire.render.json_objects import json_line
-from tests.conftest import ROOT
 from tests.capture.logs.building import LOG
+from tests.conftest import ROOT
 
 FOLDER = TemporaryDirectory(prefix="kwire-fuzz-")
 NAMES = ["dump", "00000000000000000000.index", "00000000000000000000.timeindex", "leader-epoch-checkpoint"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwire.errors import DumpError
 from kwire.capture.hex_text.parser import parse_hex_text, read_hex_text
+from kwire.errors import DumpError
 
 SAMPLES = [
     "00 00 00 04 00 00 00 07",

@@ -13,8 +13,7 @@ from kwire import Frame, Request, Undecodable
 from kwire.errors import BadLength, DecodeError, Truncated, UnexpectedResponse, UnknownVersion
 from kwire.protocol import Source, Token
 from kwire.protocol.framing import NotKafka
-from kwire.redact.masking import mask
-from kwire.redact.masking import mask_error, mask_message
+from kwire.redact.masking import mask, mask_error, mask_message
 from kwire.redact.secret_messages import may_hold_secrets
 from kwire.schema.sensitive_fields import Hidden
 from tests.protocol.test_connections import HANDSHAKE, PLAIN, answered, asked, sized

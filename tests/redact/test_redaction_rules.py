@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.redact.redaction_rules import NAMES, REASONS, _BYTES, _TEXTS, kind_for
+from kwire.redact.redaction_rules import _BYTES, _TEXTS, NAMES, REASONS, kind_for
 from kwire.spec.catalog import catalog_for
 
 

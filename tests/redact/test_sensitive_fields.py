@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.redact.sensitive_configs import is_sensitive
-from kwire.schema.sensitive_fields import Hidden, SECRET_FIELDS
+from kwire.schema.sensitive_fields import SECRET_FIELDS, Hidden
 from kwire.spec.catalog import catalog_for
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import kwire
-from kwire.runtime.regular_expressions import BadPattern, MOST_SEARCHED, Pattern, compile_pattern
+from kwire.runtime.regular_expressions import MOST_SEARCHED, BadPattern, Pattern, compile_pattern
 from tests.effort import no_hang
 
 

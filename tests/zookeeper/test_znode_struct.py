@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwire.zookeeper import znode
+from kwire import zookeeper
 from kwire.errors import EncodeError, NotInVersion, WrongType, ZnodeError
 from kwire.zookeeper import BrokerRegistration, LogDirEvent, PartitionState, TopicState, read_znode, write_znode
 from kwire.zookeeper.znode_struct import ZnodeStruct
@@ -25,8 +25,10 @@ STATE = "/brokers/topics/orders/partitions/0/state"
 
 
 def classes() -> list[type[ZnodeStruct]]:
-    found = [getattr(zookeeper, name) for name in znode.__all__]
-    return [kind for kind in found if isinstance(kind, type) and issubclass(kind, ZnodeStruct) and kind is not ZnodeStruct]
+    found = [getattr(zookeeper, name) for name in zookeeper.__all__]
+    return [
+        kind for kind in found if isinstance(kind, type) and issubclass(kind, ZnodeStruct) and kind is not ZnodeStruct
+    ]
 
 
 @pytest.mark.parametrize("row", SAMPLE, ids=[f"{row['run']}:{row['path']}" for row in SAMPLE])

@@ -9,7 +9,22 @@ from typing import Any
 import pytest
 
 from kwire.errors import ZnodeError
-from kwire.zookeeper import BrokerRegistration, ConfigChange, ControllerManagedState, IsrChange, LOG_DIR_FAILURE, LOG_DIR_RESET, LogDirEvent, PartitionState, PreferredReplicaElection, ProducerIdBlock, TopicState, node_type, read_znode, write_znode
+from kwire.zookeeper import (
+    LOG_DIR_FAILURE,
+    LOG_DIR_RESET,
+    BrokerRegistration,
+    ConfigChange,
+    ControllerManagedState,
+    IsrChange,
+    LogDirEvent,
+    PartitionState,
+    PreferredReplicaElection,
+    ProducerIdBlock,
+    TopicState,
+    node_type,
+    read_znode,
+    write_znode,
+)
 from kwire.zookeeper.znode_types import ControllerZNode, ZnodePartition
 from tests.conftest import SHARED, needs_shared
 

@@ -6,6 +6,7 @@ import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
 from ...caches import lazy_pattern
 
 _TOKEN = lazy_pattern(r"""\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\(0(?![0-7])|[abtnvfr\\'"])|([^\\])""")
@@ -149,7 +150,9 @@ DIALECTS = (
         several=True,
     ),
     # Two groups of eight in capitals, then at column 50 the characters; narrow lines of xxd have them earlier.
-    _define_dialect("hexdump.py", rf"(?P<offset>[0-9A-F]{{8,}}): (?=.{{50}}.|[20 ]+$){_eights('[0-9A-F]')} *(?:  .{{1,16}})?"),
+    _define_dialect(
+        "hexdump.py", rf"(?P<offset>[0-9A-F]{{8,}}): (?=.{{50}}.|[20 ]+$){_eights('[0-9A-F]')} *(?:  .{{1,16}})?"
+    ),
     _define_dialect(
         "Format-Hex",
         r"(?P<offset>[0-9A-F]{8}(?:[0-9A-F]{8})?) {1,3}"
@@ -192,7 +195,9 @@ DIALECTS = (
         base=10,
         convert=unlist,
     ),
-    _define_dialect("a list of 0x..", rf"{_HEAD}{_NUMBERS}[\])}};\s]*", other=rf"{_HEAD}|[\[\](){{}};,\s]+", convert=unlist),
+    _define_dialect(
+        "a list of 0x..", rf"{_HEAD}{_NUMBERS}[\])}};\s]*", other=rf"{_HEAD}|[\[\](){{}};,\s]+", convert=unlist
+    ),
     _define_dialect("bytea of PostgreSQL", r"\\x(?P<hex>(?:[0-9A-Fa-f]{2}){2,})"),
     _define_dialect(r"\x..", r"(?P<hex>(?:\\x[0-9A-Fa-f]{2})+)\\?", convert=unescape),
     _define_dialect(

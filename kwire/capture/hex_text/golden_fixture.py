@@ -11,9 +11,10 @@ With `frame` instead of `body`, the bytes include size and header; `# profile: K
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from ...caches import lazy_pattern
-from .parser import parse_hex_text
 from ...errors import DumpError
+from .parser import parse_hex_text
 
 _FIRST = lazy_pattern(r"# fixture: ([A-Za-z0-9]+) v([0-9]{1,5}) (frame|body)")
 _LINE = lazy_pattern(r"# (profile|writer): (\S.*)")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+
 from ...caches import lazy_pattern
-from .dialects import DIALECTS
 from ...errors import DumpError
+from .dialects import DIALECTS
 
 _DECIMAL = r"-?(?:0|[1-9][0-9]{0,2})"
 # Text next to a number in source code: casts of C and Java before it; suffixes as in 0x12L, 0x12u8, 0x12.toByte().

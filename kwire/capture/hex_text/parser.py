@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from contextlib import suppress
-from ...caches import lazy_pattern
-from .dialects import DIALECTS, Dialect, MAY_BE, UNREADABLE, unhex
-from .number_lists import convert_numbers, find_list
-from ...errors import DumpError
 from typing import NamedTuple
+
+from ...caches import lazy_pattern
+from ...errors import DumpError
+from .dialects import DIALECTS, MAY_BE, UNREADABLE, Dialect, unhex
+from .number_lists import convert_numbers, find_list
 
 MOST = 1 << 28  # most bytes that `*` may represent
 # The heading of data that tshark reassembled, decrypted or decompressed; only the hexdump after it contains that data.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ...protocol.framing import CapturedFrame
+from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .connection_frames import KafkaConnection
-from .frame_recognition import FrameRecogniser, STRONG
+from .frame_recognition import STRONG, FrameRecogniser
 from .non_kafka_connection import NonKafkaConnection
 from .other_protocols import UNKNOWN, recognise_protocol
 from .stream_head import StreamHead
-from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
-from ...protocol.framing import CapturedFrame
 
 UNDECIDED = 1 << 20  # bytes without any request after which a connection is classified as another protocol
 DOUBTFUL = 1 << 16  # bytes after which a request without a client id is sufficient

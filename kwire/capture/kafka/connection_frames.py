@@ -7,16 +7,18 @@ decode messages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from .captured_frames import TcpEnds
-from .frame_recognition import AwaitedResponses, FAR, FrameRecogniser, FrameVerdict, NO, REQUESTS, RESERVED_IDS, SHORT
-from .frame_search import FrameSearch
-from .frame_splitter import FrameSplitter, StreamCut
-from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
+from struct import Struct
+
 from ...errors import DecodeError
 from ...native import ConversationState
 from ...protocol import FrameReader
-from ...protocol.framing import BareToken, CapturedFrame, CutShort, Fragment, Gap as GapFault, NoFrame, PassedOver, numbers_of
-from struct import Struct
+from ...protocol.framing import BareToken, CapturedFrame, CutShort, Fragment, NoFrame, PassedOver, numbers_of
+from ...protocol.framing import Gap as GapFault
+from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
+from .captured_frames import TcpEnds
+from .frame_recognition import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, AwaitedResponses, FrameRecogniser, FrameVerdict
+from .frame_search import FrameSearch
+from .frame_splitter import FrameSplitter, StreamCut
 
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: the next frames have no header
 TOKEN = (0, None)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...caches import lazy_pattern
 from ...codecs import codec_in
 from ...errors import TrailingBytes
-from ...protocol import Frame, FrameDecoder, LEAST, LIMIT, Request, Response, Source, Undecodable
+from ...protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
 from ...protocol.headers import header_version_for
 from ...spec.catalog import Catalog, catalog_for
 
@@ -192,7 +192,9 @@ class FrameRecogniser:
             return NEVER
         return SURE if self.proves_request(bytes(data[position:stop])) else NEVER
 
-    def judge_response(self, data: bytearray, position: int, packets: Set[int], awaited: AwaitedResponses) -> FrameVerdict:
+    def judge_response(
+        self, data: bytearray, position: int, packets: Set[int], awaited: AwaitedResponses
+    ) -> FrameVerdict:
         """Decide whether a response starts at a position; for the arguments see `judge_request`."""
         if not self._may_look(position, packets):
             return NEVER

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from .frame_search import FrameSearch
+from typing import NamedTuple
+
 from ...errors import BadFrame, DecodeError
 from ...protocol import FrameReader, cut_short
-from ...protocol.framing import BegunBefore, Fragment, Gap as GapFault, PassedOver
-from typing import NamedTuple
+from ...protocol.framing import BegunBefore, Fragment, PassedOver
+from ...protocol.framing import Gap as GapFault
+from .frame_search import FrameSearch
 
 PIECE = 1 << 20  # bytes outside frames are returned in fragments of about this size
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...protocol.framing import CapturedFrame, Encrypted, NoFrame, NotKafka
+from ...protocol.framing import Gap as GapFault
+from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
 from .connection_frames import KafkaConnection
-from .frame_recognition import FrameRecogniser, STRONG
+from .frame_recognition import STRONG, FrameRecogniser
 from .other_protocols import TLS, UNKNOWN, ZOOKEEPER
-from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
-from ...protocol.framing import CapturedFrame, Encrypted, Gap as GapFault, NoFrame, NotKafka
 
 SIZE_FIELD = 4
 LONGEST_PACKET = 1 << 24  # bytes of a ZooKeeper packet; jute.maxbuffer is 1 MB by default

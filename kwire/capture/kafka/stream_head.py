@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from .frame_recognition import FAIR, FAR, FrameRecogniser, FrameVerdict, NEVER, NO, REQUESTS, SHORT, WEAK
+
+from ...protocol import LEAST, LIMIT
+from .frame_recognition import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, WEAK, FrameRecogniser, FrameVerdict
 from .frame_search import FrameSearch
 from .other_protocols import zookeeper_may_answer
-from ...protocol import LEAST, LIMIT
 
 STARTS = 64  # packets at whose start a chain of frames is searched for
 LEAST_EVIDENCE = 20  # bytes of a frame that give some evidence

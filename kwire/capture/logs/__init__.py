@@ -4,9 +4,3 @@ Sans-IO: no files are opened. `segment_reader` finds batches, even after damaged
 of a log; `batch_spans` maps bytes to fields; `disk_files` recognises indexes, snapshots and checkpoints, and
 `checks` compares them with the segments.
 """
-
-from __future__ import annotations
-
-
-
-

@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
 from ...caches import lazy_pattern
-from .disk_entry import DiskEntry, DiskItem, EpochStart, PartitionOffset, Value, WrongCount, bad_bytes, read_text_file, split_lines
+from .disk_entry import (
+    DiskEntry,
+    DiskItem,
+    EpochStart,
+    PartitionOffset,
+    Value,
+    WrongCount,
+    bad_bytes,
+    read_text_file,
+    split_lines,
+)
 from .log_batch import LogBytes
 
 EPOCH_LINE = lazy_pattern(rb"(\d{1,10}) (\d{1,19})")
@@ -14,10 +25,12 @@ OFFSET_LINE = lazy_pattern(rb"([\w.-]{1,249}) (\d{1,10}) (-?\d{1,19})")
 
 
 def build_epoch_start(match: re.Match[bytes]) -> EpochStart:
+    """Convert a line of a leader epoch checkpoint."""
     return EpochStart(int(match[1]), int(match[2]))
 
 
 def build_partition_offset(match: re.Match[bytes]) -> PartitionOffset:
+    """Convert a line of an offset checkpoint."""
     return PartitionOffset(match[1].decode(), int(match[2]), int(match[3]))
 
 
@@ -33,6 +46,7 @@ class CheckpointReader:
     words: str
 
     def __call__(self, kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
+        """Yield the entries of a file; `kind` and `file` are repeated in them."""
         data = read_text_file(portions, file)
         lines = [*split_lines(data)]
         if lines[-1][1] == b"":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from .log_batch import LogBytes
-from ...errors import DecodeError, Tolerated
 from typing import Any, NamedTuple
+
+import msgspec
+
+from ...errors import DecodeError, Tolerated
+from .log_batch import LogBytes
 
 MOST_TEXT = 1 << 26  # the largest checkpoint, in bytes: half a million partitions with the longest names
 
@@ -130,11 +132,13 @@ DiskItem = DiskEntry | LogBytes
 
 
 def bad_bytes(position: int, data: bytes, why: str, file: str, count: int | None = None) -> LogBytes:
+    """Return bytes that cannot be read, with the reason."""
     error = BadDiskFile(offset=position, found=why, raw=data)
     return LogBytes(position, len(data) if count is None else count, data, error, None, file)
 
 
 def read_text_file(portions: Iterable[bytes], file: str) -> bytes:
+    """Return the bytes of a text file; raise BadDiskFile if there are too many."""
     data = bytearray()
     for portion in portions:
         data += portion

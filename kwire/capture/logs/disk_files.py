@@ -10,14 +10,15 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
 from ...caches import lazy_pattern
-from .checkpoint_files import CheckpointReader, EPOCH_LINE, OFFSET_LINE, build_epoch_start, build_partition_offset
+from ...records.record_layouts_and_checksums import crc32c
+from .checkpoint_files import EPOCH_LINE, OFFSET_LINE, CheckpointReader, build_epoch_start, build_partition_offset
 from .disk_entry import BadDiskFile, DiskItem
 from .index_files import IndexReader, build_aborted_transaction, build_offset_entry, build_time_entry
 from .log_batch import LogBytes
 from .metadata_files import read_partition_metadata, read_properties, read_quorum_state
 from .producer_snapshots import read_producer_snapshot
-from ...records.record_layouts_and_checksums import crc32c
 
 MOST_INDEX = 1 << 31  # the largest file whose positions are int32
 _OFFSETS = CheckpointReader(OFFSET_LINE, build_partition_offset, "topic, partition and offset")
@@ -79,8 +80,10 @@ def recognise_disk_file(name: str, head: bytes = b"") -> DiskKind | None:
         name: the file name, without folders; a suffix `.gz` or `.zst` is ignored.
         head: the first bytes, used if the name is not recognised. Indexes are recognised only by their names.
 
-    >>> recognise_disk_file("00000000000000000000.timeindex").name, recognise_disk_file("-", b"version: 0\\ntopic_id: x").name
-    ('time index', 'partition metadata')
+    >>> recognise_disk_file("00000000000000000000.timeindex").name
+    'time index'
+    >>> recognise_disk_file("-", b"version: 0\\ntopic_id: x").name
+    'partition metadata'
     """
     named = _SEGMENT.fullmatch(name)
     if named is not None:

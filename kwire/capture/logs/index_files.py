@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
 from .disk_entry import AbortedTransaction, DiskEntry, DiskItem, OffsetIndexEntry, TimeIndexEntry, Value, bad_bytes
 from .log_batch import LogBytes
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class IndexReader:
     make: Callable[..., Value]
 
     def __call__(self, kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
+        """Yield the entries of a file; `kind` and `file` are repeated in them."""
         index, zeros = 0, 0
         for at, raw in self._cuts(portions):
             if not any(raw):
@@ -60,12 +61,15 @@ def _allocated(position: int, count: int, file: str) -> Iterator[LogBytes]:
 
 
 def build_offset_entry(base: int, relative: int, position: int) -> OffsetIndexEntry:
+    """Convert an entry of an offset index, whose offset is relative to that of the segment."""
     return OffsetIndexEntry(base + relative, position)
 
 
 def build_time_entry(base: int, timestamp: int, relative: int) -> TimeIndexEntry:
+    """Convert an entry of a time index, whose offset is relative to that of the segment."""
     return TimeIndexEntry(timestamp, base + relative)
 
 
 def build_aborted_transaction(base: int, *fields: int) -> AbortedTransaction:
+    """Convert an entry of a transaction index, whose offsets are absolute."""
     return AbortedTransaction(*fields)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from .log_topic import DecodedRecord
+
 from ...errors import DecodeError
 from ...internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ...records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ...schema.sensitive_fields import Hidden
+from .log_topic import DecodedRecord
 
 Message = ControlRecord | CoordinatorRecord | FramedRecord
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
+
+from ...internal.topic_records import METADATA
+from ...records import Record, RecordBatch
 from .log_batch import LogBatch, LogBytes
 from .log_topic import LogTopic, topic_of_folder
 from .segment_reader import SegmentItem, SegmentReader
-from ...internal.topic_records import METADATA
-from ...records import Record, RecordBatch
-from pathlib import Path
 
 SNAPSHOT_HEADER = b"\0\0\0\3"  # the key of the first record of a snapshot: version and type
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from itertools import islice
+from typing import Any, NamedTuple
+
 from ...caches import lazy_pattern
 from ...errors import DecodeError, KwireError
-from ...internal import ControlRecord, CoordinatorRecord, FramedRecord, decode_control_record, decode_group_record, decode_metadata_frame, decode_remote_log_frame, decode_share_record, decode_transaction_record, encode_frame, encode_record
+from ...internal import (
+    ControlRecord,
+    CoordinatorRecord,
+    FramedRecord,
+    decode_control_record,
+    decode_group_record,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    decode_share_record,
+    decode_transaction_record,
+    encode_frame,
+    encode_record,
+)
 from ...internal.topic_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
 from ...records import Record, RecordBatch
-from typing import Any, NamedTuple
 
 ENOUGH = 50  # records of a batch that are examined
 OF_A_QUORUM = range(2, 7)  # types of control records in a metadata log: leader change, snapshots, voters

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
 from dataclasses import replace
-from .batch_spans import ExplainedBytes
-from .log_batch import LogBatch, LogBytes, LogRecord
+from typing import Any
+
+import msgspec
+
 from ...codecs import Span
 from ...internal import FramedRecord
 from ...internal.topic_records import codec_of
@@ -13,8 +14,9 @@ from ...redact.masking import mask_error, mask_message, masked
 from ...redact.metadata_log_secrets import TOPIC, holds_secrets, is_secret_record
 from ...redact.secret_bytes import looks_secret
 from ...redact.sensitive_configs import is_sensitive
-from ...schema.sensitive_fields import Hidden, SECRET_FIELDS
-from typing import Any
+from ...schema.sensitive_fields import SECRET_FIELDS, Hidden
+from .batch_spans import ExplainedBytes
+from .log_batch import LogBatch, LogBytes, LogRecord
 
 _UNCLEAR = ("unknown tag", "left over", "not understood")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Iterable, Iterator
+
+import msgspec
+
 from ...caches import lazy_pattern
-from .disk_entry import DiskEntry, DiskItem, PartitionMetadata, bad_bytes, read_text_file, split_lines
 from ...errors import EncodeError
 from ...internal.topic_records import codec_for, versions_of
+from .disk_entry import DiskEntry, DiskItem, PartitionMetadata, bad_bytes, read_text_file, split_lines
 
 _METADATA = lazy_pattern(rb"version: (\d{1,5})\r?\ntopic_id: ([A-Za-z0-9_-]{22})\s*")
 
@@ -30,6 +32,7 @@ def read_properties(kind: str, base: int, portions: Iterable[bytes], file: str) 
 
 
 def read_partition_metadata(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
+    """Read partition.metadata: the topic id of a partition's folder."""
     data = read_text_file(portions, file)
     match = _METADATA.fullmatch(data)
     if match is None:
@@ -39,6 +42,7 @@ def read_partition_metadata(kind: str, base: int, portions: Iterable[bytes], fil
 
 
 def read_quorum_state(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
+    """Read quorum-state: the vote and the leader of a KRaft controller, in JSON."""
     data = read_text_file(portions, file)
     try:
         members = msgspec.json.decode(data)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from .disk_entry import DiskEntry, DiskItem, SnapshotHeader, bad_bytes, read_text_file
-from .log_batch import LogBytes
+
 from ...errors import BadChecksum, DecodeError, TrailingBytes
 from ...internal.topic_records import codec_for, versions_of
 from ...records.record_layouts_and_checksums import crc32c, hex32
 from ...wire import Reader
-
+from .disk_entry import DiskEntry, DiskItem, SnapshotHeader, bad_bytes, read_text_file
+from .log_batch import LogBytes
 
 
 def read_producer_snapshot(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Iterator
-from .batch_recognition import MOST_BATCH_BYTES, NO, SHORT, find_batch_end, find_candidate, find_credible_end, find_nonzero, is_sound
-from .log_batch import LogBytes
+from typing import Any
+
+import msgspec
+
 from ...errors import BadBatchLength, CutBatch, DecodeError, Tolerated, UnknownMagic
 from ...records import RecordBatch
 from ...records.batch import read_whole
 from ...records.record_layouts_and_checksums import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
-from typing import Any
+from .batch_recognition import (
+    MOST_BATCH_BYTES,
+    NO,
+    SHORT,
+    find_batch_end,
+    find_candidate,
+    find_credible_end,
+    find_nonzero,
+    is_sound,
+)
+from .log_batch import LogBytes
 
 PIECE = 1 << 20  # maximum size of one item of bytes outside batches
 _MOST_ZEROS = 1 << 31  # no segment is larger

@@ -10,6 +10,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+
 from ...caches import lazy_pattern
 from ...errors import BadFrame, DumpError
 from ...protocol import Frame, FrameReader, Source, cut_short

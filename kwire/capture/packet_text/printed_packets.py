@@ -6,12 +6,13 @@ For a few pasted packets, not for captures: packets are read in the order of the
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from ...errors import BadFrame
+from ...protocol import Frame, FrameDecoder, FrameReader, Request, Source
 from ..packets.packet import Packet
 from ..packets.packet_headers import parse_segment
 from ..packets.segment import SYN, Segment
 from ..tcp.stream_reassembly import MASK
-from ...errors import BadFrame
-from ...protocol import Frame, FrameDecoder, FrameReader, Request, Source
 
 # link layer -> (its type in captures, the offset of IP in it)
 LINKS = {

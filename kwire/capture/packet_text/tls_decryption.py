@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
-from .followed_streams import parse_followed_streams, read_stream_frames
+from pathlib import Path
+
 from ...errors import DumpError
 from ...protocol import Frame
-from pathlib import Path
+from .followed_streams import parse_followed_streams, read_stream_frames
 
 MOST_DECRYPTED = 1 << 28  # bytes of a capture: tshark writes decrypted data as text, which is held in memory
 MOST_CONNECTIONS = 10_000  # each is an argument of tshark

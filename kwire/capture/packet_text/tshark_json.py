@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...caches import lazy_pattern
-from ..hex_text.parser import HexText
 from ...errors import DumpError
+from ..hex_text.parser import HexText
 
 _JSON = lazy_pattern(r'\s*(?:\[\s*\{\s*"_index": *"packets-|\{"index": *\{"_index": *"packets-)')
 _PDML = lazy_pattern(r"\s*<\?xml[^>]*>\s*(?:<[?!][^>]*>\s*)*<pdml")

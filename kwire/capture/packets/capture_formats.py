@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+
 from .pcap import MAGICS, PcapReader
 from .pcapng import MAGIC, PcapngReader
 
@@ -11,5 +12,3 @@ CAPTURES: dict[str, tuple[frozenset[bytes], Callable[..., PcapReader | PcapngRea
     "pcap": (frozenset(MAGICS), PcapReader),
     "pcapng": (frozenset([MAGIC]), PcapngReader),
 }
-
-

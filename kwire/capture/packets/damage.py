@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
 import re
 from collections.abc import Callable
+
+import msgspec
+
 from ..portions import Cursor
 
 PIECE = 1 << 20  # bytes per fragment
@@ -93,7 +95,9 @@ def find_record(
             return None
 
 
-def skip_to_record(cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], least: int, most: int) -> bool:
+def skip_to_record(
+    cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], least: int, most: int
+) -> bool:
     """Move to the next position where a record starts; for the arguments see `find_record`.
 
     Returns:

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from .packet import Interface, SECOND
-from .packet_headers import IPV4, IPV6
-from .pcap import RECORD_HEADER
 from struct import Struct
 from typing import Any, NamedTuple
+
+from .packet import SECOND, Interface
+from .packet_headers import IPV4, IPV6
+from .pcap import RECORD_HEADER
 
 LEAST_TCP = 20  # bytes of a TCP header
 # link type -> (bytes before IP, position of the IP version among them); without a name

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
 from typing import NamedTuple
+
+import msgspec
 
 LONGEST = 1 << 24  # bytes of a packet, or of a block with a packet; no link has longer packets
 SECOND = 1_000_000_000

@@ -7,9 +7,10 @@ reason, so that packets that may belong to a TCP stream can be reported. IP frag
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct
+
 from .packet import Packet
 from .segment import Segment
-from struct import Struct
 
 TCP, UDP, GRE = 6, 17, 47
 IP_IN_IP = (4, 41)
@@ -140,7 +141,11 @@ def _parse_tunnel(packet: Packet, protocol: int, at: int) -> Segment | str:
         return NOT_TCP
     start = at + 4 + sum(4 for bit in (0x80, 0x20, 0x10) if data[at] & bit)  # checksum, key, sequence number
     kind = data[at + 2 : at + 4]
-    return _parse_ethertype(packet, data[start + 12 : start + 14], start + 14) if kind == BRIDGED else _parse_ethertype(packet, kind, start)
+    return (
+        _parse_ethertype(packet, data[start + 12 : start + 14], start + 14)
+        if kind == BRIDGED
+        else _parse_ethertype(packet, kind, start)
+    )
 
 
 def _extension_length(kind: int, field: int) -> int:

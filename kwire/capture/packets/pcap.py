@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from .damage import DamagedBytes, PIECE, ROW, Skipper, describe_cut, find_record, skip_to_record
-from .packet import Interface, LONGEST, Packet, SECOND
-from ..portions import Cursor
-from ...errors import DumpError
 from struct import Struct, pack
 from typing import Any
+
+from ...errors import DumpError
+from ..portions import Cursor
+from .damage import PIECE, ROW, DamagedBytes, Skipper, describe_cut, find_record, skip_to_record
+from .packet import LONGEST, SECOND, Interface, Packet
 
 # magic -> byte order, nanoseconds per tick of a record's fraction field
 MAGICS = {

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from ...caches import lazy_pattern
-from .damage import DamagedBytes, PIECE, ROW, Skipper, describe_cut, find_record, skip_to_record
-from .packet import FIRST_INTERFACES, Interface, LONGEST, Packet
-from .pcapng_blocks import BLOCKS, ENHANCED_PACKET, INTERFACE, OLD_PACKET, build_interface_block, parse_interface
-from ..portions import Cursor
-from ...errors import DumpError
 from struct import calcsize, pack, unpack_from
 from typing import Any
+
+from ...caches import lazy_pattern
+from ...errors import DumpError
+from ..portions import Cursor
+from .damage import PIECE, ROW, DamagedBytes, Skipper, describe_cut, find_record, skip_to_record
+from .packet import FIRST_INTERFACES, LONGEST, Interface, Packet
+from .pcapng_blocks import BLOCKS, ENHANCED_PACKET, INTERFACE, OLD_PACKET, build_interface_block, parse_interface
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from .packet import Interface, Packet
 from struct import calcsize, pack, unpack_from
+
+from .packet import Interface, Packet
 
 INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 1, 2, 3, 6
 END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14
@@ -12,6 +13,7 @@ MICROSECONDS = b"\x06"
 
 
 def parse_interface(block: bytes, order: str) -> Interface:
+    """Parse an interface description block, without its type and length."""
     link, _, snap_length = unpack_fields(block, order + "HHI")
     options = dict(_parse_options(block[8:], order))
     resolution = (options.get(TIME_RESOLUTION) or MICROSECONDS)[0]
@@ -71,18 +73,21 @@ BLOCKS: dict[int, Callable[[bytes, str, Sequence[Interface]], Packet]] = {
 
 
 def unpack_fields(block: bytes, layout: str) -> tuple[int, ...]:
+    """Unpack the first fields of a block; raise ValueError if it is too short."""
     if len(block) < calcsize(layout):
         raise ValueError(f"{calcsize(layout)} bytes needed, {len(block)} there")
     return unpack_from(layout, block)
 
 
 def find_interface(interfaces: Sequence[Interface], number: int) -> Interface:
+    """Return the interface of a number; raise ValueError if no block described it."""
     if number >= len(interfaces):
         raise ValueError(f"interface {number} was not described; {len(interfaces)} were")
     return interfaces[number]
 
 
 def captured_part(block: bytes, start: int, captured: int) -> bytes:
+    """Return the bytes of a packet in its block; raise ValueError if the block is too short."""
     if captured > len(block) - start:
         raise ValueError(f"a packet of {captured} bytes in {len(block) - start}")
     return block[start : start + captured]

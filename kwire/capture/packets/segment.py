@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
 from functools import lru_cache
 from ipaddress import IPv6Address
+
+import msgspec
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-
 class ConnectionShare(NamedTuple):
     """One of `parts` shares of all connections.
 
@@ -29,7 +28,8 @@ class ConnectionShare(NamedTuple):
         """Whether a connection belongs to this share, by the key of a segment of either direction.
 
         >>> key, other = bytes(8) + b"\\x23\\x84\\xc0\\x02", bytes(8) + b"\\xc0\\x02\\x23\\x84"
-        >>> ConnectionShare(0, 2).has(key), ConnectionShare(1, 2).has(key), ConnectionShare(1, 2).has(other), ConnectionShare().has(key)
+        >>> first, second = ConnectionShare(0, 2), ConnectionShare(1, 2)
+        >>> first.has(key), second.has(key), second.has(other), ConnectionShare().has(key)
         (False, True, True, True)
         """
         ports = int.from_bytes(key[-4:-2], "big") + int.from_bytes(key[-2:], "big")

@@ -6,11 +6,13 @@ bytes count once. `connection` decides how long a hole is waited for.
 
 from __future__ import annotations
 
-import msgspec
 from bisect import bisect_right
-from ...native import StreamState
 from operator import attrgetter
 from typing import Any
+
+import msgspec
+
+from ...native import StreamState
 
 MASK = 0xFFFFFFFF
 WINDOW = 1 << 30  # RFC 7323: no receiver accepts more in advance

@@ -1,4 +1,4 @@
-"""Derives cluster state and change events from znodes that any client reads or writes; `kwire.zookeeper.znode` parses them.
+"""Derives cluster state and change events from znodes that any client reads or writes; `kwire.zookeeper` parses them.
 
 Sources: KIP-36 (racks), KIP-112 (events of log directories), KIP-455 (reassignments), KIP-516 (topic ids), KIP-584.
 """

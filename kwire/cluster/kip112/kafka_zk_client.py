@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ...zookeeper import BrokerRegistration, ConfigEntity, IsrChange, LogDirEvent, PartitionState, TopicState, read_znode, write_znode
+from ...zookeeper import (
+    BrokerRegistration,
+    ConfigEntity,
+    IsrChange,
+    LogDirEvent,
+    PartitionState,
+    TopicState,
+    read_znode,
+    write_znode,
+)
 from ...zookeeper.znode_types import ControllerZNode
 from ...zookeeper.znode_types import ZnodePartition as PartitionNode
 from ..state import Broker
@@ -33,7 +42,7 @@ class KafkaZkClient:
         self.session: int = session
 
     def read(self, path: str) -> Any:
-        """Return the contents of a path as a value of `kwire.zookeeper.znode`; None if the node does not exist."""
+        """Return the contents of a path as a value of `kwire.zookeeper`; None if the node does not exist."""
         node = self.zk.get(path)
         return read_znode(path, node.data) if node else None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.errors import DumpError
 from kwire.capture.hex_text.dialects import DIALECTS
 from kwire.capture.hex_text.parser import parse_hex_text
+from kwire.errors import DumpError
 
 FRAME = bytes.fromhex("00000010 0012 0000 0000002a 0005 6b77697265 00")
 SAMPLES = {

@@ -7,8 +7,8 @@ import contextlib
 import hexdump
 import pytest
 
-from kwire.errors import DumpError
 from kwire.capture.hex_text.parser import parse_hex_text, read_hex_text
+from kwire.errors import DumpError
 from tests.effort import no_hang
 
 TRIED = (

@@ -7,8 +7,18 @@ from collections.abc import Set
 
 import pytest
 
+from kwire.capture.kafka.frame_recognition import (
+    FAIR,
+    NEVER,
+    NO,
+    SHORT,
+    STRONG,
+    WEAK,
+    FrameRecogniser,
+    FrameVerdict,
+    _in_front,
+)
 from kwire.capture.kafka.frame_search import FrameSearch
-from kwire.capture.kafka.frame_recognition import FAIR, FrameRecogniser, FrameVerdict, NEVER, NO, SHORT, STRONG, WEAK, _in_front
 
 
 def head(size: int, api_key: int = 3, version: int = 1, client: bytes | None = b"me") -> bytes:

@@ -7,8 +7,15 @@ import random
 import pytest
 
 from kwire import Record, build_batch, encode_request, messages
-from kwire.capture.logs.batch_recognition import looks_like_log
-from kwire.capture.logs.batch_recognition import NO, SHORT, find_batch_end, find_candidate, find_credible_end, is_sound
+from kwire.capture.logs.batch_recognition import (
+    NO,
+    SHORT,
+    find_batch_end,
+    find_candidate,
+    find_credible_end,
+    is_sound,
+    looks_like_log,
+)
 from tests.capture.logs.building import BATCHES, LOG
 
 

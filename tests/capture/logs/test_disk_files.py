@@ -12,8 +12,8 @@ import pytest
 
 import kwire
 from kwire import DiskEntry, LogBytes
-from kwire.errors import DumpError
 from kwire.capture.logs.disk_files import read_disk_file, recognise_disk_file
+from kwire.errors import DumpError
 from kwire.records.record_layouts_and_checksums import crc32c
 from tests.conftest import ROOT, SHARED, needs_shared
 from tests.seeds import seeded

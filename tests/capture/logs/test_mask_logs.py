@@ -8,10 +8,10 @@ import pytest
 
 import kwire
 from kwire import LogBatch, LogBytes, LogRecord, Record, build_batch
-from kwire.cli.main import main
-from kwire.capture.logs.log_reader import LogReader
 from kwire.capture.logs.batch_spans import explain_batch
+from kwire.capture.logs.log_reader import LogReader
 from kwire.capture.logs.mask_logs import has_secrets, mask_explained, mask_log_bytes, mask_record
+from kwire.cli.main import main
 from kwire.schema.sensitive_fields import Hidden
 from tests.cli.test_secrets import PASSWORD, SALT, forms
 

@@ -8,8 +8,7 @@ from itertools import accumulate
 import pytest
 
 from kwire import Record, build_batch
-from kwire.capture.logs import segment_reader
-from kwire.capture.logs import segment_reader
+from kwire.capture.logs import batch_recognition, segment_reader
 from kwire.capture.logs.segment_reader import SegmentReader
 from kwire.records import RecordBatch
 from kwire.records.record_layouts_and_checksums import crc32c
@@ -140,7 +139,7 @@ def test_headers_that_all_claim_much_do_not_take_forever(monkeypatch: pytest.Mon
         checked += len(data)
         return crc32c(data)
 
-    monkeypatch.setattr(segment_reader, "crc32c", counting)
+    monkeypatch.setattr(batch_recognition, "crc32c", counting)
     header = build_batch([Record(0, 0, b"k", b"v" * 200_000)], compression="none")[:61]
     data = b"\xff" * 20 + header * 10_000
     assert joined(cuts(data)) == data

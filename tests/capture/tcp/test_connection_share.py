@@ -10,9 +10,9 @@ import pytest
 import kwire
 from kwire.capture import frame_extractor as streams
 from kwire.capture.frame_extractor import FrameExtractor
+from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.tcp.connection_share import ALL, ConnectionShare
-from kwire.capture.open_capture import open_packets
 from tests.capture.building import Talk, capture
 from tests.conftest import SHARED, each_of
 

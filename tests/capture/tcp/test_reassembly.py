@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kwire.capture.packets.segment import Segment
-from kwire.capture.tcp.connection import Ended, Event, Finished, PATIENCE, Portion, StreamGap, Unseen
-from kwire.capture.tcp.connection_table import ConnectionTable, EVERY, ReassemblyLimits
-from kwire.capture.tcp.stream_reassembly import HalfConnection, StreamSegment, WINDOW, sequence_distance
+from kwire.capture.tcp.connection import PATIENCE, Ended, Event, Finished, Portion, StreamGap, Unseen
+from kwire.capture.tcp.connection_table import EVERY, ConnectionTable, ReassemblyLimits
+from kwire.capture.tcp.stream_reassembly import WINDOW, HalfConnection, StreamSegment, sequence_distance
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed
 
 

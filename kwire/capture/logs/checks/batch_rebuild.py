@@ -5,10 +5,11 @@ Compressors may write different bytes for the same records, so compressed batche
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from ....records import LIMIT, Record, RecordBatch, build_batch
 from ....records.compression import inflate
 from ....records.record_layouts_and_checksums import BATCH, MESSAGE
-from typing import Any, NamedTuple
 
 _SAME = (
     "base_offset last_offset partition_leader_epoch base_timestamp max_timestamp producer_id producer_epoch "
@@ -52,7 +53,9 @@ def rebuild_batch(batch: RecordBatch, *, limit: int = LIMIT) -> RebuiltBatch:
         return RebuiltBatch(batch.data, again)
     if _cut_header(batch.data, batch.magic) != _cut_header(again, batch.magic):
         return RebuiltBatch(batch.data, again)
-    return RebuiltBatch(_decompress_records(batch, batch.data, limit), _decompress_records(batch, again, limit), inside=True)
+    return RebuiltBatch(
+        _decompress_records(batch, batch.data, limit), _decompress_records(batch, again, limit), inside=True
+    )
 
 
 def _build_arguments(batch: RecordBatch) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from .inconsistency import Batches, Entries, Inconsistency
-from ..disk_entry import EpochStart, PartitionOffset
 from typing import cast
 
+from ..disk_entry import EpochStart, PartitionOffset
+from .inconsistency import Batches, Entries, Inconsistency
 
 
 def check_epochs(entries: Entries, batches: Batches | None) -> Iterator[Inconsistency]:
@@ -54,4 +54,6 @@ def check_offsets(entries: Entries, ends: Mapping[str, int]) -> Iterator[Inconsi
             if ends:
                 yield Inconsistency(entry.position, "partition", f"there is no folder {name} with a log")
         elif value.offset > ends[name]:
-            yield Inconsistency(entry.position, "offset", f"offset {value.offset}; the log of {name} ends at {ends[name]}")
+            yield Inconsistency(
+                entry.position, "offset", f"offset {value.offset}; the log of {name} ends at {ends[name]}"
+            )

@@ -6,6 +6,7 @@ Sans-IO: the caller passes entries and batches in order; both are read once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+
 from .check_checkpoints import check_epochs, check_offsets
 from .check_indexes import check_offset_index, check_time_index
 from .check_metadata_files import check_partition_metadata, check_properties, check_quorum_state

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from .inconsistency import Batches, Entries, Inconsistency
-from ..disk_entry import DiskEntry, OffsetIndexEntry, TimeIndexEntry
-from ....records import RecordBatch
 from typing import cast
 
+from ....records import RecordBatch
+from ..disk_entry import DiskEntry, OffsetIndexEntry, TimeIndexEntry
+from .inconsistency import Batches, Entries, Inconsistency
 
 
 class _BatchWalk:
@@ -105,4 +105,6 @@ def _check_time(entry: DiskEntry, walk: _BatchWalk, greatest: int) -> Iterator[I
         reason = f"the greatest timestamp of the batch with offset {value.offset} is {batch.max_timestamp}"
         yield Inconsistency(entry.position, "timestamp", reason)
     elif greatest > value.timestamp:
-        yield Inconsistency(entry.position, "timestamp", f"a batch before offset {value.offset} has timestamp {greatest}")
+        yield Inconsistency(
+            entry.position, "timestamp", f"a batch before offset {value.offset} has timestamp {greatest}"
+        )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from .inconsistency import Batches, Entries, Inconsistency
-from ..disk_entry import PartitionMetadata
 from typing import cast
+
+from ..disk_entry import PartitionMetadata
+from .inconsistency import Batches, Entries, Inconsistency
 
 _NEEDED = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
 
@@ -56,6 +57,7 @@ def check_properties(entries: Entries, batches: Batches | None) -> Iterator[Inco
 
 
 def check_partition_metadata(entries: Entries, batches: Batches | None) -> Iterator[Inconsistency]:
+    """Check the version and the topic id of a partition.metadata."""
     for entry in entries:
         value = cast(PartitionMetadata, entry.value)
         if value.version != 0:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from .inconsistency import Batches, Entries, Inconsistency
-from ..disk_entry import DiskEntry, SnapshotHeader
-from ....records import RecordBatch
 from typing import Any
+
+from ....records import RecordBatch
+from ..disk_entry import DiskEntry, SnapshotHeader
+from .inconsistency import Batches, Entries, Inconsistency
 
 _SEQUENCES = 1 << 31
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from .inconsistency import Batches, Entries, Inconsistency
-from ..disk_entry import AbortedTransaction, DiskEntry
+from typing import cast
+
 from ....internal import decode_control_record
 from ....records import Record, RecordBatch
-from typing import cast
+from ..disk_entry import AbortedTransaction, DiskEntry
+from .inconsistency import Batches, Entries, Inconsistency
 
 _ABORT = 0  # the type of the control record that ends an aborted transaction
 

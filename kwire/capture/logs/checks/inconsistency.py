@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
-from ..disk_entry import DiskEntry
-from ....records import RecordBatch
 from typing import NamedTuple
+
+from ....records import RecordBatch
+from ..disk_entry import DiskEntry
 
 Entries = Iterable[DiskEntry]
 Batches = Iterable[RecordBatch]
