@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from .codecs import Span as Span
     from .codecs import arrow_schema as arrow_schema
     from .codecs import columns as columns
-    from .display_filter import DisplayFilter as DisplayFilter
-    from .display_filter import FilterError as FilterError
-    from .display_filter import parse_filter as parse_filter
+    from .query.display_filter import DisplayFilter as DisplayFilter
+    from .query.filter_error import FilterError as FilterError
+    from .query.display_filter import parse_filter as parse_filter
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
     from .records import UndecodableRecords as UndecodableRecords
     from .records import build_batch as build_batch
     from .records import parse_records as parse_records
-    from .render.annotate import annotate as annotate
-    from .render.html import explain_html as explain_html
-    from .render.html import show as show
-    from .render.json_objects import envelope as envelope
+    from .render.annotated_hex import annotate as annotate
+    from .render.html.explain_page import explain_html as explain_html
+    from .render.html.notebook import show as show
+    from .render.json_objects.frame_json import envelope as envelope
     from .spec.catalog import Catalog as Catalog
     from .spec.releases import release as release
 
@@ -84,9 +84,9 @@ _MODULES = {
     "Codec": "codecs",
     "Connection": "protocol",
     "DecodeError": "errors",
-    "DisplayFilter": "display_filter",
+    "DisplayFilter": "query.display_filter",
     "EncodeError": "errors",
-    "FilterError": "display_filter",
+    "FilterError": "query.filter_error",
     "Frame": "protocol",
     "FrameDecoder": "protocol",
     "FrameReader": "protocol",
@@ -113,7 +113,7 @@ _MODULES = {
     "UndecodableRecords": "records",
     "UnknownMessage": "errors",
     "UnsupportedVersion": "errors",
-    "annotate": "render.annotate",
+    "annotate": "render.annotated_hex",
     "arrow_schema": "codecs",
     "build_batch": "records",
     "codec": "codecs",
@@ -124,12 +124,12 @@ _MODULES = {
     "encode_request": "protocol",
     "encode_response": "protocol",
     "engine": "native",
-    "envelope": "render.json_objects",
-    "explain_html": "render.html",
+    "envelope": "render.json_objects.frame_json",
+    "explain_html": "render.html.explain_page",
     "header_version_for": "protocol.headers",
     "messages": "messages",
     "open_dump": "capture.open_dump",
-    "parse_filter": "display_filter",
+    "parse_filter": "query.display_filter",
     "parse_records": "records",
     "peek": "protocol",
     "preload": "caches",
@@ -137,7 +137,7 @@ _MODULES = {
     "read_dump": "capture.open_dump",
     "read_log": "capture.open_dump",
     "release": "spec.releases",
-    "show": "render.html",
+    "show": "render.html.notebook",
     "values": "values",
 }
 _PACKAGES = frozenset(("arrow", "spark", "testing"))  # they need extras, so that a star import leaves them out
@@ -206,7 +206,7 @@ __version__ = "0.1.0"
 
 
 def _render(result: Any) -> str:
-    from .render.html import show
+    from .render.html.notebook import show
 
     return show(result)._repr_html_()
 

@@ -51,7 +51,7 @@ def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
     def read(path: str | Path) -> Golden:
         from .capture.hex_text.golden_fixture import parse_fixture
         from .errors import DumpError
-        from .render.annotate import decode_fixture
+        from .render.fixture import decode_fixture
 
         beside = request.path.parent / path
         file = beside if beside.exists() else request.config.rootpath / path
@@ -154,7 +154,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 
 
 def _value_lines(left: object, right: object) -> list[str] | None:
-    from .render.differences import value_lines
+    from .render.differences.value_differences import value_lines
 
     try:
         lines = value_lines(left, right)
@@ -179,15 +179,15 @@ def _looks_framed(data: bytes | bytearray) -> bool:
 
 def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
     from .codecs import codec
-    from .render.differences import difference_lines
+    from .render.differences.field_differences import field_difference_lines
     from .spec.catalog import catalog_for
 
     if answers is None:
-        return difference_lines(left, right)
+        return field_difference_lines(left, right)
     name, _, version = answers.partition(":")
     if not version.isdecimal():
         raise ValueError(f"{answers!r}: write NAME:VERSION, such as Metadata:12")
-    return difference_lines(left, right, codec(catalog_for().named(name, int(version))[-1], int(version)))
+    return field_difference_lines(left, right, codec(catalog_for().named(name, int(version))[-1], int(version)))
 
 
 def _first_byte(left: bytes | bytearray, right: bytes | bytearray) -> str:

@@ -59,7 +59,7 @@ def test_a_fork_waits_for_an_import_of_another_thread() -> None:
     class Holding(importlib.abc.MetaPathFinder):
         def find_spec(self, name, path, target=None):
             spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-            if name == "kwire.display_filter":
+            if name == "kwire.query.display_filter":
                 execute = spec.loader.exec_module
 
                 def hold(module):

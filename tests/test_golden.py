@@ -13,7 +13,7 @@ import pytest
 
 import kwire
 from kwire.capture.hex_text.golden_fixture import Fixture, parse_fixture
-from kwire.render.annotate import decode_fixture, rewrite_fixture
+from kwire.render.fixture import decode_fixture, rewrite_fixture
 from tests.conftest import ROOT
 from tests.messages_of import draft_triples, founding_pairs, released_pairs
 from tests.second_reader import read as second_read

@@ -19,12 +19,12 @@ import pytest
 
 import kwire
 from kwire.capture.logs.log_batch import LogBatch
-from kwire.display_filter import parse_filter
+from kwire.query.display_filter import parse_filter
 from kwire.errors import KwireError
 from kwire.native import ENGINE
-from kwire.render.json_objects import json_line
+from kwire.render.json_objects.frame_json import json_line
 from kwire.spec import read_spec
-from kwire.traffic import Traffic
+from kwire.statistics.traffic import Traffic
 from kwire.zookeeper import znodes_in
 from tests.conftest import ROOT
 from tests.effort import Effort, effort_of

@@ -109,7 +109,7 @@ def test_importing_costs_nothing() -> None:
 READERS = "kwire.capture.hex_text kwire.capture.logs kwire.records kwire.capture.request_log kwire.capture.packet_text"
 WRITERS = (
     "kwire.codecs.json kwire.codecs.generated_python kwire.redact "
-    + "kwire.render.line kwire.render.tree hexdump subprocess re2"
+    + "kwire.render.frame_line kwire.render.frame_tree hexdump subprocess re2"
 )
 
 
@@ -142,8 +142,8 @@ def test_a_command_imports_what_it_needs(arguments: str, spared: str) -> None:
 
 def test_serving_imports_what_it_needs() -> None:
     """Each module is a part of the server's memory, which 10,000 connections share."""
-    program = "import sys, kwire.cli.serve; print(sorted(set(sys.modules) & set(sys.argv[1].split())))"
-    spared = "http.server http.client html kwire.capture kwire.capture pyarrow kwire.render.tree hexdump re2"
+    program = "import sys, kwire.cli.commands.serve; print(sorted(set(sys.modules) & set(sys.argv[1].split())))"
+    spared = "http.server http.client html kwire.capture kwire.capture pyarrow kwire.render.frame_tree hexdump re2"
     done = subprocess.run([sys.executable, "-c", program, spared], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

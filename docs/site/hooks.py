@@ -43,7 +43,7 @@ def policy(page: str) -> str:
 
     What is loaded into frames and made from blobs, such as the worker with Python, has the same policy.
     """
-    from kwire.render.html import asset, digest
+    from kwire.render.html.document import asset, digest
 
     inline = [*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), asset("page.js")]
     scripts = " ".join(f"'{digest(script)}'" for script in inline)
@@ -75,7 +75,7 @@ def commands() -> str:
         about = f"{command.about[0].upper()}{command.about[1:]}."
         parts += [f"## kwire {name}", about, "```text", help_of(name), "```"]
     parts += ["# Topics", "`kwire help TOPIC` prints one of these."]
-    from kwire.cli.help_and_completion import TOPICS, help_lines
+    from kwire.cli.help.topics import TOPICS, help_lines
 
     for topic in TOPICS:
         parts += [f"## {topic.capitalize()}", "```text", "\n".join(help_lines(topic)), "```"]

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..errors import DecodeError, EncodeError, KwireError, suggestion
-from .options import Parser
-from .terminal import complain
-from .terminal_bytes import prepared_streams
+from .options.parser import Parser
+from .terminal.remarks import complain
+from .terminal.escaped_output import prepared_streams
 
 __all__ = ["main"]
 
@@ -68,151 +68,151 @@ class Command(NamedTuple):
 
 
 def _decode() -> AddParser:
-    from .decode import add_parser
+    from .commands.decode import add_parser
 
     return add_parser
 
 
 def _explain() -> AddParser:
-    from .explain_and_demo import add_explain
+    from .commands.explain import add_explain
 
     return add_explain
 
 
 def _report() -> AddParser:
-    from .report import add_parser
+    from .commands.report import add_parser
 
     return add_parser
 
 
 def _encode() -> AddParser:
-    from .encode_and_call import add_encode
+    from .commands.encode import add_encode
 
     return add_encode
 
 
 def _check() -> AddParser:
-    from .check_and_diff import add_check
+    from .commands.check import add_check
 
     return add_check
 
 
 def _stats() -> AddParser:
-    from .stats import add_parser
+    from .commands.stats import add_parser
 
     return add_parser
 
 
 def _cluster() -> AddParser:
-    from .cluster import add_parser
+    from .commands.cluster import add_parser
 
     return add_parser
 
 
 def _assign() -> AddParser:
-    from .assign import add_parser
+    from .commands.assign import add_parser
 
     return add_parser
 
 
 def _simulate() -> AddParser:
-    from .simulate import add_parser
+    from .commands.simulate import add_parser
 
     return add_parser
 
 
 def _place() -> AddParser:
-    from .place import add_parser
+    from .commands.place import add_parser
 
     return add_parser
 
 
 def _redact() -> AddParser:
-    from .slice_and_redact import add_redact
+    from .commands.redact import add_redact
 
     return add_redact
 
 
 def _slice() -> AddParser:
-    from .slice_and_redact import add_slice
+    from .commands.slice import add_slice
 
     return add_slice
 
 
 def _browse() -> AddParser:
-    from .browse import add_parser
+    from .commands.browse import add_parser
 
     return add_parser
 
 
 def _pipeline() -> AddParser:
-    from .pipeline import add_parser
+    from .commands.pipeline import add_parser
 
     return add_parser
 
 
 def _call() -> AddParser:
-    from .encode_and_call import add_call
+    from .commands.call import add_call
 
     return add_call
 
 
 def _proxy() -> AddParser:
-    from .proxy import add_parser
+    from .commands.proxy import add_parser
 
     return add_parser
 
 
 def _serve() -> AddParser:
-    from .serve import add_parser
+    from .commands.serve import add_parser
 
     return add_parser
 
 
 def _schema() -> AddParser:
-    from .schema_and_spec import add_schema
+    from .commands.schema import add_schema
 
     return add_schema
 
 
 def _diff() -> AddParser:
-    from .check_and_diff import add_diff
+    from .commands.diff import add_diff
 
     return add_diff
 
 
 def _apis() -> AddParser:
-    from .apis_and_errors import add_apis
+    from .commands.apis import add_apis
 
     return add_apis
 
 
 def _errors() -> AddParser:
-    from .apis_and_errors import add_errors
+    from .commands.errors import add_errors
 
     return add_errors
 
 
 def _spec() -> AddParser:
-    from .schema_and_spec import add_spec
+    from .commands.spec import add_spec
 
     return add_spec
 
 
 def _mcp() -> AddParser:
-    from .mcp import add_parser
+    from .commands.mcp import add_parser
 
     return add_parser
 
 
 def _demo() -> AddParser:
-    from .explain_and_demo import add_demo
+    from .commands.demo import add_demo
 
     return add_demo
 
 
 def _help() -> AddParser:
-    from .help_and_completion import add_parser
+    from .commands.help import add_parser
 
     return add_parser
 
@@ -292,9 +292,10 @@ class _Print(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
-        from .help_and_completion import SCRIPTS, manual
+        from .help.man_page import man_page
+        from .help.shell_completion import SCRIPTS
 
-        print(SCRIPTS[values] if values else manual(parser_for(), __version__), end="")
+        print(SCRIPTS[values] if values else man_page(parser_for(), __version__), end="")
         parser.exit()
 
 
@@ -385,7 +386,7 @@ def _carried_out(options: argparse.Namespace) -> int:
 
 def _complete(shell: str, line: str) -> int:
     """Print the completions that a script of `kwire --print-completion` asks for."""
-    from .help_and_completion import complete
+    from .help.shell_completion import complete
 
     named = [word for word in line.split() if word in COMMANDS]
     for word in complete(shell, line, parser_for(named or ["decode"])):

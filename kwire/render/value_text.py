@@ -1,17 +1,16 @@
-"""Formats single values as short text, with the names of enum values."""
+"""Formats single values as short text: values, counts, sizes, durations, lists, bytes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from ..codecs import Span
+from ..errors import DecodeError
+from .colours import PLAIN, Style
+from .escaping import escape
+from ..schema.sensitive_fields import Hidden
 from typing import Any
 
-from ..caches import lazy_pattern
-from ..codecs import Codec, Span, places_in
-from ..errors import DecodeError
-from ..schema.sensitive_fields import Hidden
-from ..values import Value, kind_of
-from .style import PLAIN, Style, escape
 
 
 def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
@@ -124,42 +123,6 @@ def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> s
 def hidden_from(span: Span) -> int | None:
     """Return the position of a span's hidden bytes, which are its last bytes; None if it has none."""
     return span.stop - span.value.size if isinstance(span.value, Hidden) else None
-
-
-_INDEX = lazy_pattern(r"\[\d+\]")
-
-
-class Meaning:
-    """Names for the numbers of one message, by the paths of its spans; each field is looked up once.
-
-    Args:
-        codec: the codec of the message; None means no names.
-
-    >>> import kwire
-    >>> Meaning(kwire.codec("MetadataResponse", 1)).name("topics[3].error_code", 3)
-    'UNKNOWN_TOPIC_OR_PARTITION'
-    """
-
-    def __init__(self, codec: Codec | None) -> None:
-        self.codec = codec
-        self._kinds: dict[str, type[Value] | None] = {}
-
-    def name(self, path: str, value: Any) -> str:
-        """Return the name of a number; an empty string if it has none."""
-        if self.codec is None or not isinstance(value, int) or isinstance(value, bool):
-            return ""
-        if path == "header.request_api_key":
-            return self.codec.spec.api_name
-        field = _INDEX.sub("", path)
-        if field not in self._kinds:
-            place = places_in(self.codec).get(field)
-            self._kinds[field] = place and kind_of(place.message, place.owner, place.field.json_name)
-        return name_of(self._kinds[field], value)
-
-
-def name_of(kind: type[Value] | None, value: Any) -> str:
-    """Return the name of a number in an enum; an empty string if it has none."""
-    return (kind(value).name or "") if kind is not None else ""
 
 
 def error_lines(error: DecodeError, style: Style = PLAIN) -> Iterator[str]:

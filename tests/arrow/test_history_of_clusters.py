@@ -18,7 +18,8 @@ import pytest
 
 from kwire import arrow
 from kwire.arrow.cluster_tables import to_arrow
-from kwire.cli import cluster, cluster_input
+from kwire.cli.cluster import observations
+from kwire.cli.commands import cluster
 from kwire.cluster import history_of
 from tests.conftest import SHARED, each_of, needs_shared
 
@@ -82,7 +83,7 @@ def of_command(files: list[str]) -> dict[str, list[dict[str, Any]]]:
     """The tables of the events that `kwire cluster` reads, in its order."""
     parser = argparse.ArgumentParser()
     cluster.add_parser(parser.add_subparsers(), "")
-    events = cluster_input.events_in(parser.parse_args(["cluster", *files]))
+    events = observations.events_in(parser.parse_args(["cluster", *files]))
     return {name: table.to_pylist() for name, table in to_arrow(history_of(events)).items()}
 
 

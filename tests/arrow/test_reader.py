@@ -130,7 +130,7 @@ def test_hex_text_is_read_as_what_it_says(tmp_path: Path) -> None:
 
 
 def test_a_line_of_a_log_of_requests_is_a_row(tmp_path: Path) -> None:
-    from kwire.render.json_objects import json_line
+    from kwire.render.json_objects.frame_json import json_line
 
     line = json_line(next(kwire.decode_frames([kwire.Frame(REAL[0])])))
     (row,) = rows_of(write(tmp_path, line.encode()))

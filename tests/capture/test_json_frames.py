@@ -11,7 +11,7 @@ import kwire
 from kwire import Frame, Source
 from kwire.capture.json_frames import envelope_frame, need_member, read_source
 from kwire.protocol.framing import BegunBefore, Gap, PassedOver
-from kwire.render.json_objects import json_line
+from kwire.render.json_objects.frame_json import json_line
 from kwire.spec.catalog import catalog_for
 from tests.protocol.test_decoder import request, response
 

@@ -22,7 +22,7 @@ from kwire.capture.tcp.connection_table import EVERY, ReassemblyLimits
 from kwire.errors import DumpError
 from kwire.native import ENGINE
 from kwire.protocol.framing import CapturedBatch
-from kwire.traffic import COLUMNS, Traffic
+from kwire.statistics.traffic import COLUMNS, Traffic
 from tests.capture import building
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section
 from tests.conftest import ROOT, SHARED, each_of, spread

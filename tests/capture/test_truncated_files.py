@@ -17,7 +17,7 @@ from kwire.protocol.framing import BrokenDump
 from tests.arrow.captures import FRAMES, PCAP
 from tests.capture.building import block, enhanced, interface, section
 from tests.cli.test_main import ran
-from tests.cli.test_non_kafka_streams import told
+from tests.cli.input.test_non_kafka_streams import told
 
 CUT = 29561 + 16 + 423  # inside the 185th packet of `PCAP`, whose record has 542 bytes
 REMARK = (
@@ -98,7 +98,7 @@ def test_nothing_is_said_of_whole_captures() -> None:
 
 
 def jsonl() -> bytes:
-    from kwire.render.json_objects import json_line
+    from kwire.render.json_objects.frame_json import json_line
 
     frames = kwire.decode_frames(kwire.read_dump(FRAMES))
     return "".join(f"{json_line(result)}\n" for result in frames).encode()

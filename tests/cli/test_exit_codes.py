@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli.help_and_completion import TOPICS
+from kwire.cli.help.topics import TOPICS
 from kwire.cli.main import COMMANDS, main
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import place
+from kwire.cli.cluster import apply_plan
 from kwire.cli.main import main
 from kwire.testing import HostileBroker, Kafka
 from kwire.testing.hostile import BROKER_KINDS, CLIENT_KINDS
@@ -31,7 +31,7 @@ COMMANDS: dict[str, list[str]] = {
 def test_a_command_ends_in_time_with_one_line(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(place, "PAUSE", 0.01)
+    monkeypatch.setattr(apply_plan, "PAUSE", 0.01)
     (tmp_path / "plan.json").write_text(PLAN)
     with HostileBroker(kind, brokers=2, seed=1) as broker:
         where = broker.bootstrap_servers.split(",")[0]

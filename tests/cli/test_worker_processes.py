@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from kwire.capture.tcp.connection_share import ConnectionShare
-from kwire.cli import stats
-from kwire.cli import stats as helpers
+from kwire.cli import worker_processes
+from kwire.cli.commands import stats
+from kwire.cli import worker_processes
 from kwire.cli.main import main
-from kwire.cli.stats import Helpers, parts_for
+from kwire.cli.worker_processes import WorkerProcesses, parts_for
 from tests.capture.tcp.test_connection_share import many
 
 
@@ -39,7 +40,7 @@ def test_all_processes_together_count_what_one_counts(
 ) -> None:
     alone = [counted(path, capsys, *options) for options in ((), ("--by", "ip,client"), ("--removed-in", "4.0"))]
     assert "30 connections of HTTP" in alone[0][2]
-    monkeypatch.setattr(stats, "parts_for", lambda files: parts)
+    monkeypatch.setattr(worker_processes, "parts_for", lambda files: parts)
     again = [counted(path, capsys, *options) for options in ((), ("--by", "ip,client"), ("--removed-in", "4.0"))]
     assert again == alone
 
@@ -50,7 +51,7 @@ def test_what_is_said_of_a_whole_capture_is_said_once(
 ) -> None:
     path.write_bytes(path.read_bytes()[:size])
     alone = counted(path, capsys)
-    monkeypatch.setattr(stats, "parts_for", lambda files: 2)
+    monkeypatch.setattr(worker_processes, "parts_for", lambda files: 2)
     assert counted(path, capsys) == alone
 
 
@@ -58,7 +59,7 @@ def test_small_and_unseekable_inputs_are_counted_alone(path: Path, monkeypatch: 
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
     assert parts_for([str(path)]) == parts_for(["-"]) == parts_for([]) == parts_for(["not there"]) == 1
-    monkeypatch.setattr(helpers, "LEAST", 10)
+    monkeypatch.setattr(worker_processes, "LEAST", 10)
     assert parts_for([str(path)]) == 3
     assert parts_for([str(path)] * 2) == 1
     monkeypatch.setattr("sys.platform", "darwin")
@@ -86,7 +87,7 @@ def test_helpers_send_what_they_have_when_they_are_interrupted() -> None:
             return b"%d" % part
         return b""
 
-    with Helpers(3, work) as started, pipe_closed(here, there):
+    with WorkerProcesses(3, work) as started, pipe_closed(here, there):
         assert os.read(here, 1) + os.read(here, 1) == b"rr"
         started.interrupt()
         assert started.results() == [b"1", b"2"]
@@ -100,7 +101,7 @@ def test_the_share_of_a_killed_helper_is_counted_here() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return b"counted"
 
-    with Helpers(2, work) as started:
+    with WorkerProcesses(2, work) as started:
         assert started.results() == [b"counted"]
 
 
@@ -109,7 +110,7 @@ def test_a_killed_helper_is_not_replaced_when_all_stop() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         return b""
 
-    with Helpers(2, work) as started:
+    with WorkerProcesses(2, work) as started:
         started.interrupt()
         assert started.results() == []
 
@@ -126,7 +127,7 @@ def test_a_helper_is_interrupted_once() -> None:
             os.read(ended, 1)
         return b"sent"
 
-    with Helpers(2, work) as started, pipe_closed(here, there, ended, end):
+    with WorkerProcesses(2, work) as started, pipe_closed(here, there, ended, end):
         assert os.read(here, 1) == b"r"
         started.interrupt()
         assert os.read(here, 1) == b"i"
@@ -141,7 +142,7 @@ def test_none_is_left_behind() -> None:
         time.sleep(60)
         return b""
 
-    with pytest.raises(ValueError, match="this"), Helpers(2, work) as started:
+    with pytest.raises(ValueError, match="this"), WorkerProcesses(2, work) as started:
         process = started._running[1][0]
         raise ValueError("this")
     with pytest.raises(ProcessLookupError):
@@ -151,16 +152,16 @@ def test_none_is_left_behind() -> None:
 def test_an_interrupted_count_is_shown(
     path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = stats.Tally.count
+    count = stats.DumpCounts.count
 
-    def interrupted(self: stats.Tally, share: ConnectionShare, others: Helpers | None = None) -> None:
+    def interrupted(self: stats.DumpCounts, share: ConnectionShare, others: WorkerProcesses | None = None) -> None:
         if others is None:
             count(self, share)
             return
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stats.Tally, "count", interrupted)
-    monkeypatch.setattr(stats, "parts_for", lambda files: 2)
+    monkeypatch.setattr(stats.DumpCounts, "count", interrupted)
+    monkeypatch.setattr(worker_processes, "parts_for", lambda files: 2)
     code, shown, _ = counted(path, capsys)
     assert code == 130
     assert shown["frames"] >= 0  # type: ignore[index]

@@ -22,9 +22,10 @@ from kwire.redact.masking import mask_message
 from kwire.redact.redactor import Redactor
 from kwire.redact.secret_messages import always_carries, may_carry
 from kwire.render.record_text import _fields_text
-from kwire.render.schema_text import layout_bnf, layout_json, rows, template
-from kwire.render.tree import fields
-from kwire.render.value_text import Meaning
+from kwire.render.json_objects.json_template import template
+from kwire.render.schema_layout import layout_bnf, layout_json, rows
+from kwire.render.frame_tree import fields
+from kwire.render.enum_names import EnumNames
 from kwire.wire import UnknownNode, content_of
 
 M: Any = kwire.messages
@@ -51,7 +52,7 @@ WALKS: dict[str, Callable[[Codec], Any]] = {
     "may carry": may_carry,
     "always carries": always_carries,
     "redact": lambda codec: Redactor()._kind(codec, "broker_id", True),
-    "meaning": lambda codec: Meaning(codec).name("broker_id", 3),
+    "meaning": lambda codec: EnumNames(codec).name("broker_id", 3),
     "tree": lambda codec: list(fields(codec, MESSAGE, 0)),
     "rows": rows,
     "bnf": lambda codec: list(layout_bnf(codec)),

@@ -16,7 +16,7 @@ import kwire
 from kwire.cli.main import main
 from tests.browser import Driven, drive
 from tests.conftest import ROOT, lacking
-from tests.render.test_html import hostile_frames
+from tests.render.html.test_explain_page import hostile_frames
 from tests.tools import site as tool
 from tests.tools.wheel import Unfit
 

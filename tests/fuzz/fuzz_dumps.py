@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import kwire
 from kwire.capture.znode_files import read_znodes
 from kwire.errors import DumpError, KwireError, ZnodeError
-from kwire.render.json_objects import json_line
+from kwire.render.json_objects.frame_json import json_line
 from tests.capture.logs.building import LOG
 from tests.conftest import ROOT
 

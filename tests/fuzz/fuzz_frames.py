@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import kwire
 from kwire.capture.raw_frames import read_raw_frames
-from kwire.render.json_objects import json_line
+from kwire.render.json_objects.frame_json import json_line
 from tests.conftest import ROOT
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from kwire.cli.schema_and_spec import spec_errors
+from kwire.cli.commands.spec import spec_errors
 from kwire.resources import SCHEMAS
 from tests.interop.kafka import JVM, message_generator, need
 from tests.random_specs import Specs

@@ -24,7 +24,7 @@ from kwire.spec.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.apis.topics.test_topics import row
 from tests.broker.served import cluster_of
-from tests.cli.call_examples import run_all
+from tests.cli.commands.call_examples import run_all
 from tests.cli.test_commands import out
 from tests.conftest import ROOT
 from tests.interop.kafka import RELEASES, kafka_down, need, real_cluster

@@ -12,7 +12,7 @@ import kwire
 from kwire.protocol.results import with_response_frames
 from tests.capture.building import Talk, capture, request, response
 from tests.capture.captured import CAPTURES
-from tests.cli.test_non_kafka_streams import told
+from tests.cli.input.test_non_kafka_streams import told
 from tests.conftest import ROOT, each_of
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"

@@ -8,7 +8,7 @@ import kwire
 from kwire import Frame
 from kwire.capture.hex_text.golden_fixture import parse_fixture
 from kwire.errors import DumpError
-from kwire.render.annotate import fixture_text, rewrite_fixture
+from kwire.render.fixture import fixture_text, rewrite_fixture
 from tests.protocol.test_decoder import request
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kwire.render.style import Style, table
+from kwire.render.colours import Style
+from kwire.render.table import table
 
 
 def test_columns_are_as_wide_as_they_need() -> None:

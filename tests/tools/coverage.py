@@ -33,9 +33,9 @@ SUITE = [
     ),
     *("tests/broker/server/test_security.py", "tests/client/test_security.py", "tests/capture/tcp/test_reassembly.py"),
     *("tests/codecs/test_codecs.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_plan.py"),
-    *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/test_unanswered.py"),
-    *("tests/render/test_json_lines.py", "tests/test_traffic.py", "tests/test_pickling.py"),
-    *("tests/arrow/test_reader.py", "tests/cli/test_stats.py", "tests/test_messages.py", "tests/test_early_access.py"),
+    *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/statistics/test_unanswered_requests.py"),
+    *("tests/render/captured/test_json_lines.py", "tests/statistics/test_traffic.py", "tests/test_pickling.py"),
+    *("tests/arrow/test_reader.py", "tests/cli/commands/test_stats.py", "tests/test_messages.py", "tests/test_early_access.py"),
     *("kwire/wire", "kwire/protocol", "kwire/broker/security/api_permissions.py"),
 ]
 

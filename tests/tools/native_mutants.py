@@ -32,7 +32,7 @@ OWN = ["tests/native", "--ignore=tests/native/test_wheel.py"]
 TESTS = [
     *OWN,
     *("tests/codecs", "tests/records", "tests/protocol", "tests/test_golden.py", "tests/test_round_trip.py"),
-    *("tests/capture", "tests/arrow", "tests/render", "tests/test_traffic.py", "tests/cli"),
+    *("tests/capture", "tests/arrow", "tests/render", "tests/statistics/test_traffic.py", "tests/cli"),
 ]
 COMPILE = """import pathlib, runpy
 hook = runpy.run_path("kwire/native/build_hook.py")

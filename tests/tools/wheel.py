@@ -27,8 +27,8 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
     "tests/records/test_batch.py",
     "tests/capture/packets/test_pcap.py",
     "tests/capture/test_captures.py",
-    "tests/cli/test_decode.py",
-    "tests/cli/test_encode.py",
+    "tests/cli/commands/test_decode.py",
+    "tests/cli/commands/test_encode.py",
     "tests/arrow/test_frame_rows.py",
 )
 # What SUITE imports; the extra `test` has fifty packages more.

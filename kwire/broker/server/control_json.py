@@ -21,7 +21,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, Record):
         fields = ("offset", "timestamp", "key", "value", "headers")
         return {name: getattr(value, name) for name in fields}
-    from ...render.json_objects import envelope  # here: serve starts sooner
+    from ...render.json_objects.frame_json import envelope  # here: serve starts sooner
 
     return envelope(value)
 

@@ -19,7 +19,7 @@ from kwire.client.address import Address
 from kwire.client.connection import BrokerConnection
 from kwire.errors import CallError
 from tests.broker.served import batch, cluster_of, fetching, values
-from tests.cli.call_examples import run_all
+from tests.cli.commands.call_examples import run_all
 from tests.interop.clients import need_client
 
 M = kwire.messages

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kwire.capture.open_dump import open_dump
-from kwire.cli.check_and_diff import disk_differences
+from kwire.cli.input.files_beside_segments import disk_differences
 from kwire.cli.main import main
 from kwire.records.record_layouts_and_checksums import crc32c
 from tests.conftest import ROOT, SHARED, each_of, needs_shared

@@ -14,7 +14,7 @@ from kwire.capture.open_text import open_hex
 from kwire.capture.packet_text.followed_streams import parse_followed_streams
 from kwire.capture.packet_text.printed_packets import PrintedPacketReader, find_tcp_segment
 from kwire.capture.packet_text.tls_decryption import decrypt_tls
-from kwire.cli.help_and_completion import TOPICS
+from kwire.cli.help.topics import TOPICS
 from kwire.cli.main import main
 from kwire.errors import DumpError
 from tests.capture import building

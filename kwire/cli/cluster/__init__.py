@@ -1,0 +1,1 @@
+"""Input and plans of `kwire cluster`, `kwire place` and `kwire assign`."""

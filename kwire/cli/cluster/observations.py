@@ -1,0 +1,149 @@
+"""The observations of a cluster in dumps, logs, znodes and captures of ZooKeeper, in order of time, and the model
+that they give.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from ...capture.logs.log_batch import LogRecord
+from ...capture.znode_files import read_znodes
+from ..filters.time_span import TimeSpan
+from ..input.dump_decoder import DumpDecoder
+from ..input.dumps import dumps_in
+from ..input.files import files_of
+from ..input.fraction_read import part_read
+from ..input.log_entries import LogEntry, open_batches
+from ..options.inputs import title_of
+from ..options.usage_error import UsageError
+from ..terminal.progress import with_progress
+from ..terminal.remarks import remark
+from ...cluster import ClusterModel, ClusterState, LoggedRecord, Observation, observed
+from ...cluster.events.metadata_log import message_in
+from ...cluster.refused_requests import Seen, judged
+from ...errors import DumpError
+from ...protocol import Result
+from ...protocol.framing import NotKafka
+from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
+from pathlib import Path
+from typing import NamedTuple
+
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is HOST:PORT and no file has that name."""
+    return re.fullmatch(r"[^\s/]*:\d+", name) is not None and not Path(name).exists()
+
+
+def state_of(options: argparse.Namespace) -> ClusterState:
+    """Return a cluster's state at the end of the dumps; raises DumpError if they contain no cluster data."""
+    return model_of(options).state()
+
+
+def model_of(options: argparse.Namespace, at: str | None = None) -> ClusterModel:
+    """Return a model of the cluster in the dumps.
+
+    Args:
+        options: the options, which name the dumps.
+        at: the last moment to include: a time, a frame number, or the offset of a log.
+
+    Raises:
+        DumpError: the dumps contain no cluster data.
+        UsageError: `at` has another form.
+    """
+    return model_from(in_order_of_time(found_in(options)), at, title_of(options))
+
+
+def model_from(found: Iterable[NumberedObservation], at: str | None, title: str) -> ClusterModel:
+    """Build a model of what was found up to a moment; raises the exceptions of `model_of`."""
+    is_before = limit_of(at)
+    model = ClusterModel()
+    seen = (one.seen for one in found if is_before(one))
+    taken = [model.take(one, is_refused) for one, is_refused in judged(seen)]
+    if not any(taken):
+        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeTopicPartitions and other messages, a log or "
+        hint += "snapshot of __cluster_metadata, znodes as JSON, and captures of ZooKeeper"
+        when = "" if at is None else f" before {at}"
+        raise DumpError(f"no message describes a cluster{when}", file=title, hint=hint)
+    return model
+
+
+def events_in(options: argparse.Namespace) -> Iterator[Seen]:
+    """Yield the cluster data in the dumps, in order."""
+    return (one.seen for one in in_order_of_time(found_in(options)))
+
+
+class NumberedObservation(NamedTuple):
+    """A piece of cluster data, with its frame number, or its offset in a log."""
+
+    seen: Seen
+    number: int | None
+    time: float | None  # the frame's time: a znode may have been written long before it is read
+
+
+def limit_of(at: str | None) -> Callable[[NumberedObservation], bool]:
+    """Return a function that tells whether data was found at a moment or earlier."""
+    if at is None:
+        return lambda one: True
+    if at.isdigit():
+        last = int(at)
+        return lambda one: one.number is None or one.number <= last
+    try:
+        span = TimeSpan(None, at)
+    except UsageError as error:
+        raise UsageError(str(error).replace("--to", "--at, --from, --to", 1)) from None
+    return lambda one: span.covers(one.seen.time, one.number or 0)
+
+
+def in_order_of_time(found: Iterable[NumberedObservation]) -> Iterator[NumberedObservation]:
+    """Sort by time if all items have one: files may overlap in time, and the records of a log have their own times."""
+    held = list(found)
+    if any(one.time is None for one in held):
+        return iter(held)
+    return iter(sorted(held, key=lambda one: one.time or 0.0))
+
+
+def found_in(options: argparse.Namespace) -> Iterator[NumberedObservation]:
+    """Yield the data in the dumps that a model takes, file by file."""
+    given = [file for file, _ in files_of(options.files, options.recursive)]
+    of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
+    for file, znodes in of_znodes.items():
+        remark(f"{file}: read as znodes")
+        yield from (NumberedObservation(one, None, one.time) for one in znodes)
+    others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
+    if of_znodes and not others.files and options.hex is None:
+        return
+    reading = DumpDecoder(others, sealed=False)  # a model keeps no secrets, and masked records could not be parsed
+    sessions = ZooKeeperSessions()
+    for dump in dumps_in(others, logs=True, zookeeper=True):
+        connections: dict[int | None, ZooKeeperConnection] = {}
+        read: Iterator[Result | LogEntry] = open_batches(reading.items(dump), sealed=False)
+        for item in with_progress(read, partial(part_read, others)):
+            yield from _items(item, connections, sessions)
+
+
+def _items(
+    item: Result | LogEntry, connections: dict[int | None, ZooKeeperConnection], sessions: ZooKeeperSessions
+) -> Iterator[NumberedObservation]:
+    if isinstance(item, LogRecord):
+        message = message_in(item.message)
+        if message is not None:
+            record, header = item.record, item.batch.header
+            time = record.timestamp / 1000 if record.timestamp >= 0 else None
+            epoch = header.partition_leader_epoch or 0
+            yield NumberedObservation(LoggedRecord(record.offset, epoch, time, message, item.batch.file), record.offset, time)
+        return
+    frame = getattr(item, "frame", None)
+    if frame is None:
+        return
+    source = frame.source
+    if isinstance(frame.fault, NotKafka):
+        connection = connections.setdefault(source.connection, ZooKeeperConnection(sessions))
+        for one in connection.packet(source.direction == "request", frame.data, source.time):
+            yield NumberedObservation(one._replace(file=source.file or ""), source.frame, source.time)
+    else:
+        seen: Observation | None = observed(item)  # type: ignore[arg-type]
+        if seen is not None:
+            yield NumberedObservation(seen, source.frame, source.time)

@@ -1,0 +1,133 @@
+"""The placement that `kwire place` shows or changes: brokers and replicas from dumps, from JSON or from a live
+broker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass, field
+from .observations import is_address, state_of
+from .placement_files import DIGITS, FORMS, Sizes, brokers_in, read_json, read_plan, read_sizes
+from ..options.security import security_of
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from ...client.address import Address, address
+from ...client.apply_plan import under_way
+from ...client.live_cluster import LiveCluster
+from ...cluster import Broker, ClusterState
+from ...cluster.plan.reassignment_json import Plan, read_reassignment
+from ...errors import CallError, UnknownMessage
+from ...render.value_text import count_text
+from pathlib import Path
+
+
+
+@dataclass(slots=True)
+class PlacementInput:
+    """The cluster to inspect or change.
+
+    `partitions` holds the partitions of all topics, or of --topic; `others` holds the partitions of the other topics.
+    """
+
+    brokers: list[Broker]
+    partitions: Plan
+    others: Plan = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=dict)
+    address: Address | None = None
+
+
+def read_situation(options: argparse.Namespace) -> PlacementInput:
+    """Read brokers and partitions from the files or the broker that the options name.
+
+    Raises:
+        UsageError: the options contradict each other.
+        DumpError, CallError: a file or a broker has no cluster data.
+    """
+    found = _situation(options)
+    if options.current:
+        found.partitions = read_plan(options.current)
+    if options.sizes:
+        found.sizes = read_sizes(options.sizes)
+    topics = {topic for topic, _ in found.partitions}
+    if options.topic and options.partitions is None and options.topic not in topics:
+        raise UnknownMessage("topic", options.topic, sorted(topics))
+    if options.topic:
+        found.others = {key: ids for key, ids in found.partitions.items() if key[0] != options.topic}
+        found.partitions = {key: ids for key, ids in found.partitions.items() if key[0] == options.topic}
+    return found
+
+
+def _situation(options: argparse.Namespace) -> PlacementInput:
+    sources = [one for one in (options.source, options.brokers, *(options.files or [])) if one]
+    if not sources:
+        raise UsageError("the following arguments are required: SOURCE, --brokers FILE or --from DUMP")
+    if (options.source and len(sources) > 1) or (options.brokers and options.files):
+        raise UsageError("SOURCE, --brokers and --from: give one of them")
+    if sources.count("-") + (options.current == "-") > 1:
+        raise UsageError("--brokers and --current cannot both be standard input")
+    if options.source and is_address(options.source):
+        return _live(options)
+    security_of(options, is_live=False)
+    if options.brokers or options.source == "-" or (options.source and _is_json(options.source)):
+        file = options.brokers or options.source
+        value = read_json(file, FORMS)
+        has_partitions = options.source and isinstance(value, dict) and value.get("partitions")
+        return PlacementInput(brokers_in(value, file), read_reassignment(value, file) if has_partitions else {})
+    options.files = options.files or [options.source]
+    return _of_state(state_of(options))
+
+
+def _of_state(state: ClusterState) -> PlacementInput:
+    """Convert a cluster's state; a partition that is being reassigned has its target replicas."""
+    partitions = {
+        (one.topic, one.index): [each for each in one.replicas if each not in (one.removing or ())]
+        for one in state.partitions()
+    }
+    sizes: Sizes = {}
+    for folder in (folder for folders in state.log_dirs.values() for folder in folders.values()):
+        for key, size in folder.sizes.items():
+            sizes[key] = max(size, sizes.get(key, 0))
+    return PlacementInput(list((state.brokers or {}).values()), partitions, sizes=sizes)
+
+
+def _live(options: argparse.Namespace) -> PlacementInput:
+    """Ask a broker for the cluster; if a live broker does not tell the sizes of its partitions, none is known."""
+    where = address(options.source)
+    with LiveCluster(where, options.timeout, security_of(options)) as cluster:
+        state = cluster.state()
+        found = _of_state(state)
+        found.address = where
+        found.partitions.update(_under_way(cluster))
+    live = [broker.node_id for broker in (state.brokers or {}).values() if not broker.fenced]
+    silent = [node_id for node_id in live if node_id not in state.log_dirs]
+    if silent:
+        found.sizes = {}
+        if not options.sizes and options.fewest != "replicas":
+            brokers = f"broker {silent[0]}" if len(silent) == 1 else f"{len(silent)} of {len(live)} brokers"
+            remark(f"the sizes of partitions are not known: {brokers} did not list log directories")
+    return found
+
+
+def _under_way(cluster: LiveCluster) -> Plan:
+    try:
+        moving = under_way(cluster)
+    except CallError:  # before Kafka 2.4
+        return {}
+    if moving:
+        remark(f"planned as if complete: {count_text(len(moving), 'partition')} that are being reassigned")
+    return moving
+
+
+def _is_json(file: str) -> bool:
+    """Whether a file is one JSON value that describes brokers, and not a dump or a log."""
+    try:
+        with Path(file).open("rb") as stream:
+            if stream.read(1000).lstrip()[:1] not in (b"[", b"{"):
+                return False
+        value = json.loads(Path(file).read_text("utf-8"))
+    except (ValueError, RecursionError, OSError):  # a dump, a folder, or a URI: opening it reports the error
+        return False
+    if isinstance(value, dict):
+        return isinstance(value.get("brokers"), list) or all(map(DIGITS.fullmatch, value))
+    return isinstance(value, list)

@@ -1,0 +1,92 @@
+"""The target replicas of a plan: repaired, balanced, generated anew, or with another replication factor."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from .assignor_choice import assignor_name, placement_seed
+from .broker_arguments import check_known, ids_in, replacements_in
+from .placement_files import read_plan
+from .placement_input import PlacementInput
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from ...cluster import Broker, generate_assignment
+from ...cluster.java.random import Random
+from ...cluster.placement.create_replica_assignment import place_replicas
+from ...cluster.placement.multi_level import Rings, increase_replication_factor
+from ...cluster.placement.rack_tree import RackTree
+from ...cluster.placement.replica_assignors import assignor_for
+from ...cluster.plan.reassignment_json import Plan
+from ...cluster.plan.replica_plan import Goals, plan_replicas
+from ...render.value_text import count_text
+
+
+
+def target_of(
+    options: argparse.Namespace, found: PlacementInput, left: list[Broker], tree: RackTree, removed: set[int]
+) -> Plan:
+    """Return the target replicas of the partitions."""
+    current = found.partitions
+    if options.plan:
+        target = read_plan(options.plan)
+        current.update({key: [] for key in target if key not in current})
+        return {**current, **target}
+    if options.generate:
+        return _generated(options, found, left)
+    if options.rf is not None and options.assignor == "multi-level":
+        return _raised(options, left, current)
+    renamed = replacements_in(options)
+    start = {key: _renamed(replicas, renamed) for key, replicas in current.items()}
+    gone = {one for replicas in start.values() for one in replicas} - tree.brokers.keys() - removed
+    only = {key for key, replicas in start.items() if not gone.intersection(replicas)}
+    if gone:
+        ids = ", ".join(map(str, sorted(gone)))
+        count = count_text(len(start) - len(only), "partition")
+        remark(
+            f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
+        )
+    factors = {key: len(replicas) if options.rf is None else options.rf for key, replicas in current.items()}
+    goals = Goals(options.repair, options.balance or bool(options.add), options.leaders, options.by == "bytes")
+    sizes = {} if options.fewest == "replicas" else found.sizes
+    if "bytes" in (options.fewest, options.by) and not sizes:
+        raise UsageError("bytes need the sizes of partitions: --sizes FILE, or a live cluster as SOURCE")
+    everything = {**found.others, **start}
+    plan = plan_replicas(tree, everything, goals, factors=factors, only=only, sizes=sizes)
+    return {key: list(plan.after[key]) for key in start}
+
+
+def _renamed(replicas: Sequence[int], renamed: dict[int, int]) -> list[int]:
+    """Return replicas with some brokers replaced; a broker that already holds a replica is not added again."""
+    return [one if renamed.get(one, one) in replicas else renamed[one] for one in replicas]
+
+
+def _generated(options: argparse.Namespace, found: PlacementInput, left: Sequence[Broker]) -> Plan:
+    """Compute a new placement of all topics, like kafka-reassign-partitions --generate, or with another assignor."""
+    name = assignor_name(options, left)
+    topics: dict[str, dict[int, list[int]]] = {}
+    for (topic, index), replicas in found.partitions.items():
+        topics.setdefault(topic, {})[index] = replicas
+    ids = ids_in(options.broker_list, "--broker-list") or [one.node_id for one in left]
+    check_known(left, set(ids))
+    rng = Random(placement_seed(options))
+    if name in ("rack-aware", "simple"):
+        proposed = generate_assignment(topics, list(topics), left, ids, rng, name == "rack-aware").proposed
+    else:
+        chosen = [one for one in left if one.node_id in ids]
+        proposed = {
+            topic: place_replicas(chosen, len(rows), len(next(iter(rows.values()))), rng, assignor=assignor_for(name))
+            for topic, rows in topics.items()
+        }
+    return {(topic, index): proposed[topic][index] for topic, index in found.partitions}
+
+
+def _raised(options: argparse.Namespace, brokers: Sequence[Broker], current: Plan) -> Plan:
+    """Add replicas to each partition as KIP-879 does; flat racks count as racks with one level."""
+    bare = all(broker.rack is None for broker in brokers)
+    pathed = [replace(broker, rack="/" if bare else _path(broker.rack)) for broker in brokers]
+    return increase_replication_factor(pathed, current, options.rf, rng=Random(placement_seed(options)), rings=Rings.TURNED)
+
+
+def _path(rack: str | None) -> str | None:
+    return rack if rack is None or rack.startswith("/") else f"/{rack}"

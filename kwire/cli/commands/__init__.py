@@ -1,0 +1,1 @@
+"""The commands of `kwire`, one file each: its options, and what it does."""

@@ -1,0 +1,45 @@
+"""`kwire apis`: lists apis, their keys and versions, and the releases that added and removed them."""
+
+from __future__ import annotations
+
+import argparse
+from ..options.api_names import found_apis
+from ..options.parser import add_command
+from ..options.releases import named_release
+from ...spec.catalog import catalog_for
+from ...spec.releases import Api, first_release, removed_in
+from typing import Any
+
+
+
+def add_apis(commands: Any, about: str) -> None:
+    """Add `kwire apis` and its options."""
+    parser = add_command(
+        commands,
+        "apis",
+        about,
+        "  kwire apis fetch\n  kwire apis --release 2.8\n",
+        apis,
+    )
+    parser.add_argument("names", nargs="*", metavar="API", help="a key, a name, or a part of one; default: all")
+    parser.add_argument("--release", help="the versions that this Kafka release supports")
+
+
+def apis(options: argparse.Namespace) -> int:
+    """Print the table of apis: key, name, versions, first and last release; for a single api, every change."""
+    found, spoken = found_apis(options.names), named_release(options.release) if options.release else None
+    print(f"{'key':>3}  {'api':<39}{'versions':<10}{'since':<11}removed in")
+    for api in found:
+        versions = spoken.versions(api.key) if spoken else _all_versions(api)
+        if versions or options.names:
+            until = removed_in(api.key) or ""
+            print(f"{api.key:>3}  {api.name:<39}{versions!s:<10}{first_release(api.key):<11}{until}".rstrip())
+    if len(found) == len(options.names) == 1 and found[0].is_named(options.names[0]) and not spoken:
+        for name, versions in found[0].changes.items():
+            print(f"     from {name:<10} {versions}")
+    return 0
+
+
+def _all_versions(api: Api) -> str:
+    spec = catalog_for().find(api.key, "request")
+    return str(spec.versions) if spec else "none"

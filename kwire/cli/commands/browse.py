@@ -1,0 +1,97 @@
+"""`kwire browse`: shows the frames of a dump in a terminal, beside their fields and bytes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...capture.dump import Dump
+from ...errors import MissingExtra
+from ...protocol import Frame
+from ..input.dump_decoder import DumpDecoder
+from ..input.dumps import dumps_in
+from ..options.inputs import title_of
+from ..options.specs import catalog_of
+from ..output.frame_output import FrameOutput
+from ..output.output_files import output_bytes
+from ..options.inputs import add_files
+from ..options.parser import add_command
+from ..options.secrets import add_secrets
+from ..options.specs import add_profile
+from ..options.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from ..tui.frame_index import FrameIndex
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "browse",
+        about,
+        "  kwire browse dump.pcap\n"
+        "  kwire proxy :19092 broker:9092 -q -w - | kwire browse -\n"
+        "\nThe list, the fields and the bytes move together: a selection in one pane is\n"
+        "shown in the others. Keys: Tab next pane, / filter, c one connection, r request\n"
+        "or response, s slowest first, w write as pcap, q quit.\n",
+        browse,
+    )
+    add_files(parser)
+    parser.add_argument("--as", dest="named", help=argparse.SUPPRESS)
+    parser.add_argument("--body", action="store_true", help=argparse.SUPPRESS)
+    add_secrets(parser)
+    add_profile(parser)
+
+
+def browse(options: argparse.Namespace) -> int:
+    """Browse until the user quits."""
+    try:
+        from ..tui.browser import Browser
+        from ..tui.frame_index import FrameIndex
+    except ImportError as error:
+        raise MissingExtra("kwire browse", "textual", "tui") from error
+
+    if not sys.stdout.isatty():
+        raise UsageError("a terminal is needed: kwire browse fills the screen; kwire decode writes text")
+    DumpDecoder(options)  # so that wrong options are reported before the screen is cleared
+    if "-" in options.files:
+        _free_the_keyboard()
+
+    def export(chosen: Iterator[Frame], file: str) -> int:
+        with output_bytes(file, options.files, recursive=options.recursive) as stream:
+            output = FrameOutput(stream)
+            for frame in chosen:
+                output.write(frame)
+            output.finish()
+        return output.count
+
+    with FrameIndex(catalog_of(options), sealed=not options.show_secrets) as index:
+        Browser(loading(index, dumps_in(options)), index, title_of(options), export).run()
+    return 0
+
+
+def loading(index: FrameIndex, dumps: Iterable[Dump]) -> Iterator[int]:
+    """Read dumps into an index; yield the number of frames each time frames were added."""
+    for dump in dumps:
+        index.begin()
+        if dump.captured is not None:
+            for batch in dump.captured:
+                index.add_batch(batch)
+                yield len(index)
+        else:
+            for frame in dump.frames:
+                index.add(frame)
+                yield len(index)
+
+
+def _free_the_keyboard() -> None:
+    """Read the dump from the pipe, but keys from the terminal."""
+    pipe = os.dup(0)
+    terminal = os.open("/dev/tty", os.O_RDONLY)
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    sys.stdin = os.fdopen(pipe)

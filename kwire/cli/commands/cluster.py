@@ -1,0 +1,206 @@
+"""`kwire cluster`: shows brokers, racks, partitions and settings from messages, a metadata log, znodes, or a live
+broker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import takewhile
+from ..cluster.observations import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
+from ..filters.time_span import TimeSpan
+from ..input.dump_decoder import results
+from ..input.fraction_read import part_read
+from ..options.inputs import add_inputs, title_of
+from ..options.output import add_colour
+from ..options.parser import add_command
+from ..options.security import add_security, security_of
+from ..options.timeout import add_timeout
+from ..options.usage_error import UsageError
+from ..terminal.progress import with_progress
+from ..terminal.remarks import remark
+from ..terminal.terminal_style import style_for
+from ...client.address import address
+from ...client.connection import BrokerConnection
+from ...client.deadline import Deadline
+from ...client.read_cluster import ask_model
+from ...cluster import ClusterModel, ClusterState, Partition
+from ...cluster.consumer_groups.tracker import GroupTracker
+from ...cluster.sources import SEPARATOR
+from ...cluster.state import Settings
+from ...errors import DumpError, UnknownMessage
+from ...protocol import Result
+from ...render.cluster.cluster_differences import cluster_difference_json, cluster_difference_lines
+from ...render.cluster.cluster_json import cluster_json
+from ...render.cluster.cluster_text import cluster_lines, metric_lines
+from ...render.cluster.consumer_groups import group_json, group_lines
+from ...render.escaping import json_text
+
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "cluster",
+        about,
+        "  kwire cluster localhost:9092          the state that a live broker reports\n"
+        "  kwire cluster dump.pcap               the state at its end\n"
+        "  kwire cluster dump.bin --at 120       the state after frame 120\n"
+        "  kwire cluster dump.pcap --from 06:27:00 --to 06:29:00   what changed\n"
+        "  kwire cluster dump.pcap --metrics     offline replicas over time\n"
+        "  kwire cluster __cluster_metadata-0/00000000000000000000.log --offline\n"
+        "  kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster\n",
+        cluster,
+    )
+    add_inputs(parser)
+    add_timeout(parser, 30, "for all requests to all brokers together")
+    parser.add_argument("--topic", metavar="T", help="only this topic")
+    parser.add_argument("--at", metavar="WHEN", help="the state at a time, or after a frame or offset")
+    parser.add_argument("--from", dest="since", metavar="TIME", help="with --to: shows what changed from then")
+    parser.add_argument("--to", dest="until", metavar="TIME", help="the end of --from")
+    for name, (about_it, _) in FILTERS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=about_it)
+    parser.add_argument(
+        "--metrics",
+        action="store_true",
+        help="only KIP-112's metrics of brokers: offline replicas and directories",
+    )
+    parser.add_argument(
+        "--groups", action="store_true", help="consumer groups: members, racks, lag, reads across racks"
+    )
+    parser.add_argument("--group", metavar="ID", help="only this consumer group")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_colour(parser)
+    add_security(parser)
+
+
+# option -> its help, and which partitions are shown
+FILTERS: dict[str, tuple[str, Callable[[ClusterState, Partition], bool]]] = {
+    "unavailable": ("partitions without a live leader", lambda state, one: _is_unavailable(state, one)),
+    "under-replicated": ("partitions with replicas out of sync", lambda _, one: one.is_under_replicated),
+    "offline": ("partitions with offline replicas", lambda state, one: bool(state.offline(one))),
+    "under-min-isr": (
+        "partitions below min.insync.replicas",
+        ClusterState.is_under_min_isr,
+    ),
+}
+
+
+def _is_unavailable(state: ClusterState, one: Partition) -> bool:
+    return not one.has_leader or one.leader in state.offline(one)
+
+
+def cluster(options: argparse.Namespace) -> int:
+    """Print the state at the end, or at --at; or the differences between two states, or metrics. Returns 0."""
+    if options.at is not None and options.at.isdigit() and len(options.files) > 1:
+        raise UsageError("--at takes one dump, where it is a frame or an offset; give a time for several")
+    if (options.since is None) != (options.until is None):
+        raise UsageError("--from and --to must be given together")
+    _check_together(options)
+    security_of(options, is_live=any(map(is_address, options.files)))
+    if options.groups or options.group is not None:
+        return _groups(options)
+    for line in _differences(options) if options.since is not None else _lines(options):
+        print(line)
+    return 0
+
+
+def _check_together(options: argparse.Namespace) -> None:
+    """Raise UsageError if one of the options would be ignored."""
+    groups = options.groups or options.group is not None
+    given = {
+        "--groups": groups,
+        "--metrics": options.metrics,
+        "--from": options.since is not None,
+        **{f"--{name}": getattr(options, name.replace("-", "_")) for name in FILTERS},
+    }
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1 and (groups or options.metrics):
+        raise UsageError(f"{names[0]} and {names[1]} cannot be combined")
+    if options.since is not None and options.at is not None:
+        raise UsageError("--at cannot be combined with --from and --to")
+    live = next((name for name in options.files if is_address(name)), None)
+    if live is not None and (groups or options.since is not None):
+        raise UsageError(f"{live} is a live broker: --groups, --from and --to read captures, logs and znodes")
+
+
+def _differences(options: argparse.Namespace) -> Iterable[str]:
+    found = list(in_order_of_time(found_in(options)))
+    moments = options.since, options.until
+    is_before, is_until = map(limit_of, moments)
+    if any(is_before(one) and not is_until(one) for one in found):
+        raise UsageError(f"--from {options.since} is later than --to {options.until}")
+    before, after = (_of_topic(model_from(found, at, title_of(options)).state(), options) for at in moments)
+    if options.json:
+        return [json_text(cluster_difference_json(before, after))]
+    return cluster_difference_lines(before, after, style_for(sys.stdout, options.color))
+
+
+def _lines(options: argparse.Namespace) -> Iterable[str]:
+    model = _model(options)
+    state, tables = _of_topic(model.state(), options), model.tables()
+    if not any(map(is_address, options.files)):
+        for note in sorted({note for one in tables.sources for note in (one.note or "").split(SEPARATOR) if note}):
+            remark(note)
+    if options.json:
+        return [json_text(cluster_json(state, tables))]
+    style = style_for(sys.stdout, options.color)
+    return metric_lines(tables, style) if options.metrics else cluster_lines(state, style, tables)
+
+
+def _groups(options: argparse.Namespace) -> int:
+    """Print the consumer groups that the frames contain."""
+    groups, read = GroupTracker(), with_progress(results(options), partial(part_read, options))
+    for result in takewhile(_limit_of_frames(options.at), read):
+        groups.apply(result)
+    known = sorted(name for name, group in groups.groups.items() if group.is_known)
+    if not known:
+        hint = (
+            "it takes JoinGroup, SyncGroup, ConsumerGroupHeartbeat, OffsetCommit, OffsetFetch or what describes groups"
+        )
+        raise DumpError("no message describes a consumer group", file=title_of(options), hint=hint)
+    if options.group is not None and options.group not in known:
+        raise UnknownMessage("consumer group", options.group, known)
+    if options.json:
+        print(json_text(group_json(groups, options.group)))
+        return 0
+    for line in group_lines(groups, options.group, style_for(sys.stdout, options.color)):
+        print(line)
+    return 0
+
+
+def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
+    """Return a function that tells whether a frame is from a given moment or earlier."""
+    if at is not None and at.isdigit():
+        last = int(at)
+        return lambda item: item.frame.source.frame is None or item.frame.source.frame <= last
+    return TimeSpan(None, at)
+
+
+def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
+    """Reduce a state to the partitions that --topic and the filters select."""
+    if options.topic is not None and options.topic not in state.topics:
+        raise UnknownMessage("topic", options.topic, sorted(state.topics))
+    tests = [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
+    for one in state.partitions():
+        if options.topic not in (None, one.topic) or not all(test(state, one) for test in tests):
+            state.drop(one.topic, one.index)
+    if options.topic is not None or tests:  # --topic selects only the topic's own data
+        configs = {key: found for key, found in state.settings.configs.items() if key == ("topic", options.topic)}
+        state.settings, state.log_dirs = Settings(configs), {}
+    return state
+
+
+def _model(options: argparse.Namespace) -> ClusterModel:
+    where = [name for name in options.files if is_address(name)]
+    if not where:
+        return model_of(options, options.at)
+    of_dumps = (options.at, options.named, options.hex, options.log_of)
+    if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
+        raise UsageError(f"{where[0]} is a live broker: give only one, without files and options for files")
+    deadline = Deadline(options.timeout)
+    with BrokerConnection(address(where[0]), security=security_of(options), deadline=deadline) as broker:
+        return ask_model(broker)

@@ -1,0 +1,46 @@
+"""`kwire errors`: explains Kafka's error codes, by number, by name or by a part of a name.
+
+The exit codes of commands are in `kwire.cli.main`, kwire's own exceptions in `kwire.errors`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from ..options.parser import add_command
+from ...errors import UnknownMessage
+from ...names import folded
+from ...values import Value, kind
+from typing import Any
+
+
+
+def add_errors(commands: Any, about: str) -> None:
+    """Add `kwire errors` and its options."""
+    parser = add_command(commands, "errors", about, "  kwire errors 56\n  kwire errors leader\n", errors)
+    parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; default: all")
+
+
+def errors(options: argparse.Namespace) -> int:
+    """Print error codes by number, name or part of a name."""
+    codes = kind("ErrorCode")
+    found = [code for word in options.names for code in _errors_like(codes, word)] if options.names else list(codes)
+    for code in found:
+        retry = {True: "retriable", False: "not retriable", None: "unknown"}[getattr(code, "retriable", None)]
+        since = f", since {getattr(code, 'since', '')}" if getattr(code, "since", None) else ""
+        print(f"{code.value:>4}  {code}  ({retry}{since})")
+        if getattr(code, "about", ""):
+            print(textwrap.fill(getattr(code, "about", ""), 78, initial_indent="      ", subsequent_indent="      "))
+    return 0
+
+
+def _errors_like(codes: type[Value], word: str) -> list[Value]:
+    """Return the error codes with a number, a name, or a part of a name. Raises UnknownMessage if there is none."""
+    try:
+        code = codes(word)
+        found = [code] if code.name else []
+    except UnknownMessage:
+        found = [code for code in codes if folded(word) in folded(str(code))]
+    if not found:
+        raise UnknownMessage("error code", word, [str(code) for code in codes])
+    return found

@@ -1,0 +1,309 @@
+"""`kwire place`: places new partitions, computes and executes plans that move replicas, or shows the placement."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from ..cluster.apply_plan import apply_to_cluster, follow_plan
+from ..cluster.assignor_choice import assignor_name, mode_of
+from ..cluster.broker_arguments import check_known, ids_in, replacements_in, with_added
+from ..cluster.new_partitions import NEW_TOPIC, check_count, more_partitions, new_partitions
+from ..cluster.placement_input import PlacementInput, read_situation
+from ..cluster.target_replicas import target_of
+from ..options.output import add_colour
+from ..options.parser import add_command
+from ..options.security import add_security
+from ..options.specs import add_profile
+from ..options.timeout import add_timeout
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from ..terminal.terminal_style import style_for
+from ...client.address import Address
+from ...cluster import Broker, broker_metadatas
+from ...cluster.placement.rack_spread import is_even
+from ...cluster.placement.rack_tree import RackTree
+from ...cluster.plan.reassignment_json import Plan, reassignment_json
+from ...cluster.plan.replica_plan import ReplicaPlan
+from ...errors import DumpError
+from ...render.cluster.placement_json import comparison_json, report_json
+from ...render.cluster.placement_text import assignment_lines, report_lines, wrapped
+from ...render.cluster.plan_text import comparison_lines, plan_lines, plan_summary
+from ...render.escaping import json_text
+from ...render.value_text import count_text
+from pathlib import Path
+from typing import Any
+
+ASSIGNORS = (
+    "for new partitions: multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe, simple, striped (KRaft), even "
+    "(the least loaded brokers), or MODULE:FUNCTION; default: multi-level if all racks are paths, else rack-aware"
+)
+EXAMPLES = """\
+  kwire place :9092                            show how even it is
+  kwire place :9092 --repair                   plan to repair racks
+  kwire place :9092 --remove 3 --json > p.json
+  kwire place :9092 --plan p.json              show its moves
+  kwire place :9092 --plan p.json --apply      execute; again: resume
+  kwire place dump.bin --balance --leaders     balance brokers and leaders
+  kwire place b.json --partitions 12 --rf 3 --topic orders
+  kwire place --brokers b.json --current p.json --rf 4 --json
+
+SOURCE: a broker's HOST:PORT, a dump, a metadata log, or JSON: what kwire
+cluster --json writes, [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1"}.
+Plans are JSON for kafka-reassign-partitions. Only --apply and --cancel change
+anything. Exit code 1: replicas could be spread more evenly, or --verify finds
+that the plan is not carried out yet.
+"""
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(commands, "place", about, EXAMPLES, place)
+    _add_inputs(parser)
+    _add_changes(parser)
+    _add_rules(parser)
+    _add_live(parser)
+    parser.add_argument("--report", action="store_true", help="only the report, without partitions")
+    parser.add_argument(
+        "--json", action="store_true", help="JSON for kafka-reassign-partitions; with --report, the report"
+    )
+    parser.add_argument(
+        "--rollback", metavar="FILE", help="write the current replicas of changed partitions, as a plan"
+    )
+    add_colour(parser)
+    add_security(parser)
+    parser.set_defaults(hex=None, recursive=False, body=False)
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the cluster")
+    group.add_argument("source", nargs="?", metavar="SOURCE", help="see above")
+    group.add_argument("--brokers", metavar="FILE", help="JSON of brokers and their racks; - is standard input")
+    group.add_argument("--from", dest="files", action="append", metavar="DUMP", help="a dump; may be repeated")
+    group.add_argument("--as", dest="named", metavar="API:VERSION", help="for a dump: the api of a response")
+    group.add_argument("--current", metavar="FILE", help="partitions and their replicas, instead of those of SOURCE")
+    group.add_argument("--sizes", metavar="FILE", help="output of kafka-log-dirs --describe")
+    group.add_argument("--topic", metavar="T", help="the topic to place; of existing topics, only this one")
+    add_profile(parser)
+
+
+def _add_changes(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to change")
+    group.add_argument("--partitions", type=int, metavar="N", help="partitions of a new topic, or new total of a topic")
+    group.add_argument("--rf", type=int, metavar="N", help="new replication factor")
+    group.add_argument("--add", metavar="IDS", help="new brokers, with racks: 7=/DC1/R2,8=/DC2/R1; implies --balance")
+    group.add_argument("--remove", metavar="IDS", help="brokers to empty: 3,4")
+    group.add_argument("--replace", metavar="OLD=NEW", help="brokers to replace by others: 3=7,4=8")
+    group.add_argument("--repair", action="store_true", help="spread partitions over racks, where possible")
+    group.add_argument("--balance", action="store_true", help="also balance the number of replicas per broker")
+    group.add_argument(
+        "--by",
+        choices=("replicas", "bytes"),
+        default="replicas",
+        help="what --balance evens out; default: replicas",
+    )
+    group.add_argument("--leaders", action="store_true", help="balance preferred leaders and followers")
+    group.add_argument(
+        "--generate", action="store_true", help="place everything with an assignor, as Kafka's tool does"
+    )
+    group.add_argument("--plan", metavar="FILE", help="an existing plan")
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how")
+    group.add_argument(
+        "--fewest", choices=("bytes", "replicas"), help="what to minimise; default: bytes if sizes are known"
+    )
+    group.add_argument(
+        "--mode",
+        choices=("enforced", "safe", "disabled"),
+        default="enforced",
+        help="racks (KIP-36): required; used if all brokers have one; ignored",
+    )
+    group.add_argument("--disable-rack-awareness", action="store_true", help="--mode disabled, and --assignor simple")
+    group.add_argument("--broker-list", metavar="IDS", help="place new partitions only on these, such as 1,2,5")
+    group.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
+    group.add_argument("--seed", type=int, metavar="N", help="seed of java.util.Random; default: random, and printed")
+
+
+def _add_live(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("on a live cluster, if SOURCE is HOST:PORT")
+    group.add_argument("--apply", action="store_true", help="execute the plan, and wait for its end")
+    group.add_argument(
+        "--verify", action="store_true", help="show the progress of --plan; at its end, remove throttles"
+    )
+    group.add_argument("--cancel", action="store_true", help="cancel the rest of --plan, and remove throttles")
+    group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; default: 100")
+    group.add_argument("--throttle", type=int, metavar="BYTES", help="bytes per second that each broker may copy")
+    add_timeout(group, 30, "for each reading of the state, from all brokers together, and for each change")
+
+
+def place(options: argparse.Namespace) -> int:
+    """Print an assignment or a plan and its report, or execute a plan; returns the exit code, see `EXAMPLES`."""
+    _check(options)
+    found = read_situation(options)
+    if options.apply or options.verify or options.cancel:
+        _check_live(found.address)
+    if options.verify or options.cancel:
+        return follow_plan(options, found)
+    if options.partitions is not None:
+        return _new_partitions(options, found)
+    if not found.partitions:
+        what = "it has no partitions; " if found.address or options.files else ""
+        raise UsageError(
+            f"{what}say how many: --partitions and --rf, or --current FILE for an assignment that is there"
+        )
+    if not any(found.partitions.values()):
+        named = options.current or options.source or ", ".join(options.files)
+        raise DumpError("none of its partitions has replicas", file=named)
+    changes = "plan generate rf add remove replace repair balance leaders".split()
+    if _any_of(options, changes):
+        return _change(options, found)
+    if options.broker_list or options.assignor:
+        raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
+    return _look(options, found)
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.disable_rack_awareness:
+        options.mode = "disabled"
+    if options.partitions is not None and options.current and not options.topic:
+        raise UsageError("--partitions with --current adds partitions to a topic: name it with --topic")
+    if (options.verify or options.cancel) and not options.plan:
+        raise UsageError("--verify and --cancel need the plan: --plan FILE")
+    if sum((options.apply, options.verify, options.cancel)) > 1:
+        raise UsageError("--apply, --verify and --cancel: give one of them")
+    others = "rf add remove replace repair balance leaders".split()
+    if (options.plan or options.generate) and _any_of(options, others):
+        raise UsageError("--plan and --generate say where all replicas are to be: give no other change")
+    if options.batch < 1 or (options.throttle is not None and options.throttle < 1):
+        raise UsageError("--batch and --throttle take numbers from 1 on")
+
+
+def _any_of(options: argparse.Namespace, names: Sequence[str]) -> bool:
+    """Whether any of these options is given; 0 is a value."""
+    return any(getattr(options, name) is not None and getattr(options, name) is not False for name in names)
+
+
+def _check_live(where: Address | None) -> None:
+    if where is None:
+        raise UsageError("--apply, --verify and --cancel need a live cluster: SOURCE must be HOST:PORT")
+
+
+def _look(options: argparse.Namespace, found: PlacementInput) -> int:
+    """Show the current placement. Returns 1 if it could be more even."""
+    plan = found.partitions
+    tree = RackTree(_all_of(found.brokers, plan), strict=False)
+    _show(options, f"{count_text(len(plan), 'partition')} as they are", tree, plan)
+    return 0 if all(is_even(tree, replicas) for replicas in plan.values()) else 1
+
+
+def _show(options: argparse.Namespace, title: str, tree: RackTree, plan: Plan) -> None:
+    if options.json:
+        print(json_text(report_json(tree, plan)) if options.report else _reassignment(plan))
+        return
+    style = style_for(sys.stdout, options.color)
+    for line in wrapped(f"{title}, on {count_text(len(tree.brokers), 'broker')}", style):
+        print(style.paint("title", line))
+    if not options.report:
+        print()
+        for line in assignment_lines(tree, plan, style):
+            print(line)
+    for line in report_lines(tree, plan, style):
+        print(line)
+
+
+def _new_partitions(options: argparse.Namespace, found: PlacementInput) -> int:
+    """Place the partitions of a new topic, or additional partitions of a topic."""
+    if options.json and not options.report and not options.topic:
+        raise UsageError("--json writes a plan for kafka-reassign-partitions, which needs --topic")
+    existing = found.partitions if options.topic else {}
+    if options.rf is None and not existing:
+        raise UsageError("--partitions places new ones: it needs --rf")
+    if existing and options.rf is not None:
+        raise UsageError(f"topic {options.topic} exists: --rf is for new topics, this one keeps its factor")
+    name = assignor_name(options, found.brokers)
+    placed = more_partitions(options, found, name) if existing else new_partitions(options, found, name)
+    plan = {(options.topic or NEW_TOPIC, index): replicas for index, replicas in placed.items()}
+    count, replicas = len(plan), len(next(iter(plan.values()), []))
+    added = "in addition, " if existing else ""
+    title = f"{count_text(count, 'partition')} with {count_text(replicas, 'replica')} each, {added}placed by {name}"
+    if options.seed is not None:
+        title += f", seed {options.seed}"
+    _show(options, title, RackTree(_all_of(found.brokers, plan), strict=False), plan)
+    if options.apply:
+        apply_to_cluster(options, found, plan)
+    return 0
+
+
+def _change(options: argparse.Namespace, found: PlacementInput) -> int:
+    """Show a plan that changes the current placement, and execute it with --apply."""
+    if options.rf is not None:
+        check_count(len(found.partitions), options.rf)
+    current, brokers = found.partitions, with_added(options, found.brokers or _all_of([], found.partitions))
+    removed = {*ids_in(options.remove, "--remove"), *replacements_in(options)}
+    brokers += [
+        Broker(new, rack=next((one.rack for one in brokers if one.node_id == old), None))
+        for old, new in replacements_in(options).items()
+        if new not in {one.node_id for one in brokers}
+    ]
+    check_known(brokers, removed)
+    brokers = broker_metadatas(brokers, mode_of(options))
+    left = [one for one in brokers if one.node_id not in removed and not one.fenced]
+    if not left:
+        raise UsageError("no broker is left to hold replicas")
+    trees = RackTree(brokers, strict=False), RackTree(left, strict=False)
+    after = target_of(options, found, left, trees[1], removed)
+    plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else found.sizes)
+    _show_plan(options, trees, plan)
+    if options.rollback:
+        _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
+    if options.apply:
+        apply_to_cluster(options, found, {key: list(plan.after[key]) for key in plan.changed()})
+    return 0
+
+
+def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:
+    """Return the brokers, including those known only from replicas, whose racks are unknown."""
+    known = {broker.node_id for broker in brokers}
+    missing = sorted({node_id for replicas in plan.values() for node_id in replicas} - known)
+    if missing:
+        remark(f"taken without rack: brokers {', '.join(map(str, missing))}, which hold replicas and are not listed")
+    return [*brokers, *(Broker(node_id) for node_id in missing)]
+
+
+def _show_plan(
+    options: argparse.Namespace, trees: tuple[RackTree, RackTree], plan: ReplicaPlan[tuple[str, int]]
+) -> None:
+    if options.json:
+        changed = {key: list(plan.after[key]) for key in plan.changed()}
+        print(json_text(comparison_json(trees, plan)) if options.report else _reassignment(changed))
+        if not options.report:
+            remark(plan_summary(plan))
+        return
+    style = style_for(sys.stdout, options.color)
+    for line in wrapped(plan_summary(plan), style):
+        print(style.paint("title", line))
+    if not options.report and plan.changed():
+        print()
+        for line in plan_lines(plan, style):
+            print(line)
+    for line in comparison_lines(trees, plan, style):
+        print(line)
+
+
+def _reassignment(plan: Plan) -> str:
+    """Format a plan as the JSON of kafka-reassign-partitions, one line per partition."""
+    topics: dict[str, dict[int, list[int]]] = {}
+    for (topic, index), replicas in plan.items():
+        topics.setdefault(topic, {})[index] = replicas
+    whole = reassignment_json(topics)
+    rows = ",\n  ".join(map(json.dumps, whole["partitions"]))
+    return f'{{"version": {whole["version"]}, "partitions": [{f"{chr(10)}  {rows}{chr(10)}" if rows else ""}]}}'
+
+
+def _write(file: str, plan: Plan) -> None:
+    """Write a plan to a file that must not exist yet."""
+    with Path(file).open("x", encoding="utf-8") as stream:
+        stream.write(f"{_reassignment(plan)}\n")

@@ -1,0 +1,145 @@
+"""`kwire proxy`: shows the messages between clients and brokers."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from contextlib import ExitStack, closing
+from typing import Any
+
+from ...capture.packets.pcap_writer import PcapWriter
+from ...client.address import Address, LOOPBACK, address
+from ...client.operator_lines import OperatorLines
+from ...client.proxy import Proxy, Show
+from ...client.proxy_listeners import MOST_LISTENERS
+from ...errors import excerpt
+from ...protocol import Result
+from ...protocol.results import MessageSummary
+from ...render.json_objects.frame_json import json_line
+from ...render.frame_line import FrameLines
+from ...render.value_text import count_text
+from ..options.secrets import masker
+from ..options.specs import catalog_of
+from ..output.output_files import output_bytes
+from ..options.output import add_colour
+from ..options.parser import add_command
+from ..options.secrets import add_secrets
+from ..options.security import add_security, security_of
+from ..options.specs import add_profile
+from ..options.timeout import add_timeout
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from ..terminal.terminal_style import style_for
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "proxy",
+        about,
+        "  kwire proxy :19092 broker:9092                 one line per message\n"
+        "  kwire proxy :19092 broker:9092 -w seen.pcap    record a capture\n"
+        "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
+        "\nClients connect to the first address. Each broker named in a response gets its\n"
+        "own port on the proxy, and the response is rewritten to name that port; nothing\n"
+        "else changes. The port is closed when no broker names that broker any more.\n"
+        "Needs no root.\n",
+        proxy,
+    )
+    parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is localhost")
+    parser.add_argument("upstream", metavar="BROKER", help="HOST:PORT of a broker")
+    parser.add_argument("-w", "--write", metavar="FILE", help="record a capture, with the brokers' addresses")
+    parser.add_argument("--jsonl", action="store_true", help="one JSON object per message")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no messages")
+    parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
+    parser.add_argument(
+        "--max-brokers",
+        type=_number,
+        default=_most_listeners(),
+        metavar="N",
+        help="brokers that have a port of the proxy at a time; clients connect to further ones without the proxy; "
+        "default: half of the files that the process may open, up to 500",
+    )
+    add_timeout(parser, 10, "for a connection to a broker: name look-up, TCP, TLS and SASL together")
+    add_secrets(parser)
+    add_profile(parser)
+    add_colour(parser)
+    add_security(parser, "TLS and SASL to the brokers; clients connect to the proxy without")
+
+
+def _number(text: str) -> int:
+    """Parse a number from 1 on."""
+    if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0):
+        raise argparse.ArgumentTypeError(f"{excerpt(text)}: write a number, 1 or more")
+    return int(text[:9])
+
+
+def _most_listeners() -> int:
+    """Return a number of listeners that leaves as many files for connections."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return MOST_LISTENERS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_LISTENERS if files == resource.RLIM_INFINITY else min(MOST_LISTENERS, files // 2)
+
+
+def proxy(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    listen, upstream = address(options.listen), address(options.upstream)
+    if listen.host not in LOOPBACK and not options.public:
+        raise UsageError(f"{listen} can be reached from other machines: use --public to allow this")
+    if options.write == "-" and not options.quiet:
+        raise UsageError("-w - writes the capture to standard output, where messages are printed: add --quiet")
+    listen = Address("127.0.0.1", listen.port) if listen.host == "localhost" else listen
+    with ExitStack() as stack:
+        stream = stack.enter_context(output_bytes(options.write, live=True)) if options.write else None
+        notes = stack.enter_context(closing(OperatorLines(remark)))
+        counts = {"messages": 0}
+        made = Proxy(
+            listen,
+            upstream,
+            show=_shower(options, counts),
+            recorder=PcapWriter(stream, live=True) if stream else None,
+            catalog=catalog_of(options),
+            note=notes,
+            security=security_of(options),
+            timeout=options.timeout,
+            most_listeners=options.max_brokers,
+        )
+        try:
+            asyncio.run(_serve(made))
+        finally:
+            remark(f"{count_text(counts['messages'], 'message')} of {count_text(made.connections, 'connection')}")
+    return 0
+
+
+async def _serve(made: Proxy) -> None:
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: made.note(_failure(context)))
+    where = await made.start()
+    remark(f"listening on {where} for {made.upstream}; Ctrl-C ends")
+    try:
+        await made.run()
+    finally:
+        await made.stop()
+
+
+def _failure(context: dict[str, Any]) -> str:
+    """Return what asyncio reports, such as a connection that cannot be accepted for want of files, as one line."""
+    error = context.get("exception")
+    return f"{context['message']}: {error}" if error else str(context["message"])
+
+
+def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:
+    lines, safe = FrameLines(MessageSummary(), style_for(sys.stdout, options.color)), masker(options)
+
+    def show(result: Result) -> None:
+        counts["messages"] += 1
+        if options.quiet:
+            return
+        shown = safe(result)
+        print(json_line(shown) + "\n" if options.jsonl else lines.text(shown), end="", flush=True)
+
+    return show

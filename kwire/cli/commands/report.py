@@ -1,0 +1,68 @@
+"""`kwire report`: counts the frames of dumps in one pass, and writes one HTML page without scripts."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from ..input.dump_decoder import DumpDecoder
+from ..input.dumps import dumps_in
+from ..input.fraction_read import part_read
+from ..options.inputs import add_inputs, title_of
+from ..options.parser import add_command
+from ..options.secrets import masker
+from ..output.output_files import output_text, refuse_input
+from ..terminal.progress import with_progress
+from ..terminal.remarks import remark
+from ...protocol.framing import count_frames
+from ...render.html.report_page import report_html
+from ...render.value_text import count_text
+from ...statistics.report_counts import CapturedReportCounts, ReportCounts
+from typing import Any
+
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "report",
+        about,
+        "  kwire report dump.bin -o report.html\n  kwire report - < dump.bin > report.html\n",
+        report,
+    )
+    add_inputs(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="output file; default: standard output")
+
+
+def report(options: argparse.Namespace) -> int:
+    """Count all frames, or those until Ctrl-C, and write the page. Returns 1 if a frame did not decode."""
+    if options.output:
+        refuse_input(options.output, options.files, recursive=options.recursive)  # before the input is read
+    tally = ReportCounts(masker(options))
+    try:
+        _count(options, tally)
+    except KeyboardInterrupt:
+        tally.remarks.append(f"interrupted after {count_text(tally.frames, 'frame')}: what follows them was not read")
+        remark(tally.remarks[-1])
+        _write(options, tally)
+        raise
+    _write(options, tally)
+    return 1 if tally.problems else 0
+
+
+def _count(options: argparse.Namespace, tally: ReportCounts) -> None:
+    reading, part = DumpDecoder(options, sealed=False), partial(part_read, options)
+    for dump in dumps_in(options, tally.remarks):
+        if dump.captured is not None and reading.named is None:
+            captured = CapturedReportCounts(tally, reading.decoder(), dump.file)
+            for batch in with_progress(dump.captured, part, weight=count_frames):
+                captured.add(batch)
+        else:
+            for result in with_progress(reading.results(dump), part):
+                tally.add(result)
+
+
+def _write(options: argparse.Namespace, tally: ReportCounts) -> None:
+    with output_text(options.output, options.files, recursive=options.recursive) as write:
+        for piece in report_html(title_of(options), tally):
+            write(piece)

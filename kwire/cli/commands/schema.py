@@ -1,0 +1,66 @@
+"""`kwire schema`: prints the fields of messages as a table, a grammar, JSON, or the Python code that decodes them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from ..options.message_names import named_codecs
+from ..options.output import add_colour
+from ..options.parser import add_command
+from ..options.specs import add_profile, catalog_of
+from ..terminal.terminal_style import style_for
+from ...codecs import Codec
+from ...codecs.generated_python import decoder_source, encoder_source
+from ...render.escaping import escape, json_text
+from ...render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
+from typing import Any
+
+
+
+def add_schema(commands: Any, about: str) -> None:
+    """Add `kwire schema` and its options."""
+    parser = add_command(
+        commands,
+        "schema",
+        about,
+        "  kwire schema Fetch:17\n  kwire schema MetadataResponse --bnf\n  kwire schema Metadata:12 --json | jq .\n"
+        "  kwire schema MetadataResponse:12 --source\n",
+        schema,
+    )
+    parser.add_argument(
+        "names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; default: newest version"
+    )
+    forms = parser.add_mutually_exclusive_group()
+    for form, about in (
+        ("bnf", "as a grammar"),
+        ("json", "as JSON"),
+        ("markdown", "as a Markdown table"),
+        ("source", "as the Python that decodes and encodes it"),
+    ):
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
+    add_profile(parser)
+    add_colour(parser)
+
+
+def schema(options: argparse.Namespace) -> int:
+    """Print the layout of messages."""
+    style = style_for(sys.stdout, options.color)
+    codecs = [codec for text in options.names for codec in named_codecs(text, catalog_of(options))]
+    if options.form == "json":
+        layouts = [layout_json(codec) for codec in codecs]
+        print(json_text(layouts if len(layouts) > 1 else layouts[0]))
+        return 0
+    for index, codec in enumerate(codecs):
+        print("\n" if index else "", end="")
+        lines = {"bnf": layout_bnf, "markdown": layout_markdown, "source": _source}.get(options.form)
+        for line in lines(codec) if lines else layout_table(codec, style):
+            print(escape(line) if not style.colour else line)
+    return 0
+
+
+def _source(codec: Codec) -> Iterator[str]:
+    for source in (decoder_source(codec.schema), encoder_source(codec.schema)):
+        yield f"# {codec.name} v{codec.version}: {source.functions[0].name}"
+        yield from source.text().splitlines()
+        yield ""

@@ -1,0 +1,66 @@
+"""`kwire spec check`: prints every error of message specs, with its position."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from ..options.parser import add_command
+from ..terminal.terminal_style import style_for
+from ...codecs.schema_tree import grow
+from ...errors import SpecError
+from ...render.escaping import escape
+from ...render.value_text import count_text
+from ...spec import read_spec
+from pathlib import Path
+from typing import Any
+
+MOST_VERSIONS = 200  # versions expanded for each spec; a hostile spec may claim 32,767
+
+
+def add_spec(commands: Any, about: str) -> None:
+    """Add `kwire spec` and its options."""
+    parser = commands.add_parser("spec", help=about)
+    actions = parser.add_subparsers(metavar="ACTION", required=True, prog="kwire spec")
+    command = add_command(
+        actions,
+        "check",
+        "check message specs, and suggest corrections",
+        "  kwire spec check MetadataRequest.json\n"
+        "  kwire spec check ~/kafka/clients/src/main/resources/common/message\n",
+        check,
+    )
+    command.add_argument("files", nargs="+", metavar="FILE", help="spec files, or folders of specs")
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print the errors of all files, then a count. Returns 1 if there is one."""
+    bad = good = 0
+    style = style_for(sys.stdout)
+    for path in _spec_files(options.files):
+        errors = spec_errors(path)
+        for error in errors:
+            print(f"{style.paint('error', 'error')} {escape(str(error))}")
+        bad += bool(errors)
+        good += not errors
+    print(f"{count_text(good + bad, 'spec')}: {good} valid, {bad} not")
+    return 1 if bad else 0
+
+
+def spec_errors(path: Path) -> list[SpecError]:
+    """Return all errors of a spec file, including those that appear only when its versions are expanded."""
+    try:
+        spec = read_spec(path.read_text("utf-8"), str(path))
+        for version, _ in zip(spec.versions, range(MOST_VERSIONS), strict=False):
+            grow(spec, version)
+    except SpecError as error:
+        return [error, *error.others]
+    except UnicodeDecodeError as error:
+        return [SpecError(f"not UTF-8: {error.reason}", file=str(path), line=1)]
+    return []
+
+
+def _spec_files(names: list[str]) -> Iterator[Path]:
+    for name in names:
+        path = Path(name)
+        yield from sorted(path.glob("*.json")) if path.is_dir() else [path]

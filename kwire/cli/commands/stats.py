@@ -1,0 +1,245 @@
+"""`kwire stats`: counts frames by client, api and more; finds clients that an upgrade would break."""
+
+from __future__ import annotations
+
+import argparse
+import msgspec
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from ...capture.tcp.connection_share import ALL, ConnectionShare
+from ..input.dumps import dumps_in
+from ..input.fraction_read import part_read
+from ..input.non_kafka_streams import NonKafkaStreams
+from ..options.inputs import add_files, add_keylog
+from ..options.output import add_colour
+from ..options.parser import add_command
+from ..options.releases import named_release
+from ..options.specs import add_profile, catalog_of
+from ..options.usage_error import UsageError
+from ..terminal.progress import with_progress
+from ..terminal.remarks import remark
+from ..terminal.terminal_style import style_for
+from ..worker_processes import WorkerProcesses, parts_for
+from ...errors import KwireError, suggestion
+from ...protocol.framing import count_frames
+from ...render.escaping import json_text
+from ...render.statistics.count_table import count_table, traffic_json
+from ...render.statistics.latency_table import latency_table, slowest_table
+from ...render.statistics.unanswered_table import unanswered_json, unanswered_row
+from ...render.statistics.unsupported_uses_text import unread_text, unsupported_uses_lines
+from ...render.table import table
+from ...render.value_text import count_text
+from ...statistics.counts import Count
+from ...statistics.latencies import Latencies
+from ...statistics.traffic import COLUMNS, Counted, Traffic
+from ...statistics.unanswered_requests import UnansweredRequests
+from ...statistics.unsupported_uses import unsupported_uses
+from typing import Any
+
+_Packed = tuple[Counted, tuple[dict[str, int], dict[str, int], dict[str, str]]]
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "stats",
+        about,
+        "  kwire stats dump.bin                      by api and version\n"
+        "  kwire stats dump.bin --by client,topic    who uses which topic\n"
+        "  kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?\n"
+        "  kwire stats dump.bin --by client,api,error --json\n"
+        "  kwire stats dump.bin --latency --by client,api    percentiles\n"
+        "  kwire stats dump.bin --slow 20            the slowest requests\n"
+        "  kwire stats dump.bin --unanswered         requests without a response\n",
+        stats,
+    )
+    add_files(parser)
+    add_keylog(parser)
+    parser.add_argument(
+        "--by",
+        metavar="COLUMNS",
+        help="some of client,api,version,ip,broker,topic,software,error; default: api,version (with --latency: api)",
+    )
+    parser.add_argument(
+        "--removed-in",
+        metavar="RELEASE",
+        help="list clients that use apis or versions that this release does not support; exit 1 if there are any",
+    )
+    parser.add_argument("--follow", action="store_true", help="keep counting as FILE grows, until Ctrl-C")
+    parser.add_argument("--latency", action="store_true", help="exact percentiles of the time to the response")
+    parser.add_argument(
+        "--slow", nargs="?", const="", metavar="N", help="list the N slowest requests, 10 by default, with their frames"
+    )
+    parser.add_argument(
+        "--unanswered", action="store_true", help="list requests without a response, with the reason if it is known"
+    )
+    parser.add_argument("--errors", action="store_true", help="also count error codes, which takes longer")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_profile(parser)
+    add_colour(parser)
+
+
+def stats(options: argparse.Namespace) -> int:
+    """Print the table, or the clients that an upgrade breaks. Returns 1 if there are any."""
+    _read_slow(options)
+    if options.unanswered:
+        return _list_unanswered(options)
+    new = named_release(options.removed_in).name if options.removed_in else None
+    tally = DumpCounts(options)
+    is_whole = tally.traffic.deep or tally.traffic.latencies is not None  # frames are numbered through the file
+    is_file = not (options.recursive or options.follow or options.hex is not None)
+    parts = parts_for(options.files) if is_file and not is_whole else 1
+    with WorkerProcesses(parts, lambda part: _helped(options, ConnectionShare(part, parts))) as helpers:
+        try:
+            tally.count(ConnectionShare(0, parts), helpers)
+        except KeyboardInterrupt:
+            helpers.interrupt()
+            tally.add(helpers)
+            _show(tally.traffic, options, new)
+            raise
+    broken = _show(tally.traffic, options, new)
+    return 1 if broken else 0
+
+
+def _read_slow(options: argparse.Namespace) -> None:
+    """Parse the number of --slow; a value that is not a number is a file, as in `kwire stats --slow dump.pcap`."""
+    text = options.slow
+    if text and not text.isdecimal():
+        options.files, text = [text, *options.files], ""
+    options.slow = None if text is None else int(text[:19] or 10)  # 19 digits: more than frames can be
+    if options.slow == 0:
+        raise UsageError("--slow 0: write a number of requests, 1 or more")
+    if options.removed_in and (options.latency or options.slow):
+        raise UsageError("--removed-in is about versions: it cannot be combined with --latency and --slow")
+
+
+def _list_unanswered(options: argparse.Namespace) -> int:
+    """Print the requests that have no response, file by file. On Ctrl-C, prints the requests found so far."""
+    given = [name for name in ("by", "removed_in", "latency", "slow", "errors") if getattr(options, name)]
+    if given:
+        raise UsageError(f"--unanswered lists requests: it cannot be combined with --{given[0].replace('_', '-')}")
+    tallies: dict[str, UnansweredRequests] = {}
+    part = partial(part_read, options)
+    try:
+        for dump in dumps_in(options):
+            requests = tallies[dump.file] = UnansweredRequests(catalog_of(options))
+            if dump.captured is None:
+                for frame in with_progress(dump.frames, part):
+                    requests.add(frame)
+                continue
+            for batch in with_progress(dump.captured, part, weight=count_frames):
+                for captured in batch:
+                    requests.add_captured(captured)
+    except KeyboardInterrupt:
+        _show_unanswered(tallies, options)
+        raise
+    _show_unanswered(tallies, options)
+    return 0
+
+
+def _show_unanswered(tallies: dict[str, UnansweredRequests], options: argparse.Namespace) -> None:
+    """Print the requests of all files, and the number of each kind."""
+    found = [(file, one) for file, requests in tallies.items() for one in requests.found()]
+    several = len(tallies) > 1
+    if options.json:
+        print(json_text({"kwire": 1, "unanswered": [unanswered_json(file, one) for file, one in found]}))
+    else:
+        head = ["frame", "sent (UTC)", "s before the end", "client", "api", "known", *(["file"] if several else [])]
+        rows = [[*unanswered_row(one), *([file] if several else [])] for file, one in found]
+        style = style_for(sys.stdout, options.color)
+        for index, line in enumerate(table(head, rows)):
+            print(style.paint("bold", line) if index == 0 else line)
+    all_of = tallies.values()
+    requests, none, count = (sum(getattr(one, name) for one in all_of) for name in ("requests", "expect_none", "count"))
+    listed = f", {len(found)} listed" if len(found) < count else ""
+    silent = f"; {none} with acks=0 expect none" if none else ""
+    remark(f"{count_text(requests, 'request')}, {count} without a response{listed}{silent}")
+
+
+def _helped(options: argparse.Namespace, share: ConnectionShare) -> bytes:
+    """Count a share for another process; ignore errors, since that process encounters them as well."""
+    tally = DumpCounts(options)
+    with suppress(KeyboardInterrupt, KwireError, OSError):
+        tally.count(share)
+    return tally.packed()
+
+
+class DumpCounts:
+    """Counts of all dumps, or of a share of the connections of one dump, and the streams of other protocols.
+
+    Args:
+        options: the options, which select what is counted and name the dumps.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        by = _columns(options.by or ("api" if options.latency else "api,version"))
+        latencies = Latencies(options.slow or 0) if options.latency or options.slow else None
+        self.traffic: Traffic = Traffic(by, errors=options.errors, catalog=catalog_of(options), latencies=latencies)
+        self.non_kafka: NonKafkaStreams = NonKafkaStreams()
+
+    def count(self, share: ConnectionShare, helpers: WorkerProcesses | None = None) -> None:
+        """Count a share, then add the counts of the helpers."""
+        non_kafka = None if share == ALL else self.non_kafka
+        part = partial(part_read, self.options)
+        for dump in dumps_in(self.options, share=share, non_kafka=non_kafka):
+            self.traffic.begin(dump.file)
+            if dump.captured is not None and not self.traffic.deep:
+                for batch in with_progress(dump.captured, part, weight=lambda batch: count_frames(batch) * share.parts):
+                    self.traffic.add_batch(batch)
+            elif not share.part:
+                for frame in with_progress(dump.frames, part):
+                    self.traffic.add(frame)
+            if helpers is not None:
+                self.add(helpers)
+
+    def add(self, helpers: WorkerProcesses) -> None:
+        """Add the counts of the helpers."""
+        for packed in helpers.results():
+            counted, non_kafka = msgspec.msgpack.decode(packed, type=_Packed, dec_hook=lambda kind, value: kind(value))
+            self.traffic.add_counted(counted)
+            self.non_kafka.add(*non_kafka)
+
+    def packed(self) -> bytes:
+        """Return the counts, serialised for `add`."""
+        non_kafka = self.non_kafka
+        return msgspec.msgpack.encode((self.traffic.counted, (non_kafka.counts, non_kafka.bytes, non_kafka.hints)))
+
+
+def _columns(text: str) -> list[str]:
+    columns = [word.strip().casefold() for word in text.split(",") if word.strip()]
+    unknown = [word for word in columns if word not in COLUMNS]
+    if unknown or not columns:
+        hint = "".join(f"; {suggestion(word, COLUMNS)}" for word in unknown[:1] if suggestion(word, COLUMNS))
+        raise UsageError(f"--by {text}: write some of {', '.join(COLUMNS)}, separated by commas{hint}")
+    return columns
+
+
+def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> bool:
+    """Print the counts; return whether any client breaks."""
+    found = unsupported_uses(traffic, new) if new else []
+    breaks = any(one.breaks for one in found)
+    if options.json:
+        print(json_text(traffic_json(traffic, found, new)))
+        return breaks
+    style = style_for(sys.stdout, options.color)
+    for index, line in enumerate(unsupported_uses_lines(found, new, traffic) if new else _tables(traffic, options)):
+        print(style.paint("bold", line) if index == 0 else line)
+    unread = f"; {unread_text(traffic.unread)}" if traffic.unread else ""
+    remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{unread}")
+    return breaks
+
+
+def _tables(traffic: Traffic, options: argparse.Namespace) -> Iterator[str]:
+    """Yield the lines of the requested tables: latencies, the slowest requests, or counts."""
+    if options.latency:
+        yield from latency_table(traffic)
+    if options.latency and options.slow:
+        yield ""
+    if options.slow:
+        yield from slowest_table(traffic)
+    if traffic.latencies is None:
+        yield from count_table(traffic, options, traffic.rows())

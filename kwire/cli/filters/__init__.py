@@ -1,0 +1,1 @@
+"""Which frames and records a command shows."""

@@ -1,0 +1,1 @@
+"""Help topics, the man page, completion in shells."""

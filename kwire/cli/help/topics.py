@@ -1,0 +1,110 @@
+"""The help topics, which concern several commands: input, filters, exit codes, ..."""
+
+from __future__ import annotations
+
+from .parser_words import shown
+
+TOPICS: dict[str, tuple[str, str]] = {
+    "input": (
+        "what kwire reads",
+        "Any number of files, or - for standard input; folders with -r. The format is\n"
+        "detected from the content: raw frames (an int32 size, then that many bytes), hex\n"
+        "text, a fixture. A response without its request needs --as, such as --as\n"
+        "Metadata:12; --guess lists the messages that it could be. --body reads one body\n"
+        "without size and header.",
+    ),
+    "output": (
+        "lines, trees, JSON",
+        "decode prints a line for each of many frames, all fields with -v or for a single\n"
+        "frame. --jsonl prints one object per line, in a fixed shape; --json one array.\n"
+        "Colours and a pager ($PAGER, else less -FRX) are used on terminals only;\n"
+        "NO_COLOR turns colours off. Control characters are escaped, such as \\u001b.",
+    ),
+    "exit-codes": (
+        "what commands return to scripts",
+        "0    done\n"
+        "1    done, but something needs attention:\n"
+        "       decode, explain,  a complete frame, record or batch did not decode; gaps,\n"
+        "       report, pipeline  frames cut short and streams of other protocols are\n"
+        "                         counted separately and do not cause this code;\n"
+        "                         a compressed file that breaks off does\n"
+        "       decode --guess    no message fits a frame\n"
+        "       check             something is not encoded to the same bytes, or a file\n"
+        "                         beside a segment contradicts it\n"
+        "       diff              there are differences\n"
+        "       stats             --removed-in: a client breaks with that release\n"
+        "       encode            a value could not be encoded; the others were\n"
+        "       slice             no frame matches\n"
+        "       call              the response has an error code\n"
+        "       place             replicas could be spread more evenly; --verify: the\n"
+        "                         plan is not carried out yet\n"
+        "       assign            the leader sent a different assignment\n"
+        "       spec check        a spec is not valid\n"
+        "2    wrong usage, input that cannot be read, a broker that cannot be reached,\n"
+        "     output that cannot be written: stderr says which and why\n"
+        "130  interrupted with Ctrl-C; decode, stats and report first print or write\n"
+        "     what was read until then. With --follow, Ctrl-C or SIGTERM acts as the end\n"
+        "     of the file: 0 or 1. A pipe that is closed early (| head) is not an error.",
+    ),
+    "secrets": (
+        "what is not printed",
+        "Passwords, SASL tokens, salts, salted passwords, keys, delegation tokens and\n"
+        "values of configurations that are passwords are printed as [hidden] with their\n"
+        'size, as ** in dumps, as {"_hidden": size} in JSON, which kwire encode refuses.\n'
+        "--show-secrets prints them. The bytes of a frame that does not decode are\n"
+        "hidden unless its message is known and contains none of these; the reason, with\n"
+        "sizes and offsets, is always shown. The contents of records are not masked:\n"
+        "kwire redact removes them from a dump.",
+    ),
+    "tls": (
+        "captures of encrypted connections",
+        "With the keys of the sessions, tshark decrypts TLS 1.2 and 1.3 for kwire:\n"
+        "  kwire decode --keylog KEYS FILE\n"
+        "This runs tshark, which must be on the PATH, and shows only the TLS connections.\n"
+        "To run tshark yourself, or for commands without --keylog:\n"
+        "  tshark -r FILE -o tls.keylog_file:KEYS -q $(tshark -r FILE -Y tls \\\n"
+        "    -T fields -e tcp.stream | sort -nur | sed 's/^/-z follow,tls,yaml,/') |\n"
+        "    kwire decode -\n"
+        "Clients write the file KEYS with SSLKEYLOGFILE (librdkafka, Python), with\n"
+        "KeyLogWriter (Go), or in Java with an agent such as extract-tls-secrets or\n"
+        "jSSLKeyLog. The capture must contain the beginning of each connection. tshark's\n"
+        "output has times, so latencies are shown, but at most one of the two addresses\n"
+        "of a connection.",
+    ),
+    "filters": (
+        "which frames are shown",
+        "--where 'FILTER' compares fields, as Wireshark's display filters do:\n"
+        '  topics[].name == "orders" and error_code != 0\n'
+        '  api == "Fetch" and latency > 20ms and not client_id matches "^test-"\n'
+        "Operators: == != < <= > >= contains matches in, and or not ( ). A field has the\n"
+        "path that kwire schema shows, or the end of it. Properties of the frame:\n"
+        "  api, api_key, version, type, correlation_id, client_id, software, size,\n"
+        "  latency, request_frame, response_frame, time, frame, client, broker,\n"
+        "  connection, faults, undecodable\n"
+        "Filters as options: --api Metadata or --api Metadata:12, repeated for several\n"
+        "apis; --client 'app-*'; --conn 10.0.0.1:9092; --errors; --from and --to with a\n"
+        "time (2026-11-21T09:30:00, 09:30:00, seconds), or with frame numbers if the\n"
+        "dump has no times. A frame must match all given filters.",
+    ),
+    "versions": (
+        "versions, releases, profiles",
+        "kwire reads every version that Kafka released from 0.8 on. kwire apis --release\n"
+        "3.9 lists what a release supports, kwire diff Fetch:9 Fetch:12 what changed.\n"
+        "--profile KIP-36 reads the layouts that the KIP proposed, --schemas DIR your\n"
+        "own specs.",
+    ),
+}
+
+
+def help_lines(topic: str | None) -> list[str]:
+    """Return the text of a topic, or the list of topics; KeyError if there is no such topic.
+
+    >>> help_lines("versions")[0]
+    'versions: versions, releases, profiles'
+    """
+    if topic is None:
+        return ["kwire help TOPIC, or kwire COMMAND --help. Topics:", ""] + [
+            f"  {name:<12}{about}" for name, (about, _) in TOPICS.items()
+        ]
+    about, text = TOPICS[topic]
+    return [f"{topic}: {about}", "", *text.splitlines()]

@@ -1,0 +1,1 @@
+"""What commands read: files, folders, standard input; dumps, logs, znodes."""

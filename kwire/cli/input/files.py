@@ -1,0 +1,39 @@
+"""The files that arguments name; with -r, also those in folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ...capture.files import find_entry, list_folder, local_path
+from ...errors import DumpError
+from pathlib import PurePath
+
+
+
+def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield the named files, with `recursive` also the files in folders, and whether each comes from a folder.
+
+    The files of a folder are in the order of their names, without hidden files.
+    """
+    for name in names:
+        entry = find_entry(name) if recursive and name != "-" else None
+        if entry is None or not entry.is_folder:
+            yield name, False
+            continue
+        found = list(_within(name, set()))
+        if not found:
+            raise DumpError("there are no files in this folder", file=name, hint="hidden ones are left out")
+        yield from ((path, True) for path in sorted(found, key=PurePath))
+
+
+def _within(folder: str, visited: set[tuple[int, int]]) -> Iterator[str]:
+    """Yield the files in a folder and its folders; each folder once, even if symbolic links lead to it again."""
+    local = local_path(folder)
+    if local is not None:
+        status = local.stat()
+        identity = status.st_dev, status.st_ino
+        if identity in visited:
+            return
+        visited.add(identity)
+    for entry in list_folder(folder):
+        if not entry.name.startswith("."):
+            yield from _within(entry.path, visited) if entry.is_folder else [entry.path]

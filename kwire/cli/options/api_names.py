@@ -1,0 +1,26 @@
+"""Apis that arguments name by key, by name or by a part of a name."""
+
+from __future__ import annotations
+
+import re
+from ..commands.apis import apis
+from .message_names import name_and_version
+from ...errors import UnknownMessage
+from ...names import folded
+from ...spec.releases import Api, releases
+
+
+
+def found_apis(names: list[str]) -> list[Api]:
+    """Return the apis with the given keys, names or parts of names; all apis if no names are given."""
+    apis = [api for _, api in sorted(releases().apis.items())]
+    found = {} if names else {api.key: api for api in apis}
+    for text in names:
+        name = name_and_version(text)[0]
+        name = name if name.isdecimal() else re.sub("(?i)(?<=.)(request|response)$", "", name)
+        exact = {api.key: api for api in apis if api.is_named(name)}
+        near = exact or {api.key: api for api in apis if folded(name) in folded(api.name)}
+        if not near:
+            raise UnknownMessage("api", text, [api.name for api in apis])
+        found |= near
+    return [found[key] for key in sorted(found)]

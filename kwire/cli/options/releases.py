@@ -1,0 +1,23 @@
+"""--release: finds the Kafka release that is named."""
+
+from __future__ import annotations
+
+from ..terminal.remarks import remark
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...spec.releases import Release
+
+
+
+def named_release(text: str) -> Release:
+    """Find the release that --release names; if the text is ambiguous (`1`), print the chosen release to stderr.
+
+    Raises UnknownMessage if there is none.
+    """
+    from ...spec.releases import release, releases
+
+    found = release(text)
+    if sum(name.startswith(f"{text}.") for name in releases().names) > 1:
+        remark(f"release {text}: the newest that is known, {found.name}")
+    return found

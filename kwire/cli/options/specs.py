@@ -1,0 +1,24 @@
+"""--profile and --schemas: which specs are used."""
+
+from __future__ import annotations
+
+import argparse
+from .usage_error import UsageError
+from ...spec.catalog import Catalog, catalog_for
+
+
+
+def catalog_of(options: argparse.Namespace) -> Catalog:
+    """Return the specs that --schemas and --profile name; a folder is read once per run."""
+    if options.schemas and options.profile:
+        raise UsageError("--schemas and --profile cannot be combined")
+    if "catalog" not in options:
+        options.catalog = Catalog.from_directory(options.schemas) if options.schemas else catalog_for(options.profile)
+    catalog: Catalog = options.catalog
+    return catalog
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose specs."""
+    parser.add_argument("--profile", metavar="KIP", help="layouts that KIP-36, KIP-112 or KIP-879 proposed")
+    parser.add_argument("--schemas", metavar="DIR", help="your own specs, or a Kafka checkout, used first")

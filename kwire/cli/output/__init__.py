@@ -1,0 +1,1 @@
+"""What commands write: items as text or JSON, files, captures."""

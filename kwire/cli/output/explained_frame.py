@@ -1,0 +1,25 @@
+"""Prints one frame with every byte and its field, for `kwire explain` and `kwire demo`."""
+
+from __future__ import annotations
+
+import sys
+from ...protocol import Result, Undecodable
+from ...render.annotated_hex import frame_lines
+from ...render.colours import Style
+from ...render.escaping import escape
+from ...render.frame_title import is_note, note, title
+from ...render.value_text import error_lines
+
+
+
+def print_result(result: Result, style: Style, *, types: bool = True) -> None:
+    """Print one frame: a title, the annotated bytes, and the error if there was one."""
+    print(style.paint("title", f"# {escape(note(result) if is_note(result) else title(result))}"))
+    if is_note(result):
+        return
+    for line in frame_lines(result.frame.data, result.spans, style, codec=result.codec, types=types):
+        print(line)
+    if isinstance(result, Undecodable):
+        for line in error_lines(result.error, style):
+            print(f"# {line}")
+    sys.stdout.flush()

@@ -1,0 +1,37 @@
+"""`kwire decode --parquet`: a table with a row for each frame."""
+
+from __future__ import annotations
+
+import argparse
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from ...codecs import need_libraries
+from ...render.table import table
+from ...render.value_text import count_text
+
+# Options that choose frames or how to read them. They do not apply to Parquet, whose readers select rows themselves.
+OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")
+
+
+def parquet(options: argparse.Namespace) -> int:
+    """Write the table. Returns 1 if there are frames that could not be decoded."""
+    given = [name for name in OTHERS if getattr(options, name, None)]
+    if given:
+        raise UsageError(
+            f"--parquet writes all frames, or those of an --api: it cannot be combined with {', '.join(given)}"
+        )
+    if not options.files or "-" in options.files:
+        raise UsageError("--parquet reads files: name them")
+    apis = options.api or []
+    if any(":" in api for api in apis):
+        raise UsageError("--parquet takes an api of all versions: leave out :VERSION, the table has a column for it")
+    need_libraries()
+    from ...arrow import write_parquet
+
+    body = "struct" if len(apis) == 1 else "json"  # a struct has the fields of one api
+    more = {"profile": options.profile} if options.profile else {}
+    folders = {"recursive_file_lookup": "true"} if getattr(options, "recursive", False) else {}
+    written = write_parquet(options.files, options.parquet, apis=",".join(apis), body=body, **more, **folders)
+    bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
+    remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets in it are not masked")
+    return 1 if written.corrupt else 0

@@ -1,0 +1,1 @@
+"""What `kwire serve` is configured with."""

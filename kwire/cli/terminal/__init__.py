@@ -1,0 +1,1 @@
+"""The terminal: colours, the pager, progress, remarks, escaped output."""

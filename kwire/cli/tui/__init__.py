@@ -1,0 +1,1 @@
+"""The terminal interface of `kwire browse`; only it needs textual."""

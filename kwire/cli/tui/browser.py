@@ -1,0 +1,257 @@
+"""The application of `kwire browse`: three panes that move together, a filter, keys. It needs textual.
+
+It fills the `FrameIndex` in the background.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from functools import partial
+from .frame_index import FrameIndex
+from .panes import ByteList, FieldList, FrameList, LinePane
+from ...errors import KwireError
+from ...protocol import Frame
+from ...protocol.results import MessageSummary
+from ...query.display_filter import DisplayFilter, parse_filter
+from ...render.colours import Style
+from ...render.escaping import escape
+from ...render.frame_line import frame_line
+from ...render.value_text import count_text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.widgets import Footer, Input, Static
+from textual.worker import get_current_worker
+from time import monotonic
+from typing import ClassVar
+
+BETWEEN = 0.2  # seconds between two updates of the screen
+SOME = 2_000  # frames searched between two updates
+
+
+class Browser(App[None]):
+    """Shows the frames of a dump.
+
+    Args:
+        loading: reads the dump into the index, in the background, a step at a time.
+        index: the frames.
+        title: the name of the dump.
+        export: writes frames to a file, given its name, and returns their number; raises KwireError, OSError.
+    """
+
+    CSS = """
+    FrameList, FieldList, ByteList { overflow-x: hidden; }
+    FrameList { height: 1fr; border-bottom: solid $primary; }
+    #below { height: 1fr; }
+    FieldList { width: 1fr; border-right: solid $primary; }
+    ByteList { width: 1fr; min-width: 36; }
+    Input { dock: bottom; display: none; height: 3; }
+    #state { height: 1; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "Quit"),
+        Binding("slash", "ask('filter')", "Filter", key_display="/"),
+        Binding("c", "connection", "Connection"),
+        Binding("r", "partner", "Request/response"),
+        Binding("s", "sort", "Slowest"),
+        Binding("w", "ask('write')", "Write"),
+        Binding("escape", "clear", "All", show=False),
+    ]
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self,
+        loading: Iterator[object],
+        index: FrameIndex,
+        title: str,
+        export: Callable[[Iterator[Frame], str], int],
+    ) -> None:
+        super().__init__()
+        self.title = title
+        self.index: FrameIndex = index
+        self._loading, self._export = loading, export
+        self._filter: DisplayFilter | None = None
+        self._connection: int | None = None
+        self._slowest_first = self._loaded = False
+        self._asked = "filter"
+        self._problem = ""
+        self._summary = MessageSummary()
+        self._shown = array("I")
+        self._current: int | None = None  # the frame whose fields are shown
+        self._seen = 0  # frames to which the filter was applied
+
+    def compose(self) -> ComposeResult:
+        """Create the panes."""
+        yield FrameList(self._line, id="frames")
+        with Horizontal(id="below"):
+            yield FieldList(id="fields")
+            yield ByteList(id="bytes")
+        yield Static(id="state", markup=False)
+        yield Input(id="ask")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Start loading the index."""
+        self.query_one(FrameList).focus()
+        self.load()
+
+    @work(thread=True, exclusive=True, group="load")
+    def load(self) -> None:
+        """Read all frames into the index; show errors of the dump."""
+        worker, due = get_current_worker(), 0.0
+        try:
+            for _ in self._loading:
+                if worker.is_cancelled:
+                    return
+                if monotonic() >= due:
+                    self.call_from_thread(self.look)
+                    due = monotonic() + BETWEEN
+        except (KwireError, OSError) as error:
+            self._problem = str(error)
+        self._loaded = True
+        self.call_from_thread(self.look)
+
+    def look(self) -> None:
+        """Show the frames added since the last update; the filter continues in the background."""
+        if self._filter is None:
+            self._extend(range(self._seen, len(self.index)))
+            self._seen = len(self.index)
+            self._show()
+        else:
+            self.search(self._filter)
+
+    def _extend(self, numbers: range) -> None:
+        wanted = self._connection
+        self._shown.extend(n for n in numbers if wanted is None or self.index.connection(n) == wanted)
+
+    @work(thread=True, exclusive=True, group="search")
+    def search(self, wanted: DisplayFilter) -> None:
+        """Apply a filter to the frames to which it was not applied yet."""
+        worker, index = get_current_worker(), self.index
+        may_hold = partial(wanted.may_hold, catalog=index.catalog)
+        for number in index.numbers(self._seen):
+            if worker.is_cancelled or wanted is not self._filter:
+                return
+            is_here = self._connection in (None, index.connection(number)) and index.may_hold(number, may_hold)
+            if is_here and wanted(index.result(number)):
+                self._shown.append(number)
+            self._seen = number + 1
+            if number % SOME == 0:
+                self.call_from_thread(self._show)
+        self.call_from_thread(self._show)
+
+    def _again(self) -> None:
+        """Recompute which frames are shown."""
+        self._shown, self._seen = array("I"), 0
+        self.query_one(FrameList).cursor = 0
+        self.look()
+
+    def _show(self) -> None:
+        pane = self.query_one(FrameList)
+        pane.show(self.index.by_latency(self._shown) if self._slowest_first else self._shown)
+        if pane.number != self._current:
+            pane.put(pane.cursor)
+        self._state()
+
+    def _state(self) -> None:
+        count, shown = len(self.index), len(self._shown)
+        loading = "" if self._loaded else ", reading"
+        parts = [f"{self.title}: {count_text(count, 'frame')}{loading}"]
+        parts += [f"{shown:,} shown"] if shown != count else []
+        parts += [f"filter: {self._filter.text}"] if self._filter else []
+        parts += ["one connection (c: all)"] if self._connection is not None else []
+        self.query_one("#state", Static).update(self._problem or "  ".join(parts))
+
+    def _line(self, number: int, width: int) -> str:
+        latency = self.index.latency(number)
+        text = frame_line(self.index.result(number), self._summary, Style(width=max(width - 13, 20)))
+        return f"{'' if latency is None else f'{latency * 1000:8.2f} ms':>11}  {text}"[:width]
+
+    def on_lines_moved(self, event: LinePane.Moved) -> None:
+        """Update the other panes."""
+        fields, data = self.query_one(FieldList), self.query_one(ByteList)
+        if isinstance(event.pane, FrameList):
+            number = event.pane.number
+            if number is not None:
+                self._current = number
+                result = self.index.result(number)
+                fields.show(result)
+                data.show(result.frame.data)
+        elif isinstance(event.pane, ByteList):
+            fields.select(data.offset_at)
+        elif (span := fields.span) is not None:
+            data.mark(span.start, span.stop)
+
+    def action_ask(self, what: str) -> None:
+        """Prompt for a filter, or for a file to write to."""
+        ask = self.query_one("#ask", Input)
+        self._asked = what
+        ask.placeholder = "display filter: error_code and latency > 20ms" if what == "filter" else "write to: part.pcap"
+        ask.value = self._filter.text if what == "filter" and self._filter else ""
+        ask.styles.display = "block"
+        ask.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Handle the input of the prompt."""
+        self._close()
+        text = event.value.strip()
+        try:
+            if self._asked == "write":
+                self._problem = self._written(text) if text else ""
+                self._state()
+                return
+            self._filter = parse_filter(text, self.index.catalog) if text else None
+            self._problem = ""
+        except (KwireError, OSError) as error:
+            self._problem = str(error)
+            self._state()
+            return
+        self._again()
+
+    def _written(self, file: str) -> str:
+        count = self._export((self.index.frame(number) for number in sorted(self._with_partners())), file)
+        return f"{count_text(count, 'frame')} written to {file}, with requests and responses of those that are shown"
+
+    def _with_partners(self) -> set[int]:
+        partners = (self.index.partner(number) for number in self._shown)
+        return {*self._shown, *(number for number in partners if number is not None)}
+
+    def _close(self) -> None:
+        self.query_one("#ask", Input).styles.display = "none"
+        self.query_one(FrameList).focus()
+
+    def action_clear(self) -> None:
+        """Close the prompt; without one, show all frames."""
+        if self.query_one("#ask", Input).styles.display == "block":
+            self._close()
+            return
+        self._filter = self._connection = None
+        self._problem = ""
+        self._again()
+
+    def action_connection(self) -> None:
+        """Show only the connection of the frame under the cursor; or show all connections again."""
+        number = self.query_one(FrameList).number
+        self._connection = None if self._connection is not None or number is None else self.index.connection(number)
+        self._again()
+
+    def action_partner(self) -> None:
+        """Select the response of a request, or the request of a response."""
+        pane = self.query_one(FrameList)
+        partner = None if pane.number is None else self.index.partner(pane.number)
+        if partner is None or partner not in pane.numbers:
+            self._problem = "not captured" if partner is None else "filtered out (Escape shows all frames)"
+            self._state()
+            return
+        self._problem = ""
+        pane.put(list(pane.numbers).index(partner))
+        self._state()
+
+    def action_sort(self) -> None:
+        """Sort frames by latency, the slowest first; or show them in the order of the dump."""
+        self._slowest_first = not self._slowest_first
+        self.query_one(FrameList).cursor = 0
+        self._show()
+        self.query_one(FrameList).put(0)

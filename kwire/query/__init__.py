@@ -1,0 +1,1 @@
+"""Display filters (`--where`), paths to fields and properties of frames (`--fields`)."""

@@ -1,0 +1,282 @@
+"""Parses display filters (--where) and checks them against the specs."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import field
+from datetime import time
+from functools import cached_property
+from ..codecs.json import uuid_text
+from ..errors import KwireError, suggestion
+from ..names import snake_case
+from ..protocol import Result
+from .field_path import FieldPath, fields_of, kind_name
+from .filter_error import FilterError
+from .frame_properties import PROPERTIES
+from .times import seconds_of
+from .tokens import COMPARISONS, FilterToken, OPERATORS, split_tokens
+from ..runtime.regular_expressions import BadPattern, Pattern, compile_pattern
+from ..spec.catalog import Catalog
+from ..spec.model import FieldSpec, MessageSpec
+from ..values import kind_of
+from typing import Any, NamedTuple
+
+MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
+Holds = Callable[[Result], bool]
+Compiled = tuple[Holds, frozenset[str] | None]
+
+
+def _any_value(path: FieldPath, holds: Callable[[Any], bool]) -> Holds:
+    """Return a function that tests whether `holds` is true for any value at a path."""
+    return lambda result: any(holds(value) for value in path.values(result))
+
+
+class _Operand(NamedTuple):
+    """The operand of a test: a path, the fields that it can mean, and the kinds of their values."""
+
+    path: FieldPath
+    fields: list[tuple[MessageSpec, FieldSpec]]
+    kinds: set[str]
+
+
+class FilterParser:
+    """Parses a filter from left to right, and derives for each part which messages can match it."""
+
+    def __init__(self, text: str, catalog: Catalog) -> None:
+        if len(text) > MOST_TEXT:
+            raise FilterError(text[:60], 0, f"a filter has at most {MOST_TEXT} characters, this one {len(text)}")
+        self.text, self.catalog = text, catalog
+        self._tokens = list(split_tokens(text))
+        self._at = self._depth = 0
+
+    def whole(self) -> Compiled:
+        found = self._or()
+        self.end()
+        return found
+
+    def end(self) -> None:
+        if self._next.kind != "end":
+            raise self._error("and, or, or the end of the filter is due here")
+
+    @property
+    def _next(self) -> FilterToken:
+        return self._tokens[self._at]
+
+    def _take(self) -> FilterToken:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _has(self, value: str) -> bool:
+        found = self._next.kind in ("word", "sign") and self._next.value == value
+        self._at += found
+        return found
+
+    def _error(self, problem: str, hint: str = "", column: int | None = None) -> FilterError:
+        return FilterError(self.text, self._next.column if column is None else column, problem, hint)
+
+    def _or(self) -> Compiled:
+        holds, messages = self._and()
+        while self._has("or"):
+            other, more = self._and()
+            holds = _either(holds, other)
+            messages = None if messages is None or more is None else messages | more
+        return holds, messages
+
+    def _and(self) -> Compiled:
+        holds, messages = self._not()
+        while self._has("and"):
+            other, more = self._not()
+            holds = _both(holds, other)
+            messages = more if messages is None else messages if more is None else messages & more
+        return holds, messages
+
+    def _not(self) -> Compiled:
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise self._error(f"more than {MOST_DEPTH} levels of parentheses and not")
+        try:
+            if self._has("not"):
+                holds, _ = self._not()
+                return (lambda result: not holds(result)), None
+            if self._has("("):
+                found = self._or()
+                if not self._has(")"):
+                    raise self._error("a closing parenthesis is due here")
+                return found
+            return self._test()
+        finally:
+            self._depth -= 1
+
+    def path(self) -> tuple[FieldPath, list[tuple[MessageSpec, FieldSpec]]]:
+        """Read a path, and find the fields that match it; an empty list for a property of frames."""
+        token = self._next
+        if token.kind != "path":
+            raise self._error("the name of a field is due here", "such as topics[].name, error_code or latency")
+        self._take()
+        steps = []
+        for part in token.value.lstrip(".").split("."):
+            name, _, index = part.rstrip("]").partition("[")
+            steps.append((snake_case(name) if name != name.lower() else name, int(index) if index else None))
+        path = FieldPath(token.value, tuple(steps))
+        if path.property is not None:
+            return path, []
+        found = [(spec, member) for spec in self._messages for member in path.fields(spec)]
+        if not found:
+            raise self._unknown(path, token.column)
+        return path, found
+
+    @cached_property
+    def _messages(self) -> list[MessageSpec]:
+        specs = map(self.catalog.spec, self.catalog.names())
+        return [spec for spec in specs if spec.type in ("request", "response")]
+
+    def _unknown(self, path: FieldPath, column: int) -> FilterError:
+        known = {".".join(way) for spec in self._messages for way, _ in fields_of(spec.struct)}
+        name = path.steps[-1][0]
+        last = sorted({way.rpartition(".")[2] for way in known} | set(PROPERTIES))
+        dotted = ".".join(name for name, _ in path.steps)
+        hint = suggestion(name, [one for one in last if one[0] == name[0]] or last)
+        return self._error(f"no message has the field {dotted}", hint, column)
+
+    def _test(self) -> Compiled:
+        path, found = self.path()
+        if not self._has("not"):
+            return self._compared(path, found)
+        if self._next.value != "in":
+            raise self._error("in is due here", "such as api not in (fetch, produce)")
+        holds, _ = self._compared(path, found)
+        return (lambda result: not holds(result)), None
+
+    def _compared(self, path: FieldPath, found: list[tuple[MessageSpec, FieldSpec]]) -> Compiled:
+        """Read the comparison after a path; a path without one is true if any of its values is true."""
+        messages = None if path.property is not None else frozenset(spec.name for spec, _ in found)
+        token = self._next
+        sign = token.value if token.kind in ("sign", "word") else ""
+        if path.text == "api" and sign in ("==", "!=", "in"):
+            return self._of_apis(path, self._take().value)
+        if sign not in OPERATORS:
+            return _any_value(path, bool), messages
+        self._take()
+        literals = self._list() if sign == "in" else [self._literal()]
+        kinds = {path.property.kind} if path.property is not None else {kind_name(member) for _, member in found}
+        holds = self._comparison(sign, literals, _Operand(path, found, kinds))
+        return _any_value(path, holds), messages
+
+    def _of_apis(self, path: FieldPath, sign: str) -> Compiled:
+        """Compare the name of the api, in any form that commands accept: Metadata, METADATA, 3."""
+        messages: set[str] = set()
+        for literal in self._list() if sign == "in" else [self._literal()]:
+            try:
+                messages.update(self.catalog.named(str(literal.value)))
+            except KwireError as error:
+                raise self._error(str(error), column=literal.column) from None
+        names = {self.catalog.spec(name).api_name for name in messages}
+        if sign == "!=":
+            return _any_value(path, lambda name: name not in names), None
+        return _any_value(path, names.__contains__), frozenset(messages)
+
+    def _list(self) -> list[FilterToken]:
+        if not self._has("("):
+            raise self._error("a list is due here", 'such as ("orders", "payments")')
+        literals = [self._literal()]
+        while self._has(","):
+            literals.append(self._literal())
+        if not self._has(")"):
+            raise self._error("a comma or a closing parenthesis is due here")
+        return literals
+
+    def _literal(self) -> FilterToken:
+        token = self._next
+        if token.kind == "word" and token.value in ("true", "false", "null"):
+            self._take()
+            kind = "null" if token.value == "null" else "boolean"
+            return FilterToken(kind, {"true": True, "false": False, "null": None}[token.value], token.column)
+        if token.kind not in ("text", "number", "path"):
+            raise self._error("a value is due here", 'such as "orders", 20ms, true or NOT_LEADER_OR_FOLLOWER')
+        self._take()
+        return FilterToken("name" if token.kind == "path" else token.kind, token.value, token.column)
+
+    def _comparison(self, sign: str, literals: list[FilterToken], operand: _Operand) -> Callable[[Any], bool]:
+        values = [self._value(literal, operand) for literal in literals]
+        if sign == "in":
+            return lambda value: any(_compare(operator.eq, value, one) for one in values)
+        one = values[0]
+        if sign == "matches":
+            pattern = self._pattern(literals[0])
+            return lambda value: isinstance(value, str) and pattern.search(value)
+        if sign == "contains":
+            return lambda value: _contains(value, one)
+        if sign not in ("==", "!=") and isinstance(one, bool | None):
+            raise self._error(f"{sign} needs a number or a text", column=literals[0].column)
+        return lambda value: _compare(COMPARISONS[sign], value, one)
+
+    def _pattern(self, literal: FilterToken) -> Pattern:
+        try:
+            return compile_pattern(literal.value if literal.kind == "text" else re.escape(str(literal.value)))
+        except BadPattern as error:
+            raise self._error(f"not a regular expression: {error}", column=literal.column) from None
+
+    def _value(self, literal: FilterToken, operand: _Operand) -> Any:
+        """Return the value of a literal; a name means its number, if the field has named numbers."""
+        if literal.kind == "name":
+            return self._named(literal, operand)
+        kinds = operand.kinds
+        if "time" in kinds and literal.kind == "text":
+            return self._moment(literal)
+        fits = {"number": {"number", "time"}, "text": {"text", "uuid", "bytes"}, "boolean": {"boolean"}}
+        if literal.kind != "null" and not fits[literal.kind] & kinds:
+            kind = " or ".join(sorted(kinds))
+            raise self._error(f"{operand.path.text} is {kind}, not {literal.kind}", column=literal.column)
+        return literal.value
+
+    def _moment(self, literal: FilterToken) -> float:
+        try:
+            return seconds_of(literal.value)
+        except ValueError:
+            hint = "write it as 2026-11-21T09:30:00Z, or in seconds since 1970"
+            raise self._error("no time", hint, literal.column) from None
+
+    def _named(self, literal: FilterToken, operand: _Operand) -> Any:
+        path = operand.path
+        if path.property is not None and path.property.kind == "text":
+            return literal.value
+        names: set[str] = set()
+        for spec, member in operand.fields:
+            kind = kind_of(spec.name, member.owner, member.json_name)
+            if kind is not None:
+                try:
+                    return int(kind(literal.value))
+                except KwireError:
+                    names.update(kind.__members__)
+        hint = suggestion(literal.value, sorted(names)) if names else f'a text is written "{literal.value}"'
+        raise self._error(f"{literal.value} is not a value of {path.text}", hint, literal.column)
+
+
+def _either(first: Holds, second: Holds) -> Holds:
+    return lambda result: first(result) or second(result)
+
+
+def _both(first: Holds, second: Holds) -> Holds:
+    return lambda result: first(result) and second(result)
+
+
+def _compare(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:
+    """Compare a field's value with a literal; values of different types are unequal, and neither is less."""
+    if isinstance(wanted, str) and isinstance(value, bytes):
+        value, wanted = (uuid_text(value), wanted) if len(value) == 16 else (value.hex(), wanted.lower())
+    if wanted is None or value is None:
+        return value is wanted if compare is operator.eq else compare is operator.ne and value is not wanted
+    same = isinstance(value, str) == isinstance(wanted, str) and isinstance(value, bool) == isinstance(wanted, bool)
+    if not same or not isinstance(value, str | int | float):
+        return compare is operator.ne
+    return bool(compare(value, wanted))
+
+
+def _contains(value: Any, part: Any) -> bool:
+    if isinstance(value, str):
+        return str(part) in value
+    if isinstance(value, bytes):
+        return str(part).encode() in value
+    return _compare(operator.eq, value, part)

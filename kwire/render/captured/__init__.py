@@ -1,0 +1,1 @@
+"""Lines of a capture, written from captured bytes without objects of messages."""

@@ -1,0 +1,108 @@
+"""Writes the JSON lines of one capture."""
+
+from __future__ import annotations
+
+import msgspec
+from ...codecs import Codec, table_of
+from ...protocol import FrameDecoder, Result
+from ...protocol.framing import CapturedFrame, Endpoints, SECOND, frame_of
+from ...protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
+from ...protocol.headers import Call, Header
+from ...protocol.results import body_facts
+from ...redact.masking import mask_message
+from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
+from ...redact.secret_messages import may_carry, may_hold_secrets
+from .line_writer import CaptureWriterBase
+from ..escaping import escape
+from ..response_link import link_of
+
+Tails = tuple[bytes, bytes, str, str]
+
+
+class JsonLines(CaptureWriterBase):
+    """Writes the JSON lines of one capture; for the arguments see `CaptureWriterBase`."""
+
+    def __init__(self, decoder: FrameDecoder, file: str, *, sealed: bool = True) -> None:
+        self._kinds = Kinds(self._kind)
+        super().__init__(decoder, file, self._kinds, sealed=sealed)
+        start = f'"source":{{"file":{_json_text(file)},"frame":'
+        self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
+        self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)  # for batches
+
+    def begin(self, ends: Endpoints) -> DecodedConnection:
+        """Return the connection with the given endpoints."""
+        connection = self.decoder.connections.of(ends)
+        if connection.note is None:
+            _json_tails(connection, ends)
+        return connection
+
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
+        """Return the line of a frame, given its number in the capture; or its result, if it had to be decoded."""
+        ends, asked, offset, now, _, _, first, second = captured
+        connection = self.decoder.connections.of(ends)
+        header, kind, body = self._kinds.take(connection, captured, number)
+        text = None if kind is None or now is None or now < SECOND else self.body_text(kind, body)
+        if kind is None or text is None or now is None:
+            return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
+        if asked and header.call is not connection.call:
+            self.meet(connection, kind, body)
+        tails = (connection.note or _json_tails(connection, ends))[2:]
+        time, correlation_id = repr(now / SECOND), second if asked else first
+        place = f'{number},"offset":{offset},"time":{time}{"" if asked else _json_link(header, now)}'
+        head = f"{self._heads[asked]}{place}{tails[asked]}{kind.head}{correlation_id}"
+        return head + kind.tail + text + "}\n"
+
+    def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _JsonKind | None:
+        carries = self.sealed and may_carry(codec)
+        if (carries or (self.sealed and not is_request)) and not str(call.client_id).isprintable():
+            return None  # it may contain bytes of a secret
+        return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and codec.name in MESSAGES))
+
+    def body_text(self, kind: _JsonKind, body: bytes) -> str | None:
+        """Return a body as JSON text with its secrets masked; None if the codec cannot write the text."""
+        codec = kind.codec
+        message = decode_clean(codec, body) if kind.may_hold_secrets else None
+        if message is not None and may_hold_secrets(codec, message):
+            text: str | None = msgspec.json.encode(codec.jsonable(mask_message(codec, message))).decode()
+        else:
+            text = codec.json_text(body)
+        return None if text is None else escape(text)
+
+
+class _JsonKind(Kind):
+    """The common parts of the lines of requests or responses: the text before and after the correlation id."""
+
+    __slots__ = ("head", "may_hold_secrets", "tail")
+
+    def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool, may_hold_secrets: bool) -> None:
+        super().__init__(call, is_request, codec, tagged)
+        self.may_hold_secrets: bool = may_hold_secrets
+        api = call.api
+        self.head: str = (
+            f'{api.key},"apiName":{_json_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
+        )
+        client_id = call.client_id if call.client else ""  # a header of version 0 has none: the field's default
+        version = f',"payloadVersion":{codec.version}' if codec.version != api.version and not is_request else ""
+        self.tail: str = f',"clientId":{_json_text(client_id)}}}{version},"payload":'
+        self.front, self.back = self.head.encode(), self.tail.encode()
+        self.facts = body_facts(codec, METADATA_LOG) if may_hold_secrets and not may_carry(codec) else None
+        self.table = None if may_hold_secrets and self.facts is None else table_of(codec)
+
+
+def _json_link(header: Header, now: int) -> str:
+    """Return the members of a response's source about its request."""
+    latency, number = link_of(header, now)
+    frame = "" if number is None else f',"requestFrame":{number}'
+    return frame if latency is None else f',"latencySeconds":{msgspec.json.encode(latency).decode()}{frame}'
+
+
+def _json_tails(connection: DecodedConnection, ends: Endpoints) -> Tails:
+    """Store the part of `source` that follows the time with a connection, as bytes and as text."""
+    start = f',"client":{_json_text(ends.client)},"broker":{_json_text(ends.broker)},"connection":{ends.connection}'
+    response, request = (f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
+    tails = connection.note = response.encode(), request.encode(), response, request
+    return tails
+
+
+def _json_text(value: str | None) -> str:
+    return escape(msgspec.json.encode(value).decode())

@@ -1,0 +1,95 @@
+"""Writes the lines of a capture from captured bytes; batches of the native engine write most of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from ...native import ENGINE
+from ...protocol import FrameDecoder, Result
+from ...protocol.framing import CapturedBatch, CapturedFrame, SECOND, frame_of
+from ...protocol.header_reader import DecodedConnection, Kinds
+from ...protocol.headers import Apis, Header
+from typing import Any, Protocol
+
+MOST_TEXT = 1 << 20  # approximate number of characters per write
+Carefully = Callable[[Result], str]
+
+
+class _Lines(Protocol):
+    decoder: FrameDecoder
+
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
+        """Return the line of a frame; or its decoded result, if it had to be decoded."""
+
+
+def one_by_one(
+    writer: _Lines, batch: CapturedBatch, number: int, carefully: Carefully, start: int
+) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a batch from an item on, each with its number of frames; for the arguments see `Writer`."""
+    for captured in islice(batch, start, None):
+        if type(captured) is not tuple:
+            writer.decoder.connections.forget(captured)
+            continue
+        line = writer.line(captured, number)
+        yield line if isinstance(line, str) else carefully(line), 1
+        number += 1
+
+
+class CaptureWriterBase:
+    """The common base of both writers; batches write most frames themselves (`FrameBatch.lines`).
+
+    Args:
+        decoder: decodes the frames that the native engine does not decode; must not be shared.
+        file: the name of the capture.
+        sealed: omit secrets.
+    """
+
+    is_text = False
+
+    def __init__(self, decoder: FrameDecoder, file: str, kinds: Kinds[Any], *, sealed: bool) -> None:
+        self.decoder: FrameDecoder = decoder
+        self.file: str = file
+        self.sealed: bool = sealed
+        self.apis: Apis = decoder.connections.apis
+        self.kinds, self.meet, self.forget = kinds.of, kinds.meet, decoder.connections.forget
+
+    def written(
+        self, batch: CapturedBatch, number: int, carefully: Carefully, start: int = 0
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the lines of a batch from an item on, many at a time, with their number of frames; for the arguments
+        see `Writer`.
+        """
+        if ENGINE != "native":
+            yield from one_by_one(self, batch, number, carefully, start)
+            return
+        self._carefully, at = carefully, start
+        while at < len(batch):
+            at, frames, text, interrupt = batch.lines(self, at, number, MOST_TEXT)
+            number += frames
+            yield text, frames
+            if interrupt is not None:
+                raise interrupt
+
+    def rest(
+        self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
+    ) -> str:
+        """Return the line of a frame that batches do not write.
+
+        `connection` and `header` are set if they were requested.
+        """
+        if connection is None or header is None:
+            return self._carefully(self.result(captured, number))
+        frame = frame_of(captured, self.file, number)
+        return self._carefully(self.decoder.result(frame, connection, header, SECOND))
+
+    def result(self, captured: CapturedFrame, number: int) -> Result:
+        """Decode a frame, given its number in the capture."""
+        connection = self.decoder.connections.of(captured[0])
+        header = connection.pair(captured)
+        if captured[1]:
+            header.number(number)
+        return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
+
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
+        """Return the line of a frame; or its decoded result, if it had to be decoded."""
+        return self.result(captured, number)

@@ -1,0 +1,1 @@
+"""Clusters, consumer groups and placements of replicas, as text and as JSON."""

@@ -1,0 +1,69 @@
+"""The differences between two states of a cluster, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ...cli.commands.cluster import cluster
+from ...cluster import ClusterState
+from .cluster_json import cluster_json
+from .cluster_text import settings_as_text
+from ..colours import PLAIN, Style
+from ..escaping import escape
+from typing import Any
+
+
+
+def cluster_difference_lines(before: ClusterState, after: ClusterState, style: Style = PLAIN) -> Iterator[str]:
+    """Yield a line for each broker, partition and setting that differs between two states."""
+    found = cluster_difference_json(before, after)
+    for kind, changes in found.items():
+        if not isinstance(changes, dict):
+            continue
+        for name, change in changes.items():
+            yield escape(f"{kind} {name}: {_change_text(change)}")
+    if not any(found[kind] for kind in found if kind != "kwire"):
+        yield "nothing differs"
+
+
+def _change_text(change: dict[str, Any]) -> str:
+    if change.get("before") is None:
+        return "new"
+    if change.get("after") is None:
+        return "gone"
+    old, new = change["before"], change["after"]
+    if not isinstance(old, dict):
+        return f"{old} -> {new}"
+    texts = {name: (_value_text(old.get(name)), _value_text(new.get(name))) for name in dict.fromkeys((*old, *new))}
+    return ", ".join(f"{name} {was} -> {now}" for name, (was, now) in texts.items() if was != now)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)
+
+
+def cluster_difference_json(before: ClusterState, after: ClusterState) -> dict[str, Any]:
+    """Return the differences between two states: by kind and name, the values before and after; null for a missing
+    value.
+    """
+    old, new = _by_name(before), _by_name(after)
+    found: dict[str, Any] = {"kwire": 1}
+    for kind in new:
+        names = sorted({*old[kind], *new[kind]})
+        pairs = {name: {"before": old[kind].get(name), "after": new[kind].get(name)} for name in names}
+        found[kind] = {name: pair for name, pair in pairs.items() if pair["before"] != pair["after"]}
+    return found
+
+
+def _by_name(state: ClusterState) -> dict[str, dict[str, Any]]:
+    whole = cluster_json(state)
+    for one in whole["partitions"]:  # which follow from the racks of brokers
+        for name in ("racks", "rackViolation", "rackRule"):
+            del one[name]
+    return {
+        "cluster": {"controller": state.controller_id},
+        "broker": {str(one["nodeId"]): one for one in whole["brokers"]},
+        "partition": {f"{one['topic']}-{one['partition']}": one for one in whole["partitions"]},
+        **settings_as_text(state),
+    }

@@ -1,0 +1,181 @@
+"""The state of a cluster as text: brokers by rack, partitions and their problems, log directories, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from ...cli.commands.cluster import cluster
+from ...cluster import Broker, ClusterState, Partition, Tables
+from ...cluster.placement.rack_rule import KIP_36, KIP_879, RackRule
+from ..colours import PLAIN, Style
+from ..escaping import escape
+from ..table import table
+from ..value_text import count_text
+
+
+
+def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | None = None) -> Iterator[str]:
+    """Yield the lines of a state: a summary, brokers by rack, partitions with their problems, and settings.
+
+    Args:
+        state: the state of the cluster.
+        style: the colours.
+        tables: the history of the cluster, for contradictions between sources.
+    """
+    partitions = state.partitions()
+    rule = RackRule(state.brokers or {})
+    known = "" if state.brokers is None else f"{count_text(len(state.brokers), 'broker')}, "
+    topics = len({partition.topic for partition in partitions})
+    counts = f"{known}{count_text(topics, 'topic')}, {count_text(len(partitions), 'partition')}"
+    controller = f"controller {state.controller_id}, " if state.controller_id >= 0 else ""
+    yield style.paint("title", escape(f"cluster {state.cluster_id or '(no id)'}: {controller}{counts}"))
+    for rack, brokers in state.by_rack().items():
+        yield escape("no rack" if rack is None else f"rack {rack}")
+        for broker in brokers:
+            yield escape(f"  broker {broker.node_id}  {_address(broker)}{_health(state, broker)}")
+    if partitions:
+        yield ""
+        yield from _partition_table(state, partitions, rule, style)
+    yield ""
+    yield from _findings(state, partitions, rule, style)
+    yield from _log_dir_lines(state, style)
+    yield from _setting_lines(state, style)
+    if tables is not None and tables.conflicts:
+        yield ""
+        yield style.paint("warning", f"contradictions: {len(tables.conflicts)}")
+        for one in tables.conflicts:
+            values = f"leader {one.leader}, isr {_nodes(one.isr)} at epoch {one.leader_epoch}"
+            yield escape(f"  {one.topic}-{one.partition}: {one.source} has {values}; {one.believed} is accepted")
+
+
+def _health(state: ClusterState, broker: Broker) -> str:
+    offline = state.offline_dirs.get(broker.node_id, 0)
+    dirs = f"  {offline} log director{'y' if offline == 1 else 'ies'} offline" if offline else ""
+    return f"{'  fenced' if broker.fenced else ''}{dirs}"
+
+
+def _partition_table(state: ClusterState, partitions: list[Partition], rule: RackRule, style: Style) -> Iterator[str]:
+    head = ["topic", "partition", "leader", "replicas", "isr", "offline", "state"]
+    rows = [_row(state, partition, rule) for partition in partitions]
+    if any(one.elr or one.last_known_elr for one in partitions):
+        head.insert(5, "elr")
+        for one, row in zip(partitions, rows, strict=True):
+            row.insert(5, _nodes(one.elr or one.last_known_elr or ()))
+    yield from table(head, rows, style)
+
+
+def _log_dir_lines(state: ClusterState, style: Style) -> Iterator[str]:
+    if not state.log_dirs:
+        return
+    yield ""
+    head = ["broker", "replicas", "bytes", "volume", "usable", "log directory"]
+    rows = []
+    for node, found in sorted(state.log_dirs.items()):
+        for one in found.values():
+            volume = [str(size) if size >= 0 else "?" for size in (one.total, one.usable)]
+            path = f"{one.path}  OFFLINE" if one.error_code else one.path
+            rows.append([str(node), str(len(one.sizes)), str(sum(one.sizes.values())), *volume, path])
+    yield from table(head, rows, style)
+
+
+def _setting_lines(state: ClusterState, style: Style) -> Iterator[str]:
+    for title, found in settings_as_text(state).items():
+        if found:
+            yield ""
+            yield style.paint("title", title)
+            yield from (escape(f"  {name}: {value}") for name, value in sorted(found.items()))
+
+
+def settings_as_text(state: ClusterState) -> dict[str, dict[str, str]]:
+    """Return the settings by kind and name, as text."""
+    settings = state.settings
+    configs = {f"{kind} {name or '(default)'}": values for (kind, name), values in settings.configs.items()}
+    quotas = {
+        ", ".join(f"{kind} {name or '(default)'}" for kind, name in entity): values
+        for entity, values in settings.quotas.items()
+    }
+    acls: dict[str, list[str]] = {}
+    for kind, name, pattern, principal, host, operation, permission in settings.acls.values():
+        acls.setdefault(f"{kind} {pattern} {name}", []).append(f"{permission} {operation} {principal} from {host}")
+    return {
+        "features": {name: str(level) for name, level in settings.features.items()},
+        "configs": {name: _pairs(values) for name, values in configs.items()},
+        "quotas": {name: _pairs(values) for name, values in quotas.items()},
+        "acls": {name: "; ".join(sorted(rules)) for name, rules in acls.items()},
+        "scram": {name: ", ".join(mechanisms) for name, mechanisms in settings.scram.items()},
+        "tokens": dict(settings.tokens),
+        "voters": {str(node): endpoint for node, endpoint in settings.voters.items()},
+    }
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _nodes(nodes: Sequence[int]) -> str:
+    return ",".join(map(str, nodes)) or "-"
+
+
+def metric_lines(tables: Tables, style: Style = PLAIN) -> Iterator[str]:
+    """Yield a line for each value of KIP-112's metrics: the broker, the metric, the value, from when to when."""
+    rows = [
+        [str(one.broker), one.metric, str(one.value), _moment(one.valid_from), _moment(one.valid_to)]
+        for one in tables.metrics
+    ]
+    yield from table(["broker", "metric", "value", "from", "to"], rows, style)
+    if not rows:
+        yield "no message lists the brokers"
+
+
+def _moment(time: float | None) -> str:
+    return "-" if time is None else datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")[:-6]
+
+
+def troubles(partition: Partition) -> list[str]:
+    """Return the problems of a partition, except for its offline replicas."""
+    found = [] if partition.has_leader else ["no leader"]
+    if partition.is_under_replicated:
+        found.append("under-replicated")
+    if partition.has_leader and partition.leader != partition.preferred:
+        found.append("leader not preferred")
+    if partition.is_reassigned:
+        adding, removing = (map(str, nodes or ()) for nodes in (partition.adding, partition.removing))
+        found.append(f"reassigning {' '.join([*(f'+{node}' for node in adding), *(f'-{node}' for node in removing)])}")
+    return found
+
+
+def _row(state: ClusterState, partition: Partition, rule: RackRule) -> list[str]:
+    leader = str(partition.leader) if partition.has_leader else "none"
+    nodes = (partition.replicas, partition.isr, state.offline(partition))
+    lists = [",".join(map(str, one)) or "-" for one in nodes]
+    found = troubles(partition)
+    if broken := rule.broken_by(partition.replicas):
+        what = "racks" if broken == KIP_36 else "rack levels"
+        found.append(f"{what} {' '.join(rule.racks.get(node_id, '?') for node_id in partition.replicas)}")
+    return [partition.topic, str(partition.index), leader, *lists, ", ".join(found) or "ok"]
+
+
+def _findings(state: ClusterState, partitions: list[Partition], rule: RackRule, style: Style) -> Iterator[str]:
+    kinds = [
+        ("without leader", [one for one in partitions if not one.has_leader]),
+        ("with offline replicas", [one for one in partitions if state.offline(one)]),
+        ("under-replicated", [one for one in partitions if one.is_under_replicated]),
+    ]
+    if any("min.insync.replicas" in configs for configs in state.settings.configs.values()):
+        kinds.append(("below min.insync.replicas", state.under_min_isr()))
+    if rule.racks:
+        broken = {key: [one for one in partitions if rule.broken_by(one.replicas) == key] for key in (KIP_36, KIP_879)}
+        kinds.append(("with rack violations", broken[KIP_36]))
+        if broken[KIP_879]:
+            kinds.append(("uneven over rack levels (KIP-879, not a rule of Kafka)", broken[KIP_879]))
+    for what, found in kinds:
+        names = ", ".join(f"{one.topic}-{one.index}" for one in found)
+        text = escape(f"{what}: {len(found)}" + (f": {names}" if found else ""))
+        yield style.paint("warning", text) if found else text
+    if partitions:
+        yield "Replicas are in the order of the wire: the first is the preferred leader."
+
+
+def _address(broker: Broker) -> str:
+    host = f"[{broker.host}]" if ":" in broker.host else broker.host
+    return f"{host}:{broker.port}"

@@ -1,0 +1,1 @@
+"""Differences of values, fields, frames and layouts."""

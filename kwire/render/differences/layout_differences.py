@@ -1,0 +1,66 @@
+"""The differences between the layouts of two versions of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ...codecs import Codec
+from ..colours import PLAIN, Style
+from ..schema_layout import LayoutRow, rows
+
+NOTHING = "  no field differs"
+
+
+def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple[str, str]]:
+    """Yield the differences between two layouts, in wire order.
+
+    Args:
+        one, other: the codecs; None for a missing message.
+
+    Yields:
+        (sign, text): `+` for added fields, `-` for removed, `~` for changed ones.
+
+    >>> import kwire
+    >>> list(layout_differences(kwire.codec("MetadataRequest", 3), kwire.codec("MetadataRequest", 4)))
+    [('+', 'allow_auto_topic_creation: bool')]
+    """
+    before = {row.path: row for row in rows(one)} if one else {}
+    after = {row.path: row for row in rows(other)} if other else {}
+    for path in _in_order(list(before), list(after)):
+        if path not in before:
+            yield "+", _text(after[path])
+        elif path not in after:
+            yield "-", _text(before[path])
+        elif _text(before[path]) != _text(after[path]):
+            yield "~", f"{_text(before[path])} -> {_text(after[path]).removeprefix(f'{path}: ')}"
+
+
+def layout_difference_lines(one: Codec | None, other: Codec | None, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the differences as lines; one line if there are none."""
+    found = list(layout_differences(one, other))
+    flexible = [codec is not None and codec.schema.tagged is not None for codec in (one, other)]
+    if flexible[0] != flexible[1] and one and other:
+        yield f"  ~ {'flexible (compact lengths, tagged fields)' if flexible[1] else 'not flexible'} from here on"
+    for sign, text in found:
+        kind = {"+": "title", "-": "error", "~": "warning"}[sign]
+        yield f"  {style.paint(kind, sign)} {text}"
+    if not found and flexible[0] == flexible[1]:
+        yield NOTHING
+
+
+def _text(row: LayoutRow) -> str:
+    # Fields that become compact in a flexible version are one change of the version, not a change of each field.
+    kind = row.type.replace("compact ", "")
+    return f"{row.path}: {kind}" + ("" if row.tag is None else f", tag {row.tag}")
+
+
+def _in_order(before: list[str], after: list[str]) -> list[str]:
+    """Merge two orders of paths: a path in only one of them follows its predecessor there."""
+    merged = list(after)
+    place = 0
+    for path in before:
+        if path in merged:
+            place = merged.index(path) + 1
+        else:
+            merged.insert(place, path)
+            place += 1
+    return merged

@@ -1,0 +1,43 @@
+"""Names for the numbers of a message, such as error codes."""
+
+from __future__ import annotations
+
+from ..caches import lazy_pattern
+from ..codecs import Codec, places_in
+from ..values import Value, kind_of
+from typing import Any
+
+_INDEX = lazy_pattern(r"\[\d+\]")
+
+
+class EnumNames:
+    """Names for the numbers of one message, by the paths of its spans; each field is looked up once.
+
+    Args:
+        codec: the codec of the message; None means no names.
+
+    >>> import kwire
+    >>> EnumNames(kwire.codec("MetadataResponse", 1)).name("topics[3].error_code", 3)
+    'UNKNOWN_TOPIC_OR_PARTITION'
+    """
+
+    def __init__(self, codec: Codec | None) -> None:
+        self.codec = codec
+        self._kinds: dict[str, type[Value] | None] = {}
+
+    def name(self, path: str, value: Any) -> str:
+        """Return the name of a number; an empty string if it has none."""
+        if self.codec is None or not isinstance(value, int) or isinstance(value, bool):
+            return ""
+        if path == "header.request_api_key":
+            return self.codec.spec.api_name
+        field = _INDEX.sub("", path)
+        if field not in self._kinds:
+            place = places_in(self.codec).get(field)
+            self._kinds[field] = place and kind_of(place.message, place.owner, place.field.json_name)
+        return name_of(self._kinds[field], value)
+
+
+def name_of(kind: type[Value] | None, value: Any) -> str:
+    """Return the name of a number in an enum; an empty string if it has none."""
+    return (kind(value).name or "") if kind is not None else ""

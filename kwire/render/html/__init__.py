@@ -1,0 +1,1 @@
+"""HTML: the pages of `kwire explain` and `kwire report`, and messages in notebooks."""

@@ -1,0 +1,101 @@
+"""Renders the records of logs as trees of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ..capture.logs.disk_entry import DiskEntry
+from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ..internal import ControlRecord, FramedRecord
+from ..internal.topic_records import Embedded, codec_of
+from .colours import PLAIN, Style
+from .escaping import escape, escape_line
+from .frame_title import title
+from .frame_tree import fields
+from .json_objects.record_json import HEADER
+from .record_text import Entry, bytes_text, control_name, disk_fields, parts_of, time_text
+from .value_text import count_text, error_lines, value_text
+
+_TIMES = {"base_timestamp", "max_timestamp", "delete_horizon"}
+WIDTH = 2000  # characters of a key or value
+
+
+class RecordTree:
+    """Writes the records of logs as trees; tracks the current batch."""
+
+    def __init__(self, style: Style = PLAIN) -> None:
+        self.style = style
+        self._place: tuple[str, int] | None = None
+
+    def lines(self, entry: Entry) -> Iterator[str]:
+        """Yield the lines of a record, of bytes that could not be read, or of a batch without records."""
+        if isinstance(entry, DiskEntry):
+            yield from self._disk(entry)
+            return
+        batch = entry if isinstance(entry, LogBatch) else entry.batch
+        if isinstance(batch, LogBatch) and (batch.file, batch.header.position) != self._place:
+            self._place = batch.file, batch.header.position
+            yield from self._batch(batch)
+        if isinstance(entry, LogRecord):
+            yield from self._record(entry)
+        elif isinstance(entry, LogBytes):
+            yield from self._bytes(entry)
+
+    def _disk(self, entry: DiskEntry) -> Iterator[str]:
+        yield self.style.paint("title", f"{entry.kind}, entry {entry.index} at {entry.position}")
+        for name, text in disk_fields(entry):
+            yield self._line(name, text, 1)
+        for fault in entry.faults:
+            yield "  " + self.style.paint("warning", escape(f"! {type(fault).__name__}: {fault}"))
+
+    def _batch(self, batch: LogBatch) -> Iterator[str]:
+        header = batch.header
+        of = f" of {batch.topic}" if batch.topic else ""
+        yield self.style.paint(
+            "title", f"batch {header.index}{of}, at {header.position}, {count_text(len(header.data), 'byte')}"
+        )
+        for name in HEADER.values():
+            value = getattr(header, name)
+            if value is not None:
+                time = f" ({time_text(value)})" if name in _TIMES and value >= 0 else ""
+                yield self._line(name, f"{value_text(value) if not isinstance(value, str) else value}{time}", 1)
+        for fault in batch.faults:
+            yield "  " + self.style.paint("warning", escape(f"! {type(fault).__name__}: {fault}"))
+
+    def _record(self, entry: LogRecord) -> Iterator[str]:
+        record, message = entry.record, entry.message
+        word = f", {control_name(message)}" if isinstance(message, ControlRecord) else ""
+        yield "  " + self.style.paint("dim", f"record {record.offset}, {time_text(record.timestamp)}{word}")
+        if record.create_timestamp is not None:
+            yield self._line("create time", time_text(record.create_timestamp), 2)
+        key, value = (None, None) if message is None else parts_of(message)
+        if not isinstance(message, FramedRecord):
+            yield from self._part("key", record.key, key)
+        yield from self._part("value", record.value, value)
+        for name, data in record.headers:
+            yield self._line(f"header {value_text(name)}", escape_line(bytes_text(data, WIDTH)), 2)
+        if entry.fault is not None:
+            yield "    " + self.style.paint("warning", escape(f"! {type(entry.fault).__name__}: {entry.fault}"))
+
+    def _part(self, name: str, data: bytes | None, embedded: Embedded | None) -> Iterator[str]:
+        codec = None if embedded is None else codec_of(embedded)
+        if embedded is None or codec is None:
+            unknown = f"{embedded.name or 'unknown type'} v{embedded.version}: " if embedded is not None else ""
+            yield self._line(name, escape_line(unknown + bytes_text(data, WIDTH)), 2)
+            return
+        yield self._line(name, f"{embedded.name} v{embedded.version}", 2)
+        yield from fields(codec, embedded.message, 3, self.style)
+        if embedded.rest:
+            yield self._line("rest", value_text(embedded.rest), 3)
+
+    def _bytes(self, entry: LogBytes) -> Iterator[str]:
+        if entry.error is None:
+            yield self.style.paint("dim", f"{count_text(entry.count, 'zero')} at {entry.position}: allocated ahead")
+            return
+        indent = "  " if entry.batch else ""
+        yield indent + self.style.paint("error", f"undecodable: {count_text(entry.count, 'byte')} at {entry.position}")
+        for line in error_lines(entry.error, self.style):
+            yield f"{indent}  {line}"
+        yield f"{indent}  {value_text(entry.data)}"
+
+    def _line(self, name: str, text: str, depth: int) -> str:
+        return f"{'  ' * depth}{self.style.paint('name', f'{name}:')} {self.style.paint('value', text)}"

@@ -1,0 +1,1 @@
+"""Counts, latencies and unanswered requests as tables and as JSON."""

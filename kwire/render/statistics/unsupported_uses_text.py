@@ -1,0 +1,56 @@
+"""Which clients break with a release of Kafka, and which fall back to older versions, as sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from ...protocol.framing import BareToken
+from ..escaping import escape
+from ..value_text import count_text
+from ...statistics.traffic import Traffic
+from ...statistics.unsupported_uses import UnsupportedUse
+from ...statistics.users import NOTHING
+
+
+
+def unread_text(counts: Mapping[str, int]) -> str:
+    from ..unread_counts import unread_text  # this imports messages and records, which counting does not need
+
+    return unread_text(counts)
+
+
+def unsupported_uses_lines(found: list[UnsupportedUse], new: str | None, traffic: Traffic) -> Iterator[str]:
+    """Yield sentences: which clients break, which fall back to older versions, and what could not be decoded."""
+    broken = [one for one in found if one.breaks]
+    clients = {(one.client, one.software, one.ip) for one in broken}
+    if not any(row.count.requests for row in traffic.rows()):
+        yield f"unknown whether clients break with Kafka {new}: no request was read"
+    elif not broken:
+        yield f"no incompatible clients found: Kafka {new} supports every version seen"
+    else:
+        verb = "breaks" if len(clients) == 1 else "break"
+        yield f"{count_text(len(clients), 'client')} {verb} with Kafka {new}:"
+    last = None
+    for one in broken:
+        who = _who(one)
+        if who != last:
+            yield escape(f"  {who}")
+        last = who
+        yield f"    uses {one.api} v{one.version} ({count_text(one.requests, 'request')}); {one.why}"
+    for one in found:
+        if not one.breaks:
+            yield escape(f"  {_who(one)} falls back from {one.api} v{one.version}, if it asks for versions; {one.why}")
+    unread = {code: count for code, count in traffic.unread.items() if code != BareToken.code}
+    if unread:
+        yield f"not read: {unread_text(unread)}; requests of other clients and versions may be among them"
+
+
+def _who(one: UnsupportedUse) -> str:
+    name = "clients without an id" if one.client == NOTHING else f"client {json.dumps(one.client, ensure_ascii=False)}"
+    return " ".join(
+        [
+            name,
+            *([f"({one.software})"] if one.software != NOTHING else []),
+            *([f"from {one.ip}"] if one.ip != NOTHING else []),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Counts of frames: by client and api, latencies, unanswered requests, use of unsupported versions."""

@@ -1,0 +1,76 @@
+"""Exact latencies of requests: percentiles, and the slowest ones."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Sequence
+from heapq import heappush, heappushpop
+from ..protocol.framing import SECOND
+from .counts import Count
+from .users import User
+from typing import NamedTuple
+
+About = tuple[tuple[str, str], ...]  # combinations of a frame's topics and error codes; empty if no column has them
+
+
+class Answered(NamedTuple):
+    """A request and its response: the latency in nanoseconds, the time of the request in seconds since 1970, the
+    numbers of both frames in their file, and the user.
+    """
+
+    latency: int
+    file: str
+    request_frame: int | None
+    frame: int | None
+    asked_at: float
+    user: User
+
+
+class Latencies:
+    """All exact latencies by user, in 8 bytes each; and the slowest requests.
+
+    Args:
+        most: how many of the slowest requests to keep.
+
+    Attributes:
+        times: the latencies by user, topic and error, in nanoseconds.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most: int = most
+        self.times: defaultdict[tuple[User, About], array[int]] = defaultdict(lambda: array("q"))
+        self._slowest: list[tuple[int, int, Answered]] = []
+        self._count = 0
+
+    def add(self, answered: Answered, about: About = ()) -> None:
+        """Count one request."""
+        self.times[answered.user, about].append(answered.latency)
+        self._count += 1
+        entry = answered.latency, -self._count, answered
+        if len(self._slowest) < self.most:
+            heappush(self._slowest, entry)
+        elif self.most:
+            heappushpop(self._slowest, entry)
+
+    @property
+    def slowest(self) -> list[Answered]:
+        """The slowest requests in descending order; of equally slow requests, the earliest comes first."""
+        return [answered for _, _, answered in sorted(self._slowest, reverse=True)]
+
+
+def percentile(times: Sequence[int], share: float) -> float:
+    """Return a percentile of latencies in seconds, interpolated as numpy.percentile does.
+
+    Args:
+        times: the latencies in nanoseconds, sorted; at least one.
+        share: from 0 to 1.
+
+    >>> percentile([10_000_000, 20_000_000], 0.5), percentile([10_000_000], 0.999)
+    (0.015, 0.01)
+    """
+    position = share * (len(times) - 1)
+    rank = math.floor(position)
+    lower, upper = times[rank], times[min(rank + 1, len(times) - 1)]
+    return (lower + (position - rank) * (upper - lower)) / SECOND

@@ -1,0 +1,242 @@
+"""Counts what `kwire report` shows, in one pass and in bounded memory: apis, versions, errors, latencies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from ..codecs import Codec
+from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
+from ..protocol.framing import CapturedBatch, CapturedFrame, SECOND, frame_of, loses
+from ..protocol.header_reader import DecodedConnection, Kind, Kinds
+from ..protocol.headers import Apis, Call, Header
+from ..protocol.results import body_facts, error_codes
+from ..render.value_text import count_text
+from .bounded_counter import BoundedCounter
+from .duration_histogram import DurationHistogram
+from .frame_timeline import FrameTimeline
+from ..values import kind
+from typing import NamedTuple
+
+KEYS = 10_000  # different (api, client, version); as many errors
+CONNECTIONS = 65_536
+SAMPLES = 100  # frames that did not decode
+LONGEST_CLIENT_ID = 256  # characters of a client id that are compared
+
+
+class Sample(NamedTuple):
+    """A frame that did not decode: its place and size, the problem, and the class of the error."""
+
+    place: str
+    size: int
+    problem: str
+    kind: str
+
+
+class ApiCounts:
+    """The counts of one api."""
+
+    def __init__(self) -> None:
+        self.requests = self.responses = self.request_bytes = self.response_bytes = self.errors = 0
+        self.durations: DurationHistogram = DurationHistogram()
+
+
+class ReportCounts:
+    """Counts results, one by one.
+
+    Args:
+        seal: masks the secrets of a result before any part of it is stored.
+
+    Attributes:
+        frames, size: the number of complete frames, and the bytes of these and of all fragments.
+        unread: incomplete frames and bytes of other protocols, by the codes of `DecodeError`.
+        kinds: the numbers of requests, responses, other messages and undecodable frames.
+        apis: api name -> its counts.
+        versions: (api, client, version) -> the number of requests.
+        errors: (api, path, code) -> how often; `first_errors` has the position of the first one.
+        timeline, timed: the frames over time, and how many frames have a time.
+        samples, problems: the first frames that did not decode, and their number by class of error.
+        faults: faults that salvage tolerated, by class.
+        remarks: further facts about the input, such as missing bytes; the reader appends to them.
+        unanswered: the number of requests without a response that a later request overtook.
+    """
+
+    def __init__(self, seal: Callable[[Result], Result] = lambda result: result) -> None:
+        self._seal = seal
+        self.frames: int = 0
+        self.size: int = 0
+        self.timed: int = 0
+        self.unanswered: int = 0
+        self.backwards: int = 0
+        self.kinds: Counter[str] = Counter()
+        self.apis: dict[str, ApiCounts] = {}
+        self.versions: BoundedCounter[tuple[str, str | None, int]] = BoundedCounter(KEYS)
+        self.errors: BoundedCounter[tuple[str, str, int]] = BoundedCounter(KEYS)
+        self.connections: BoundedCounter[tuple[str | None, str | None]] = BoundedCounter(CONNECTIONS)
+        self.first_errors: dict[tuple[str, str, int], str] = {}
+        self.timeline: FrameTimeline = FrameTimeline()
+        self.remarks: list[str] = []
+        self.samples: list[Sample] = []
+        self.problems: Counter[str] = Counter()
+        self.faults: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()
+
+    def add(self, result: Result) -> None:
+        """Count one frame or fragment. The frames of a connection must be added in order."""
+        source, size = result.frame.source, len(result.frame.data)
+        if isinstance(result, Undecodable) and not result.is_failure:
+            self.size += size
+            self.frames += not loses(result.frame.fault)
+            self.unread[result.error.code] += 1
+            return
+        result = self._seal(result)
+        kind = _kind(result)
+        self.add_frames(kind, 1, size)
+        if source.client is not None or source.broker is not None:
+            self.connections.add((source.client, source.broker))
+        if source.time is not None:
+            self.timed += 1
+            self.timeline.add(kind, source.time)
+        if isinstance(result, Undecodable):
+            self._undecodable(result)
+        elif not isinstance(result, Token):
+            self.faults.update(type(fault).__name__ for fault in result.faults)
+            if isinstance(result, Request):
+                self._request(result)
+            else:
+                self._response(result)
+
+    def add_frames(self, kind: str, count: int, size: int) -> None:
+        """Count frames of a kind, and their total size in bytes."""
+        self.frames += count
+        self.size += size
+        self.kinds[kind] += count
+
+    def add_spans(self, kind: str, spans: dict[int, int], width: float) -> None:
+        """Add frames of a kind to the timeline; for the arguments see `FrameTimeline.add_spans`."""
+        self.timed += sum(spans.values())
+        self.timeline.add_spans(kind, spans, width)
+
+    def add_requests(self, name: str, client: str | None, version: int, count: int, size: int) -> None:
+        """Count requests of an api by a client, and their total size in bytes."""
+        api = self.apis.setdefault(name, ApiCounts())
+        api.requests += count
+        api.request_bytes += size
+        self.versions.add((name, None if client is None else client[:LONGEST_CLIENT_ID], version), count)
+
+    def add_responses(self, name: str, count: int, size: int, durations: Sequence[float]) -> None:
+        """Count responses of an api, their total size in bytes, and the known durations in seconds."""
+        api = self.apis.setdefault(name, ApiCounts())
+        api.responses += count
+        api.response_bytes += size
+        forwards = [seconds for seconds in durations if seconds >= 0]
+        api.durations.add(*forwards)
+        self.backwards += len(durations) - len(forwards)  # clocks of two captures differ, or a capture is out of order
+
+    def add_error(self, key: tuple[str, str, int], where: str) -> None:
+        """Count an error code; the key is (api, path, code), and `where` is the position of the frame."""
+        self.apis.setdefault(key[0], ApiCounts()).errors += 1
+        self.errors.add(key)
+        if key in self.errors.counts:
+            self.first_errors.setdefault(key, where)
+
+    def _request(self, result: Request) -> None:
+        client = getattr(result.header, "client_id", None)
+        self.add_requests(result.api_name, client, result.api_version, 1, len(result.frame.data))
+
+    def _response(self, result: Response) -> None:
+        self.unanswered += len(result.unanswered)
+        durations = [] if result.latency is None else [result.latency]
+        self.add_responses(result.api_name, 1, len(result.frame.data), durations)
+        for path, code in error_codes(result.codec, result.message):
+            self.add_error((result.api_name, path, code), place(result))
+
+    def _undecodable(self, result: Undecodable) -> None:
+        kind = type(result.error).__name__
+        self.problems[kind] += 1
+        if len(self.samples) < SAMPLES:
+            self.samples.append(Sample(place(result), len(result.frame.data), str(result.error)[:500], kind))
+
+
+def place(result: Result) -> str:
+    """Return the position of a frame as text: `frame 5 at 580`."""
+    source = result.frame.source
+    parts = [] if source.frame is None else [f"frame {source.frame}"]
+    parts += [] if source.offset is None else [f"at {source.offset}"]
+    return " ".join(parts) or count_text(len(result.frame.data), "byte")
+
+
+def _kind(result: Result) -> str:
+    if isinstance(result, Undecodable):
+        return "undecodable"
+    if isinstance(result, Token):
+        return "other"
+    return result.codec.spec.type if result.codec.spec.type in ("request", "response") else "other"
+
+
+class CapturedReportCounts:
+    """Counts the frames of one capture. The native method `FrameBatch.tally` counts most frames.
+
+    Args:
+        tally: collects the counts.
+        decoder: decodes the frames that need it; must not be shared with another capture.
+        file: the name of the capture.
+    """
+
+    def __init__(self, tally: ReportCounts, decoder: FrameDecoder, file: str) -> None:
+        self.decoder: FrameDecoder = decoder
+        self.file: str = file
+        self._tally = tally
+        self._kinds = Kinds(_ReportKind)
+        self._number = 0
+        # attributes that `FrameBatch.tally` uses
+        self.apis: Apis = decoder.connections.apis
+        self.kinds, self.meet = self._kinds.of, self._kinds.meet
+        self.begin, self.forget = decoder.connections.of, decoder.connections.forget
+
+    def add(self, batch: CapturedBatch) -> None:
+        """Count the frames of a batch."""
+        width = self._tally.timeline.width
+        self._number, kinds, ends, spans = batch.tally(self, self._number, width)
+        for one_kind in kinds:
+            one_kind.flush(self._tally)
+        for one, count in ends.items():
+            self._tally.connections.add((one.client, one.broker), count)
+        for word, counts in zip(("response", "request"), spans, strict=True):
+            self._tally.add_spans(word, counts, width)
+
+    def rest(
+        self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
+    ) -> None:
+        """Count a frame that batches do not count; `connection` and `header` are set if they were requested."""
+        if connection is None or header is None:
+            connection = self.decoder.connections.of(captured[0])
+            header = connection.pair(captured)
+        self._tally.add(self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND))
+
+    def add_errors(self, kind: _ReportKind, body: bytes, number: int, offset: int) -> None:
+        """Count the error codes of a response."""
+        for path, code in error_codes(kind.codec, kind.codec.decode(body)):
+            self._tally.add_error((kind.codec.spec.api_name, path, code), f"frame {number} at {offset}")
+
+
+class _ReportKind(Kind):
+    """The counts of one kind: the number of frames, their bytes, and the latencies of responses in seconds."""
+
+    __slots__ = ()
+
+    def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
+        super().__init__(call, is_request, codec, tagged)
+        self.facts = body_facts(codec)
+        self.count = self.size = 0
+        self.times: list[float] = []
+
+    def flush(self, tally: ReportCounts) -> None:
+        """Add the counts to the tally, and reset them."""
+        name = self.codec.spec.api_name
+        tally.add_frames("request" if self.is_request else "response", self.count, self.size)
+        if self.is_request:
+            tally.add_requests(name, self.call.client_id, self.codec.version, self.count, self.size)
+        else:
+            tally.add_responses(name, self.count, self.size, self.times)
+        self.count = self.size = 0
+        self.times.clear()

@@ -1,0 +1,357 @@
+"""Counts frames by client, api, version and other columns.
+
+Frames are either decoded, or captured and only their headers read.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from ..errors import UnexpectedResponse
+from ..native import FrameCount
+from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
+from ..protocol.framing import BareToken, CapturedBatch, CapturedFrame, Endpoints, SECOND, unexpected_response
+from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
+from ..protocol.headers import Apis, Call, client_in
+from ..protocol.results import MessageSummary, software_of
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.releases import releases
+from .counts import Count
+from .latencies import About, Answered, Latencies, percentile
+from .users import NOTHING, User, ip_of, user_of
+from typing import Any
+
+COLUMNS = ("client", "api", "version", "ip", "broker", "topic", "software", "error")
+DIRECTIONS = {True: "request", False: "response"}
+API_VERSIONS, LEAST_REPORTED = b"\x00\x12", b"\x00\x03"
+MOST_SOFTWARE = 4096  # ApiVersions requests whose bytes are remembered
+# Frames, bytes, unreadable bytes, and the client.
+Counted = tuple[int, int, dict[str, int], list[tuple[User, About, Count]]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficRow:
+    """A row of a table: the values of its columns, and the counts."""
+
+    key: tuple[str, ...]
+    count: Count
+
+
+class _CountedConnection(Connection):
+    """A connection whose calls are counted; `software` is the client software by client id."""
+
+    __slots__ = ("broker", "ip", "software")
+
+    def __init__(self, apis: Apis) -> None:
+        self.apis = apis
+        self.ip: str = ""
+        self.broker: str = NOTHING
+        self.software: dict[bytes, str] = {}
+
+
+class CapturedTraffic:
+    """The connections of a capture. The native `FrameBatch.count_frames` counts most frames itself.
+
+    Args:
+        traffic: collects the counts.
+    """
+
+    telling = API_VERSIONS
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self.apis: Apis = Apis(traffic.catalog)
+        self._connections = Connections(self.apis, _CountedConnection)
+        self._met: dict[tuple[str, str, bytes], tuple[dict[bytes, str], Any]] = {}
+        self.file: str = ""
+        self.number: int = 0  # the number of the next frame, if latencies are kept
+
+    def add(self, batch: CapturedBatch) -> None:
+        """Count the frames of a batch."""
+        if self._traffic.latencies is not None:
+            for captured in batch:
+                self.count(captured)
+            return
+        frames, size, counts = batch.count_frames(self)
+        self._traffic.frames += frames
+        self._traffic.bytes += size
+        for one in counts:
+            count: Count = one.owner
+            count.requests += one.requests
+            count.responses += one.responses
+            count.request_bytes += one.request_bytes
+            count.response_bytes += one.response_bytes
+            count.answered += one.answered
+            count.time += one.time
+            count.longest_time = max(count.longest_time, one.longest)
+            one.clear()
+
+    def begin(self, ends: Endpoints) -> _CountedConnection:
+        """Return the connection with the given endpoints."""
+        connection = self._connections.of(ends)
+        if not connection.ip:
+            connection.ip = ends.client_ip or NOTHING
+            connection.broker = self._traffic.broker_of(ends.broker)
+            connection.group = connection.ip, connection.broker
+        return connection
+
+    def count(self, captured: CapturedFrame | int) -> None:
+        """Count one frame; the number of a connection instead of a frame means that the connection has ended."""
+        if type(captured) is not tuple:
+            self._connections.forget(captured)
+            return
+        ends, asked, _, now, data, _, first, _ = captured
+        connection = self.begin(ends)
+        header = connection.pair(captured)
+        number, self.number = self.number, self.number + 1
+        if asked:
+            header.number(number)
+        self._traffic.frames += 1
+        self._traffic.bytes += len(data)
+        request = header.request or header
+        if header.problem or first is None or request.call is None:
+            frame = Frame(data, Source(direction=DIRECTIONS[asked]), fault=captured[5])
+            self._traffic.leave_out(frame, lossy=connection.lossy)
+        elif asked:
+            self.meet(connection, data)
+            self._count_of(connection, request.call).add_request(len(data))
+        else:
+            then = request.time
+            took = None if then is None or now is None else now - then
+            self._count_of(connection, request.call).add_response(len(data), took)
+            if self._traffic.latencies is not None and took is not None:
+                user = self._user_of(connection, request.call)
+                self._traffic.latencies.add(Answered(took, self.file, request.frame, number, then / SECOND, user))
+
+    def meet(self, connection: _CountedConnection, data: bytes) -> None:
+        """Record the software that a request names; most connections have one such request."""
+        key = connection.ip, connection.broker, data[:8] + data[12:]
+        met = None if connection.software else self._met.get(key)
+        if met is not None:
+            connection.software, connection.group = met
+            connection.regroup(connection.group)
+            return
+        software, is_first = self._traffic.software_in(data), not connection.software
+        client = None if software is None else client_in(data)
+        if client is not None and software is not None and connection.software.get(client) != software:
+            connection.software = {**connection.software, client: software}
+            connection.regroup((connection.ip, connection.broker, *sorted(connection.software.items())))
+            if is_first and len(self._met) < MOST_SOFTWARE:
+                self._met[key] = connection.software, connection.group
+
+    def note(self, connection: _CountedConnection, call: Call) -> FrameCount:
+        """Store the count of a call's frames with the call; calls of other software have other counts."""
+        count = call.note = FrameCount(self._count_of(connection, call))
+        return count
+
+    def _count_of(self, connection: _CountedConnection, call: Call) -> Count:
+        return self._traffic.count_of(self._user_of(connection, call))
+
+    def _user_of(self, connection: _CountedConnection, call: Call) -> User:
+        software = connection.software.get(call.client, NOTHING)
+        return user_of(call.api.key, call.version, call.client_id, connection.ip, software, connection.broker)
+
+
+class Traffic:
+    """Counts frames.
+
+    Args:
+        by: the columns, some of `COLUMNS`.
+        errors: count error codes as well, which requires decoding bodies.
+        catalog: the specs to use; those of Kafka's releases by default.
+        latencies: receives all latencies; by default, they are not recorded.
+
+    Attributes:
+        frames: the number of complete frames.
+        bytes: the size of these frames and of all fragments.
+        unread: the number of items that are neither request nor response, by the codes of `DecodeError`.
+
+    >>> import kwire
+    >>> traffic = Traffic(["api", "version"])
+    >>> traffic.add(kwire.Frame(kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1)))
+    >>> [(row.key, row.count.requests) for row in traffic.rows()]
+    [(('Metadata', '1'), 1)]
+    """
+
+    def __init__(
+        self,
+        by: Sequence[str],
+        *,
+        errors: bool = False,
+        catalog: Catalog | None = None,
+        latencies: Latencies | None = None,
+    ) -> None:
+        self.latencies: Latencies | None = latencies
+        self.by: tuple[str, ...] = tuple(by)
+        self.catalog: Catalog = catalog or catalog_for()
+        self.frames: int = 0
+        self.bytes: int = 0
+        self.unread: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()  # of all frames, each counted once
+        self._topics = "topic" in self.by
+        self._by_error = "error" in self.by
+        self._by_broker = "broker" in self.by
+        self.deep: bool = errors or self._topics or self._by_error
+        self._decoder = FrameDecoder(self.catalog)
+        self._summary = MessageSummary()
+        self._counts: dict[tuple[User, About], Count] = {}
+        self._software_by_body: dict[bytes, str | None] = {}  # client software, by the bytes of ApiVersions requests
+        self._connections = CapturedTraffic(self)
+
+    def add(self, frame: Frame) -> None:
+        """Count one frame."""
+        self.frames += 1
+        self.bytes += len(frame.data)
+        connection, header = self._decoder.connections.receive(frame)
+        peek = peek_of(frame, header, connection.apis)
+        result = self._decoder.result(frame, connection, header) if self.deep else None
+        topics, errors = self._look(result, peek) if result is not None else ((), ())
+        if peek.is_request is None:
+            self.leave_out(frame, lossy=connection.lossy)
+            return
+        ip, software = ip_of(frame.source.client), self._software_of(frame, peek, connection)
+        broker = self.broker_of(frame.source.broker)
+        user = user_of(peek.api_key, peek.version, peek.client_id, ip, software, broker)
+        about = self._about(topics, errors)
+        count = self.count_of(user, about)
+        if errors:
+            self.errors.update(errors)
+            count.errors.update(errors)
+        if peek.is_request:
+            count.add_request(len(frame.data))
+        else:
+            time = frame.source.time
+            took = None if peek.asked_at is None or time is None else round((time - peek.asked_at) * SECOND)
+            count.add_response(len(frame.data), took)
+            if self.latencies is not None and took is not None and peek.asked_at is not None:
+                source, asked = frame.source, None if header.request is None else header.request.frame
+                answered = Answered(took, source.file or "", asked, source.frame, peek.asked_at, user)
+                self.latencies.add(answered, about)
+
+    def leave_out(self, frame: Frame, *, lossy: bool) -> None:
+        """Count bytes that are neither request nor response; `lossy`: bytes of the connection are missing."""
+        error = frame.fault or cut_short(frame.data)
+        if error is None:
+            result = self._decoder.decode_alone(frame)
+            error = result.error if isinstance(result, Undecodable) else None
+            if error is None or isinstance(error, UnexpectedResponse):
+                error = unexpected_response(0, None, lossy=lossy)
+        elif not isinstance(error, BareToken):
+            self.frames -= 1  # it is not a complete frame
+        self.unread[error.code] += 1
+
+    def broker_of(self, end: str | None) -> str:
+        """Return the broker of a connection if that is a column; else an empty string."""
+        return (end or NOTHING) if self._by_broker else NOTHING
+
+    def begin(self, file: str) -> None:
+        """Start another capture, whose frames are numbered from 0."""
+        self._connections.file, self._connections.number = file, 0
+
+    def add_batch(self, batch: CapturedBatch) -> None:
+        """Count the frames of a batch of captured frames; like `add` for each frame, but much faster.
+
+        Do not use it for a `deep` count, which needs decoded frames.
+        """
+        self._connections.add(batch)
+
+    @property
+    def counted(self) -> Counted:
+        """All counts, for `add_counted` of another `Traffic`."""
+        return self.frames, self.bytes, dict(self.unread), [(*key, count) for key, count in self._counts.items()]
+
+    def add_counted(self, counted: Counted) -> None:
+        """Add the counts of another `Traffic` with the same columns, except errors."""
+        frames, size, unread, counts = counted
+        self.frames, self.bytes = self.frames + frames, self.bytes + size
+        self.unread.update(unread)
+        for user, about, count in counts:
+            self._counts.setdefault((user, about), Count()).add(count)
+
+    def rows(self) -> list[TrafficRow]:
+        """Return the rows, sorted by the number of requests, largest first."""
+        rows: dict[tuple[str, ...], Count] = {}
+        for (user, about), count in self._counts.items():
+            for key in self._keys(user, about):
+                rows.setdefault(key, Count()).add(count)
+        found = [TrafficRow(key, count) for key, count in rows.items()]
+        return sorted(found, key=lambda row: (-row.count.requests, -row.count.responses, row.key))
+
+    def _keys(self, user: User, about: About) -> Iterator[tuple[str, ...]]:
+        """Yield the keys of the rows in which frames of a user count."""
+        values = {**user._asdict(), "api": self.name_of(user), "version": str(user.version)}
+        for topic, error in about or ((NOTHING, NOTHING),):
+            yield tuple([(values | {"topic": topic, "error": error})[column] for column in self.by])
+
+    def times(self) -> list[tuple[tuple[str, ...], list[int]]]:
+        """Return the latencies of each row in nanoseconds, sorted; the row with the highest 99th percentile first."""
+        rows: defaultdict[tuple[str, ...], array[int]] = defaultdict(lambda: array("q"))
+        for (user, about), times in self.latencies.times.items() if self.latencies is not None else ():
+            for key in self._keys(user, about):
+                rows[key].extend(times)
+        found = [(key, sorted(times)) for key, times in rows.items()]
+        return sorted(found, key=lambda row: (-percentile(row[1], 0.99), row[0]))
+
+    @property
+    def used(self) -> dict[User, int]:
+        """The number of requests of each user."""
+        used: Counter[User] = Counter()
+        for (user, _), count in self._counts.items():
+            if count.requests:
+                used[user] += count.requests
+        return used
+
+    def count_of(self, user: User, about: About = ()) -> Count:
+        """Return the `Count` of a user's frames."""
+        count = self._counts.get((user, about))
+        if count is None:
+            count = self._counts[user, about] = Count()
+        return count
+
+    def _about(self, topics: tuple[str, ...], errors: tuple[str, ...]) -> About:
+        """Return the topics and errors of a frame that the columns need."""
+        if not (self._topics or self._by_error):
+            return ()
+        codes = tuple(dict.fromkeys(errors)) if self._by_error else ()
+        return tuple(product(topics or (NOTHING,), codes or (NOTHING,)))
+
+    def _look(self, result: Result, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the topics and errors of a body."""
+        if not isinstance(result, Request | Response):
+            return (), () if peek.is_request is None else ("undecodable",)
+        facts = self._summary.facts(result.codec, result.message)
+        return facts.topics if self._topics else (), tuple(map(str, facts.errors))
+
+    def _software_of(self, frame: Frame, peek: Peek, connection: DecodedConnection) -> str:
+        """Return the software of a connection's client, by its id, as named in its ApiVersions request."""
+        software: dict[str | None, str] = connection.note or {}
+        client_software = self.software_in(frame.data) if peek.is_request else None
+        if client_software is not None:
+            software[peek.client_id] = client_software
+            connection.note = software
+        return software.get(peek.client_id, NOTHING)
+
+    def software_in(self, data: bytes) -> str | None:
+        """Return the client software in a request (KIP-511); None if it is not an ApiVersions request."""
+        if data[4:6] != API_VERSIONS or data[6:8] < LEAST_REPORTED:
+            return None
+        request = data[4:8] + data[12:]  # all but the correlation id
+        if request not in self._software_by_body:
+            if len(self._software_by_body) >= MOST_SOFTWARE:
+                self._software_by_body.clear()
+            result = self._decoder.decode_alone(Frame(data))
+            self._software_by_body[request] = (
+                software_of(result.message) or NOTHING if isinstance(result, Request) else None
+            )
+        return self._software_by_body[request]
+
+    def name_of(self, user: User) -> str:
+        """Return the name of a user's api; its key if it has no name."""
+        name = releases().name_of(None, user.api_key)
+        if name:
+            return name
+        spec = self.catalog.find(user.api_key, "request", user.version)
+        return spec.api_name if spec else str(user.api_key)

@@ -1,0 +1,49 @@
+"""Finds the clients that send requests which a release does not support."""
+
+from __future__ import annotations
+
+from ..spec.releases import release, releases
+from .traffic import Traffic
+from typing import NamedTuple
+
+
+
+class UnsupportedUse(NamedTuple):
+    """Requests of a client that a release does not support.
+
+    `breaks` is false if the version is newer than the release's: clients that negotiate versions use an older one.
+    `why` describes what the release does.
+    """
+
+    client: str
+    software: str
+    ip: str
+    api: str
+    version: int
+    requests: int
+    breaks: bool
+    why: str
+
+
+def unsupported_uses(traffic: Traffic, release_name: str) -> list[UnsupportedUse]:
+    """Return the clients and versions that a release does not support; those that break come first.
+
+    Args:
+        traffic: the counts, with any columns.
+        release_name: the release, for example `4.0`.
+
+    Raises:
+        UnknownMessage: there is no such release.
+    """
+    found = []
+    new = release(release_name)
+    for user, requests in traffic.used.items():
+        if user.api_key in releases().apis:
+            spoken = new.versions(user.api_key)
+            if user.version not in spoken:
+                breaks = not spoken or user.version < spoken.first
+                why = f"{release_name} supports {spoken}" if spoken else f"{release_name} has no such api"
+                api = releases().name_of(None, user.api_key)
+                who = user.client, user.software, user.ip
+                found.append(UnsupportedUse(*who, api, user.version, requests, breaks, why))
+    return sorted(found, key=lambda one: (not one.breaks, one.client, one.software, one.ip, one.api, one.version))

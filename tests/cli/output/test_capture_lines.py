@@ -1,0 +1,177 @@
+"""All frames of a capture as lines, written quickly: as when something chooses among them and chooses all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwire
+from kwire.cli.commands import decode
+from kwire.cli.main import parser_for
+from kwire.protocol.header_reader import Kinds
+from tests.capture.building import Talk, capture
+from tests.capture.captured import CAPTURES
+from tests.cli.test_main import ran
+from tests.cli.input.test_non_kafka_streams import ZOOKEEPER, kafka, said, told
+from tests.conftest import each_of, needs_shared
+from tests.protocol.test_decoder import request
+
+M: Any = kwire.messages
+
+
+def capture_of(folder: Path, *talks: Talk, name: str = "all.pcap") -> Path:
+    path = folder / name
+    path.write_bytes(capture([segment for talk in talks for segment in talk.segments]))
+    return path
+
+
+def both_ways(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    assert told(capsys, "decode", *arguments) == told(capsys, "decode", "--client", "*", *arguments)
+    quick = told(capsys, "decode", "--jsonl", *arguments)
+    assert told(capsys, "decode", "--jsonl", "--client", "*", *arguments) == quick
+    return quick
+
+
+def test_the_lines_of_a_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture_of(tmp_path, kafka(), kafka(50001), said(40001, ZOOKEEPER))
+    code, lines, remarks = both_ways(capsys, str(path))
+    assert (code, lines.count("\n"), lines.count('"type":"foreign"')) == (0, 14, 2)
+    assert "1 connection of ZooKeeper" in remarks
+    assert f'"file":"{path}","frame":13,' in lines
+
+
+def test_all_forms_number_frames_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(capture_of(tmp_path, kafka(), said(40001, ZOOKEEPER), kafka(50001)))
+    _, lines, _ = told(capsys, "decode", path)
+    objects = map(json.loads, told(capsys, "decode", path, "--jsonl")[1].splitlines())
+    numbers = [one["source"]["frame"] for one in objects if one["type"] in ("request", "response")]
+    assert [int(line[:5]) for line in lines.splitlines()[1:]] == numbers
+    fields = told(capsys, "decode", path, "--fields", "frame", "--where", "api")[1]
+    assert list(map(int, fields.split()[1:])) == numbers
+    by_number = told(capsys, "decode", path, "--frame", str(numbers[-1]), "--fields", "frame")[1]
+    assert list(map(int, by_number.split()[1:])) == numbers[-2:]
+
+
+def test_frames_that_do_not_decode_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = Talk().open().ask(1).ask(2)
+    broken.say(1, bytes.fromhex("00000008 00000063 ffffffff"))
+    path = capture_of(tmp_path, broken.close())
+    for options in ([], ["--strict"], ["--show-secrets"]):
+        code, lines, remarks = both_ways(capsys, str(path), *options)
+        assert (code, lines.count("\n"), lines.count('"type":"undecodable"')) == (1, 5, 1)
+        assert "5 frames, 1 undecodable\n" in remarks
+
+
+def test_several_files_in_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(capture_of(tmp_path, kafka(port), name=f"{port}.pcap")) for port in (50000, 50001)]
+    (tmp_path / "raw.bin").write_bytes(bytes.fromhex("0000000a 0003 0001 00000007 0000"))
+    _, lines, _ = both_ways(capsys, *paths, str(tmp_path / "raw.bin"))
+    assert [line.count("50001") for line in lines.splitlines()] == [0] * 6 + [2] * 6 + [0]
+
+
+def test_what_is_broken_in_a_folder_ends_that_file_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture_of(tmp_path, kafka(), name="a.pcap")
+    (tmp_path / "b.pcap").write_bytes((tmp_path / "a.pcap").read_bytes()[:24] + bytes(8))
+    capture_of(tmp_path, kafka(), name="c.pcap")
+    _, lines, _ = both_ways(capsys, "-r", str(tmp_path))
+    assert lines.count("\n") >= 12
+
+
+def test_a_pipe_gives_the_lines_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture_of(tmp_path, kafka())
+    _, lines, _ = both_ways(capsys, str(path))
+    assert ran("decode", "--jsonl", "-", data=path.read_bytes()).stdout.decode() == lines.replace(str(path), "-")
+
+
+def test_many_lines_come_in_pieces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = capture_of(tmp_path, kafka(), kafka(50001))
+    _, whole, _ = both_ways(capsys, str(path))
+    monkeypatch.setattr(decode, "MOST_TEXT", 600)
+    monkeypatch.setattr("kwire.render.captured.line_writer.MOST_TEXT", 600)
+    written: list[str] = []
+    monkeypatch.setattr("kwire.cli.commands.decode._printer", lambda pager: written.append)
+    told(capsys, "decode", "--jsonl", str(path))
+    assert "".join(written) == whole
+    assert len([text for text in written if text]) > 4
+
+
+def test_an_interrupt_prints_what_was_read_and_counts_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meet, calls = Kinds.meet, []
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return meet(self, *arguments)
+
+    monkeypatch.setattr(Kinds, "meet", interrupted)
+    code, lines, remarks = told(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka(), kafka(50001))))
+    assert (code, lines.count("\n")) == (130, 6)
+    assert "6 frames, 0 undecodable" in remarks
+
+
+def test_what_chooses_or_names_needs_decoded_frames() -> None:
+    parse = parser_for().parse_args
+    assert decode.are_for(parse(["decode", "--jsonl", "x"]))
+    assert decode.are_for(parse(["decode", "--jsonl", "x", "--show-secrets", "--strict"]))
+    for options in (
+        ["--api", "Fetch"],
+        ["--client", ""],
+        ["--conn", "1"],
+        ["--errors"],
+        ["--from", "0"],
+        ["--to", "1"],
+    ):
+        assert not decode.are_for(parse(["decode", "--jsonl", "x", *options]))
+        assert not decode.are_for(parse(["decode", "x", *options]))
+    assert decode.are_for(parse(["decode", "x", "y"]))
+    assert not decode.are_for(parse(["decode", "x", "-"]))
+    assert not decode.are_for(parse(["decode", "x", "-v"]))
+    assert not decode.are_for(parse(["decode", "--jsonl", "x", "--as", "Metadata:1"]))
+    assert not decode.are_for(parse(["decode", "--json", "x"]))
+
+
+def test_drafts_are_decoded_frame_by_frame(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both_ways(capsys, str(capture_of(tmp_path, kafka())), "--profile", "KIP-112")
+
+
+def test_a_capture_of_one_frame_is_a_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture_of(tmp_path, Talk().open().say(0, request(7)).close(), said(40001, ZOOKEEPER))
+    _, lines, _ = both_ways(capsys, str(path))
+    assert lines.count('"type":"request"') == 1
+    assert "  topics" in told(capsys, "decode", str(path))[1]
+
+
+def test_topics_that_other_messages_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topic = M.MetadataResponse.MetadataResponseTopic(name="orders", topic_id=b"\1" * 16)
+    fetch = M.FetchRequest(topics=(M.FetchRequest.FetchTopic(topic_id=b"\1" * 16),))
+    talk = Talk().open()
+    for number, (message, answer, version) in enumerate(
+        [
+            (fetch, M.FetchResponse(), 13),
+            (M.MetadataRequest(topics=None), M.MetadataResponse(topics=(topic,)), 12),
+            (fetch, M.FetchResponse(), 13),
+            (M.ListGroupsRequest(), M.ListGroupsResponse(error_code=15), 0),
+        ]
+        * 2
+    ):
+        talk.say(0, kwire.encode_request(message, version, correlation_id=number, client_id="me"))
+        talk.say(1, kwire.encode_response(answer, version, correlation_id=number))
+    path = capture_of(tmp_path, talk.close())
+    both_ways(capsys, str(path))
+    lines = told(capsys, "decode", str(path))[1].splitlines()
+    assert [line.split("me  ")[1] for line in lines if "-> Fetch" in line] == ["?01010101", *["orders"] * 3]
+
+
+@needs_shared
+@pytest.mark.ci
+@each_of("path", sorted(CAPTURES.glob("*.pcap")), most=6, ids=lambda path: path.stem)
+def test_captures_of_brokers(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both_ways(capsys, str(path))

@@ -1,0 +1,115 @@
+"""What is counted of a capture by its frames' bytes is what is counted of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import kwire
+from kwire.capture.open_dump import open_dump
+from kwire.render.html.report_page import report_html
+from kwire.statistics.report_counts import CapturedReportCounts, ReportCounts
+from kwire.native import ENGINE
+from kwire.protocol import FrameDecoder
+from kwire.redact.masking import mask
+from tests.capture.building import Talk, capture
+from tests.capture.captured import CAPTURES
+from tests.statistics.test_report_counts import refused
+from tests.conftest import ROOT, each_of, needs_shared
+from tests.protocol.test_decoder import request, response
+from tests.seeds import named, seeded
+
+M: Any = kwire.messages
+
+
+def both(path: Path) -> tuple[ReportCounts, ReportCounts, list[int]]:
+    """Count a capture both ways; the list has the number of each frame that was decoded after all."""
+    one, other, decoded = ReportCounts(mask), ReportCounts(mask), list[int]()
+    with open_dump(path) as dump:
+        decoder = FrameDecoder(salvage=True)
+        for frame in dump.frames:
+            one.add(decoder.decode(frame))
+    with open_dump(path) as dump:
+        assert dump.captured is not None
+        counting = CapturedReportCounts(other, FrameDecoder(salvage=True), dump.file)
+        decode = counting.decoder.result
+
+        def noted(*given: Any) -> Any:
+            decoded.append(counting._number)
+            return decode(*given)
+
+        counting.decoder.result = noted  # type: ignore[method-assign, assignment]
+        for batch in dump.captured:
+            counting.add(batch)
+    return one, other, decoded
+
+
+def facts(tally: ReportCounts) -> dict[str, Any]:
+    names = "frames size timed unanswered backwards kinds first_errors samples problems faults unread".split()
+    found = {name: getattr(tally, name) for name in names}
+    for name in ("versions", "errors", "connections"):
+        found[name] = (getattr(tally, name).counts, getattr(tally, name).others)
+    for name, api in tally.apis.items():
+        counts = api.requests, api.responses, api.request_bytes, api.response_bytes, api.errors, api.durations.count
+        found[f"api {name}"] = counts
+    found["timeline"] = list(tally.timeline.rows())
+    return found
+
+
+def same(path: Path) -> list[int]:
+    one, other, decoded = both(path)
+    assert facts(other) == facts(one)
+    for name, api in one.apis.items():
+        for share in (0, 0.5, 0.95, 1) if api.durations.count else ():
+            expected = pytest.approx(api.durations.quantile(share), rel=0.012, abs=2e-6)
+            assert other.apis[name].durations.quantile(share) == expected
+    assert len("".join(report_html("x", other))) > 1000
+    return decoded
+
+
+def test_a_capture_is_counted_so_and_nearly_nothing_is_decoded() -> None:
+    decoded = same(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
+    assert decoded == [] or ENGINE != "native"
+
+
+@needs_shared
+@pytest.mark.ci
+@each_of("path", sorted(CAPTURES.glob("*.pcap")), most=12, ids=lambda path: path.stem)
+def test_captures_of_brokers_are_counted_so(path: Path) -> None:
+    same(path)
+
+
+def odd(random_: Random) -> list[Callable[[Talk], Any]]:
+    topics = M.MetadataRequest(topics=())
+    silent = kwire.encode_request(M.ProduceRequest(acks=0), 3, correlation_id=5, client_id="me")
+    login = kwire.encode_request(M.SaslHandshakeRequest(mechanism="PLAIN"), 1, correlation_id=9, client_id="me")
+    welcome = kwire.encode_response(M.SaslHandshakeResponse(mechanisms=("PLAIN",)), 1, correlation_id=9)
+    flexible = kwire.encode_request(topics, 12, correlation_id=4, client_id="other")
+    return [
+        lambda talk: talk.ask(random_.randrange(9)),
+        lambda talk: talk.say(0, request(7)).say(0, request(7)).say(1, response(7)).say(1, refused(7)),
+        lambda talk: talk.say(0, request(3)).say(0, request(4)).say(1, response(4)),
+        lambda talk: talk.say(0, silent),
+        lambda talk: talk.say(0, login).say(1, welcome),
+        lambda talk: talk.say(0, flexible[:4] + flexible[4:-1] + b"\1\5\1x"),
+        lambda talk: talk.say(0, b"\0\0\0\x0c\x27\x0f\0\1\0\0\0\1\0\2me"),
+        lambda talk: talk.say(0, request(8, client_id="é" * 3)).say(1, response(8)[:-1] + b"\0\0"),
+        lambda talk: talk.say(1, response(99)),
+    ]
+
+
+def test_odd_frames_in_any_order_are_counted_so(tmp_path: Path) -> None:
+    random_ = seeded("odd frames of a report")
+    for number in range(30):
+        talk = Talk().open().ask(1)
+        for step in islice(iter(lambda: random_.choice(odd(random_)), None), 6):
+            step(talk)
+        path = tmp_path / "x.pcap"
+        path.write_bytes(capture(talk.close().segments))
+        with named(number):
+            same(path)
