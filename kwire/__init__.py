@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from .codecs import Span as Span
     from .codecs import arrow_schema as arrow_schema
     from .codecs import columns as columns
-    from .query.display_filter import DisplayFilter as DisplayFilter
-    from .query.filter_error import FilterError as FilterError
-    from .query.display_filter import parse_filter as parse_filter
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -66,6 +63,9 @@ if TYPE_CHECKING:
     from .protocol import encode_response as encode_response
     from .protocol import peek as peek
     from .protocol.headers import header_version_for as header_version_for
+    from .query.display_filter import DisplayFilter as DisplayFilter
+    from .query.display_filter import parse_filter as parse_filter
+    from .query.filter_error import FilterError as FilterError
     from .records import Record as Record
     from .records import RecordBatch as RecordBatch
     from .records import RecordHeader as RecordHeader

@@ -25,9 +25,38 @@ from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
-from .frame_rows import Fault, PADDING, Pairing, Walker, fault_of
-from .read_options_and_splits import AUTO, BadOption, FRAMES, HEX, JSON, LOG, NONE, Options, PCAP, PERMISSIVE, RAW, STRUCT, Unit, divide, find_files
-from .row_schema_and_batches import Bodies, Both, Builder, CORRUPT, ERROR_NAME, Json, MESSAGE, METADATA, Projected, Raw, Structs, TYPES
+from .frame_rows import PADDING, Fault, Pairing, Walker, fault_of
+from .read_options_and_splits import (
+    AUTO,
+    FRAMES,
+    HEX,
+    JSON,
+    LOG,
+    NONE,
+    PCAP,
+    PERMISSIVE,
+    RAW,
+    STRUCT,
+    BadOption,
+    Options,
+    Unit,
+    divide,
+    find_files,
+)
+from .row_schema_and_batches import (
+    CORRUPT,
+    ERROR_NAME,
+    MESSAGE,
+    METADATA,
+    TYPES,
+    Bodies,
+    Both,
+    Builder,
+    Json,
+    Projected,
+    Raw,
+    Structs,
+)
 
 PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"

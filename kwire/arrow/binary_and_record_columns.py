@@ -27,16 +27,26 @@ from ..codecs import Place as FieldPlace
 from ..codecs.column_plan import fields_of, trees_of
 from ..errors import BadFrame, DecodeError, KwireError, Truncated, UnknownField, UnknownVersion
 from ..internal.topic_records import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types
-from ..protocol import Connection, LEAST
+from ..protocol import LEAST, Connection
 from ..protocol.framing import bytes_after_frame
 from ..protocol.headers import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog, catalog_for
-from ..wire import INT16, Reader, UNSIGNED_VARINT
+from ..wire import INT16, UNSIGNED_VARINT, Reader
 from .frame_rows import Fault, MalformedFrame, Row, fault_of
-from .read_options_and_splits import BadOption, FAILFAST
-from .row_schema_and_batches import CORRUPT, ERROR_NAME, Json, MESSAGE, Structs, TYPES, corrupt_column, error_column, read_carefully
+from .read_options_and_splits import FAILFAST, BadOption
+from .row_schema_and_batches import (
+    CORRUPT,
+    ERROR_NAME,
+    MESSAGE,
+    TYPES,
+    Json,
+    Structs,
+    corrupt_column,
+    error_column,
+    read_carefully,
+)
 
 Found = tuple[Api, bytes]  # api of a cell, and its bytes from the body on
 PROTOCOL = "ConsumerProtocol"  # a newer version than the newest known one is decoded as the newest

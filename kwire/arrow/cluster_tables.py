@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..capture.logs.log_topic import LogTopic, topic_of_folder
-from ..cluster import LoggedRecord, MESSAGES, Observation, ROWS, Tables, history_of
+from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ..cluster.consumer_groups.tracker import APIS, GroupTracker
 from ..cluster.events.body import RELEASED

@@ -29,10 +29,42 @@ from ..errors import DecodeError, DumpError
 from ..protocol.framing import BrokenDump, CutRecord, Damaged, LateFile, LostPackets
 from ..spec.catalog import Catalog
 from .batch_reader import Reading
-from .connection_windows import BEHIND, BoundaryState, Found, LEAST_SHARE, NEAR, REGION, Region, Span, WHOLE, WITHIN, Windows, check, found_in, go_on, rest_of
+from .connection_windows import (
+    BEHIND,
+    LEAST_SHARE,
+    NEAR,
+    REGION,
+    WHOLE,
+    WITHIN,
+    BoundaryState,
+    Found,
+    Region,
+    Span,
+    Windows,
+    check,
+    found_in,
+    go_on,
+    rest_of,
+)
 from .frame_rows import Pairing, Row
 from .frame_scan import Entry, broken_cuts, fragments_of, read_frames
-from .packet_scan import BROKEN, DAMAGE, ENDLESS, ENTRY, FILE, LATE, LOST, PACKETS, SEGMENTS, Split, VOID, head_of, is_compressed, pieces_around, scan
+from .packet_scan import (
+    BROKEN,
+    DAMAGE,
+    ENDLESS,
+    ENTRY,
+    FILE,
+    LATE,
+    LOST,
+    PACKETS,
+    SEGMENTS,
+    VOID,
+    Split,
+    head_of,
+    is_compressed,
+    pieces_around,
+    scan,
+)
 from .read_options_and_splits import Unit
 
 CAPTURE = "capture"  # the column with the name of the capture

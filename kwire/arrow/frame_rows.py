@@ -14,10 +14,25 @@ from typing import Any, NamedTuple
 from ..capture.portions import Cursor
 from ..errors import BadFrame, DecodeError, DumpError, KwireError, Truncated, UnexpectedResponse
 from ..native import FrameBatch, FrameRows
-from ..protocol import Connection, Frame, Header, LEAST, Source, cut_short
+from ..protocol import LEAST, Connection, Frame, Header, Source, cut_short
 from ..protocol.decoder import unread
 from ..protocol.frame_codec import FrameReading
-from ..protocol.framing import BareToken, BegunBefore, BrokenDump, CapturedFrame, CutShort, Endpoints, Fragment, Gap, LateFile, LostPackets, NOBODY, NamedEnds, NotKafka, RequestNotCaptured
+from ..protocol.framing import (
+    NOBODY,
+    BareToken,
+    BegunBefore,
+    BrokenDump,
+    CapturedFrame,
+    CutShort,
+    Endpoints,
+    Fragment,
+    Gap,
+    LateFile,
+    LostPackets,
+    NamedEnds,
+    NotKafka,
+    RequestNotCaptured,
+)
 from ..protocol.headers import Api, Apis
 
 

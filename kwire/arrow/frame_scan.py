@@ -21,10 +21,10 @@ from typing import BinaryIO, NamedTuple
 from ..capture.files import open_file
 from ..capture.portions import Cursor, read_portions, read_range
 from ..errors import BadFrame
-from ..protocol import Connection, LEAST
+from ..protocol import LEAST, Connection
 from ..protocol.framing import CutShort, int32
 from ..protocol.headers import Apis
-from .frame_rows import Cut, Pairing, SASL_HANDSHAKE_0, State, Walker, fragments
+from .frame_rows import SASL_HANDSHAKE_0, Cut, Pairing, State, Walker, fragments
 from .read_options_and_splits import Options
 
 LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, for following frames in the rest

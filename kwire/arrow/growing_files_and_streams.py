@@ -38,7 +38,7 @@ from .connection_windows import Cut, Span, found_in, go_on, rest_of
 from .frame_rows import Pairing, Row, State, Walker, fragments
 from .packet_groups_and_pieces import Extent
 from .packet_scan import ENTRY, VOID, capture_kind
-from .read_options_and_splits import AUTO, BadOption, FRAMES, File, Options, PCAP, RAW, capture_of, find_files, kind_of
+from .read_options_and_splits import AUTO, FRAMES, PCAP, RAW, BadOption, File, Options, capture_of, find_files, kind_of
 
 
 class LostData(KwireError):

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..capture.files import open_file
 from ..capture.packets.header_layouts import layouts_for, link_layout
-from ..capture.packets.packet import FIRST_INTERFACES, Interface, LONGEST, Packet, SECOND
+from ..capture.packets.packet import FIRST_INTERFACES, LONGEST, SECOND, Interface, Packet
 from ..capture.packets.packet_headers import parse_segment
-from ..capture.packets.pcap import FILE_HEADER, MAGICS, NEAR, PcapReader, RECORD_HEADER
-from ..capture.packets.pcapng import KINDS, LEAST, PcapngReader, STARTS
+from ..capture.packets.pcap import FILE_HEADER, MAGICS, NEAR, RECORD_HEADER, PcapReader
+from ..capture.packets.pcapng import KINDS, LEAST, STARTS, PcapngReader
 from ..capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
 from ..capture.packets.segment import Segment, reverse_key
 from ..capture.portions import PORTION

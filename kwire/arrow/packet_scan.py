@@ -28,9 +28,9 @@ from ..capture.compressed_files import COMPRESSIONS, unpack_input
 from ..capture.files import list_folder, open_file
 from ..capture.packets.capture_formats import CAPTURES
 from ..capture.packets.damage import DamagedBytes
-from ..capture.packets.packet import Packet, SECOND
+from ..capture.packets.packet import SECOND, Packet
 from ..capture.packets.packet_headers import parse_segment
-from ..capture.packets.pcap import DAY, FILE_HEADER, PcapReader, RECORD_HEADER
+from ..capture.packets.pcap import DAY, FILE_HEADER, RECORD_HEADER, PcapReader
 from ..capture.packets.pcapng import PcapngReader
 from ..capture.packets.segment import Segment
 from ..capture.portions import PORTION, WINDOW, read_portions, read_range
@@ -40,8 +40,21 @@ from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from .connection_windows import WHOLE, Windows
 from .frame_scan import FrameRanges, Part
-from .packet_groups_and_pieces import Extent, Group, Loose, Piece, Pieces, Records, Sections, Window, connection_key, family_of, in_order, times_in_line
-from .read_options_and_splits import Options, PCAP, RAW, kind_of
+from .packet_groups_and_pieces import (
+    Extent,
+    Group,
+    Loose,
+    Piece,
+    Pieces,
+    Records,
+    Sections,
+    Window,
+    connection_key,
+    family_of,
+    in_order,
+    times_in_line,
+)
+from .read_options_and_splits import PCAP, RAW, Options, kind_of
 
 MOST_SORTED = 512  # maximum number of pieces that are ordered by time; more pieces are ordered by name
 # The kinds of rows, in the order in which they must be read.

@@ -28,7 +28,7 @@ from ..protocol import Frame, Undecodable
 from ..protocol.frame_codec import FrameReading
 from ..protocol.headers import Api, may_be_downgraded
 from ..spec.catalog import Catalog
-from .frame_rows import Fault, HARMLESS, MalformedFrame, Row, RowEndpoints, fault_of
+from .frame_rows import HARMLESS, Fault, MalformedFrame, Row, RowEndpoints, fault_of
 from .read_options_and_splits import DROPMALFORMED, FAILFAST, Options
 
 CONNECTION = pa.struct(

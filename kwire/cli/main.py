@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..errors import DecodeError, EncodeError, KwireError, suggestion
 from .options.parser import Parser
-from .terminal.remarks import complain
 from .terminal.escaped_output import prepared_streams
+from .terminal.remarks import complain
 
 __all__ = ["main"]
 

@@ -7,9 +7,10 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from ..native import ENGINE
 from pathlib import Path
 from types import TracebackType
+
+from ..native import ENGINE
 
 # Bytes of a file. Each process reads all packets, which is half of the work with the native engine: 20 MB take 0.2 s,
 # and starting another process takes as long and saves only a quarter of that.

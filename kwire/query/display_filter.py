@@ -8,13 +8,13 @@ for any of the values. This module does not read files.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
 from ..names import snake_case
 from ..protocol import Result
+from ..spec.catalog import Catalog, catalog_for
 from .field_path import FieldPath
 from .filter_parser import FilterParser, Holds
 from .tokens import split_tokens
-from ..spec.catalog import Catalog, catalog_for
-
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
 from ..codecs import Codec, places_in
 from ..protocol import Request, Response, Result
-from .frame_properties import PROPERTIES, Property
 from ..spec.model import FieldSpec, MessageSpec, StructSpec
-from typing import Any
+from .frame_properties import PROPERTIES, Property
 
 Steps = tuple[tuple[str, int | None], ...]  # names of attributes; for arrays the index of one element, or None for all
 _KINDS = {"string": "text", "bool": "boolean", "uuid": "uuid", "bytes": "bytes", "records": "bytes"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..errors import KwireError
 
 
-
 class FilterError(KwireError):
     """A display filter that cannot be parsed.
 

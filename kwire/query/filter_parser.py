@@ -5,23 +5,22 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import field
-from datetime import time
 from functools import cached_property
+from typing import Any, NamedTuple
+
 from ..codecs.json import uuid_text
 from ..errors import KwireError, suggestion
 from ..names import snake_case
 from ..protocol import Result
-from .field_path import FieldPath, fields_of, kind_name
-from .filter_error import FilterError
-from .frame_properties import PROPERTIES
-from .times import seconds_of
-from .tokens import COMPARISONS, FilterToken, OPERATORS, split_tokens
 from ..runtime.regular_expressions import BadPattern, Pattern, compile_pattern
 from ..spec.catalog import Catalog
 from ..spec.model import FieldSpec, MessageSpec
 from ..values import kind_of
-from typing import Any, NamedTuple
+from .field_path import FieldPath, fields_of, kind_name
+from .filter_error import FilterError
+from .frame_properties import PROPERTIES
+from .times import seconds_of
+from .tokens import COMPARISONS, OPERATORS, FilterToken, split_tokens
 
 MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
 Holds = Callable[[Result], bool]
@@ -52,11 +51,13 @@ class FilterParser:
         self._at = self._depth = 0
 
     def whole(self) -> Compiled:
+        """Parse the whole filter."""
         found = self._or()
         self.end()
         return found
 
     def end(self) -> None:
+        """Raise FilterError unless all tokens are parsed."""
         if self._next.kind != "end":
             raise self._error("and, or, or the end of the filter is due here")
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
-from datetime import time
-from ..protocol import Result, Undecodable
-from ..protocol.results import client_of
 from typing import Any, NamedTuple
 
+from ..protocol import Result, Undecodable
+from ..protocol.results import client_of
 
 
 class Property(NamedTuple):

@@ -6,7 +6,6 @@ from contextlib import suppress
 from datetime import UTC, date, datetime, time
 
 
-
 def seconds_of(text: str, day: date | None = None) -> float:
     """Return an ISO time in seconds since 1970; without a zone it is UTC, as kwire prints times.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from typing import Any, NamedTuple
+
 from ..caches import lazy_pattern
 from .filter_error import FilterError
-from typing import Any, NamedTuple
 
 _TOKENS = lazy_pattern(
     r"""\s*(?:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
 from ..codecs import Codec, Span
 from .colours import PLAIN, Style
 from .enum_names import EnumNames

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..caches import lazy_pattern
 from ..codecs import Codec, places_in
 from ..values import Value, kind_of
-from typing import Any
 
 _INDEX = lazy_pattern(r"\[\d+\]")
 

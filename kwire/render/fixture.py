@@ -5,9 +5,8 @@ from __future__ import annotations
 from ..capture.hex_text.golden_fixture import Fixture, check_writer, parse_fixture
 from ..errors import DumpError
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
-from .annotated_hex import annotate
 from ..spec.catalog import catalog_for
-
+from .annotated_hex import annotate
 
 
 def fixture_text(result: Request | Response, writer: str, profile: str | None = None) -> str:

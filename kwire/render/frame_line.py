@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
+
 from ..codecs import Codec
 from ..errors import UnexpectedResponse
 from ..protocol import Frame, Request, Response, Result, SaslMessage, Token, Undecodable

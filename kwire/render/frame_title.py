@@ -7,7 +7,6 @@ from ..protocol.framing import NoFrame, NotKafka
 from .value_text import count_text, duration_text, value_text
 
 
-
 def title(result: Result) -> str:
     """Describe a frame in one line: `Metadata v12 request, correlation 3, client "me", 49 bytes, frame 0 at 0`."""
     parts = [_what(result)]

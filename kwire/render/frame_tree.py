@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import hexdump
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, NamedTuple
+
+import hexdump
+
 from ..codecs import Codec
 from ..errors import DecodeError
 from ..internal.topic_records import codec_of
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
+from ..values import Value, kind_of
+from ..wire import Content, Field, Integer, Struct, content_of, split_tags
 from .colours import PLAIN, Style
 from .enum_names import name_of
 from .escaping import escape
@@ -18,9 +23,6 @@ from .json_objects.frame_json import sender_of
 from .nested_fields import member_data, record_lines
 from .sasl_token import token_text
 from .value_text import count_text, error_lines, value_text
-from ..values import Value, kind_of
-from ..wire import Content, Field, Integer, Struct, content_of, split_tags
-from typing import Any, NamedTuple
 
 ROW = 16
 SHOWN = 4 * ROW  # bytes of an undecodable frame

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
+
 from ..capture.logs.log_batch import LogBatch
 from ..capture.logs.log_reader import LogReader
 from ..errors import KwireError
@@ -11,7 +13,6 @@ from ..internal import decode_assignment, decode_subscription
 from ..internal.topic_records import Embedded
 from .colours import Style
 from .record_lines import RecordLines
-from typing import Any
 
 MOST = 1000  # lines of one field
 CONSUMER = "consumer"  # the protocol type of groups whose bytes can be decoded

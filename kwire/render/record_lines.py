@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ..errors import DecodeError
@@ -11,8 +12,6 @@ from .colours import PLAIN, Style
 from .escaping import escape_line
 from .record_text import Entry, batch_text, bytes_text, disk_fields, message_text, time_text
 from .value_text import count_text, shorten
-from ..values import kind
-
 
 
 class RecordLines:

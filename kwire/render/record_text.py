@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import base64
-import msgspec
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord, Message
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..internal.topic_records import Embedded, codec_of
 from ..records import RecordBatch
 from ..records.record_layouts_and_checksums import hex32
-from .value_text import count_text, shorten, value_text
 from ..values import kind
 from ..wire import Struct, content_of
-from typing import Any
+from .value_text import count_text, shorten, value_text
 
 MOST = 200  # characters of one value
 _LAST_TIME = 253402300799999  # the year 9999

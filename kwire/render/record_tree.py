@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ..internal import ControlRecord, FramedRecord
 from ..internal.topic_records import Embedded, codec_of
 from .colours import PLAIN, Style
 from .escaping import escape, escape_line
-from .frame_title import title
 from .frame_tree import fields
 from .json_objects.record_json import HEADER
 from .record_text import Entry, bytes_text, control_name, disk_fields, parts_of, time_text

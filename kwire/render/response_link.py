@@ -8,7 +8,6 @@ from ..protocol.results import seconds_between
 from .value_text import duration_text
 
 
-
 def link_text(latency: float | None, request_frame: int | None) -> str:
     """Format the latency of a response and the frame number of its request.
 

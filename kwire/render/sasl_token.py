@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..protocol import SaslMessage
-from .value_text import count_text, value_text
-from ..schema.sensitive_fields import HIDDEN, Hidden
 from typing import Any
 
+from ..protocol import SaslMessage
+from ..schema.sensitive_fields import HIDDEN, Hidden
+from .value_text import count_text, value_text
 
 
 def token_text(content: SaslMessage, *, short: bool = False) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
 from ..codecs import Codec
 from ..codecs.json import to_json
 from ..protocol.headers import header_version_for
-from .colours import PLAIN, Style
-from .value_text import value_text
 from ..spec.catalog import WIRE_TYPES
 from ..wire import Field, Struct, content_of
-from typing import Any
-
+from .colours import PLAIN, Style
+from .value_text import value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,9 @@ def heading(codec: Codec) -> str:
 def _rows(struct: Struct, path: str, depth: int) -> Iterator[LayoutRow]:
     for field, tag in _tagged(struct):
         here = f"{path}.{field.name}" if path else str(field.name)
-        yield LayoutRow(here, depth, str(field.name), field.json_name, _type(field), tag, field.default, str(field.docs))
+        yield LayoutRow(
+            here, depth, str(field.name), field.json_name, _type(field), tag, field.default, str(field.docs)
+        )
         inner = content_of(field.subcon).struct
         if inner is not None:
             yield from _rows(inner, here, depth + 1)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
 from ..caches import lazy_pattern
 from ..codecs import Span
 from .value_text import count_text, list_text, value_text
-from typing import Any
 
 SEGMENT = lazy_pattern(r"[^.\[\]]+|\[\d+\]")
 

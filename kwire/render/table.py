@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
 from .colours import PLAIN, Style
 from .escaping import escape
-
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style = PLAIN, right: int = 0) -> Iterator[str]:

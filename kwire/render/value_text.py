@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from ..codecs import Span
-from ..errors import DecodeError
-from .colours import PLAIN, Style
-from .escaping import escape
-from ..schema.sensitive_fields import Hidden
 from typing import Any
 
+from ..codecs import Span
+from ..errors import DecodeError
+from ..schema.sensitive_fields import Hidden
+from .colours import PLAIN, Style
+from .escaping import escape
 
 
 def value_text(value: Any, type_name: str = "", width: int = 60) -> str:

@@ -22,7 +22,17 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
-from ..arrow.cluster_tables import COLUMNS, GROUP_OPTIONS, GROUP_UNION, OPTIONS, UNION, catalog_of, group_batches, history_batches, reading_options
+from ..arrow.cluster_tables import (
+    COLUMNS,
+    GROUP_OPTIONS,
+    GROUP_UNION,
+    OPTIONS,
+    UNION,
+    catalog_of,
+    group_batches,
+    history_batches,
+    reading_options,
+)
 from ..arrow.read_options_and_splits import BadOption
 from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..errors import MissingExtra

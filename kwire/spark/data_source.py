@@ -28,10 +28,22 @@ from pyspark.sql.datasource import (
 
 from ..arrow.batch_reader import Reading
 from ..arrow.connection_decoder import ConnectionDecoder, regions_of
-from ..arrow.connection_windows import Region, WHOLE, Windows, windows_of
+from ..arrow.connection_windows import WHOLE, Region, Windows, windows_of
 from ..arrow.packet_groups_and_pieces import neighbours
 from ..arrow.packet_scan import SCHEMA, Split, scan
-from ..arrow.read_options_and_splits import BadOption, COLUMN, File, Options, ReadOptions, Unit, capture_of, column_folder, find_files, packed, share_of
+from ..arrow.read_options_and_splits import (
+    COLUMN,
+    BadOption,
+    File,
+    Options,
+    ReadOptions,
+    Unit,
+    capture_of,
+    column_folder,
+    find_files,
+    packed,
+    share_of,
+)
 from ..errors import KwireError, without_password
 from ..spec.catalog import catalog_for
 

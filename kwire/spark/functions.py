@@ -13,7 +13,16 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from ..arrow.binary_and_record_columns import CellWriter, Cells, RecordReader, TYPE, body_text, cell_reader, header_column, portions
+from ..arrow.binary_and_record_columns import (
+    TYPE,
+    Cells,
+    CellWriter,
+    RecordReader,
+    body_text,
+    cell_reader,
+    header_column,
+    portions,
+)
 from ..arrow.read_options_and_splits import BadOption
 from ..codecs import Codec, codec_in
 from ..errors import suggestion

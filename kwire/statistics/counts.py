@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from ..protocol.framing import SECOND
 
+from ..protocol.framing import SECOND
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from .report_counts import place
 
 STEPS = 64  # bins per doubling of a duration: each is 1.1 % wide
 DRAWN = 16  # bins in a bar of a histogram, which gives four bars per doubling of a duration

@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from .report_counts import place
-from ..values import kind
-
 
 
 class FrameTimeline:

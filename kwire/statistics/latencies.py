@@ -7,10 +7,10 @@ from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from heapq import heappush, heappushpop
-from ..protocol.framing import SECOND
-from .counts import Count
-from .users import User
 from typing import NamedTuple
+
+from ..protocol.framing import SECOND
+from .users import User
 
 About = tuple[tuple[str, str], ...]  # combinations of a frame's topics and error codes; empty if no column has them
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 from ..codecs import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
-from ..protocol.framing import CapturedBatch, CapturedFrame, SECOND, frame_of, loses
+from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of, loses
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds
 from ..protocol.headers import Apis, Call, Header
 from ..protocol.results import body_facts, error_codes
-from ..render.value_text import count_text
 from .bounded_counter import BoundedCounter
 from .duration_histogram import DurationHistogram
 from .frame_timeline import FrameTimeline
-from ..values import kind
-from typing import NamedTuple
 
 KEYS = 10_000  # different (api, client, version); as many errors
 CONNECTIONS = 65_536
@@ -162,7 +161,8 @@ def place(result: Result) -> str:
     source = result.frame.source
     parts = [] if source.frame is None else [f"frame {source.frame}"]
     parts += [] if source.offset is None else [f"at {source.offset}"]
-    return " ".join(parts) or count_text(len(result.frame.data), "byte")
+    size = len(result.frame.data)
+    return " ".join(parts) or f"{size} byte{'s' * (size != 1)}"
 
 
 def _kind(result: Result) -> str:

@@ -10,10 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
+
 from ..errors import UnexpectedResponse
 from ..native import FrameCount
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from ..protocol.framing import BareToken, CapturedBatch, CapturedFrame, Endpoints, SECOND, unexpected_response
+from ..protocol.framing import SECOND, BareToken, CapturedBatch, CapturedFrame, Endpoints, unexpected_response
 from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
 from ..protocol.headers import Apis, Call, client_in
 from ..protocol.results import MessageSummary, software_of
@@ -22,7 +24,6 @@ from ..spec.releases import releases
 from .counts import Count
 from .latencies import About, Answered, Latencies, percentile
 from .users import NOTHING, User, ip_of, user_of
-from typing import Any
 
 COLUMNS = ("client", "api", "version", "ip", "broker", "topic", "software", "error")
 DIRECTIONS = {True: "request", False: "response"}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
+
 from ..errors import DecodeError
 from ..protocol import Connection, Frame
-from ..protocol.framing import CapturedFrame, CutShort, OpenConnection, SECOND, loses
+from ..protocol.framing import SECOND, CapturedFrame, CutShort, OpenConnection, loses
 from ..protocol.header_reader import Connections
 from ..protocol.headers import Apis, Header
 from ..spec.catalog import Catalog, catalog_for
 from .users import NOTHING, User, ip_of, user_of
-from typing import NamedTuple
 
 MOST_LISTED = 10_000  # requests that are listed; further requests are only counted
 # Reasons: code -> text for a table.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..spec.releases import release, releases
-from .traffic import Traffic
 from typing import NamedTuple
 
+from ..spec.releases import release, releases
+from .traffic import Traffic
 
 
 class UnsupportedUse(NamedTuple):

@@ -14,9 +14,9 @@ from kwire.capture.growing_files import read_growing
 from kwire.capture.open_dump import open_dump
 from kwire.errors import DumpError
 from tests.capture.building import ethernet, pcap
+from tests.cli.input.test_non_kafka_streams import told
 from tests.cli.test_commands import out
 from tests.cli.test_main import ran
-from tests.cli.input.test_non_kafka_streams import told
 from tests.conftest import ROOT
 
 CAPTURE = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"

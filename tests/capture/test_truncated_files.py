@@ -16,8 +16,8 @@ from kwire.errors import DumpError
 from kwire.protocol.framing import BrokenDump
 from tests.arrow.captures import FRAMES, PCAP
 from tests.capture.building import block, enhanced, interface, section
-from tests.cli.test_main import ran
 from tests.cli.input.test_non_kafka_streams import told
+from tests.cli.test_main import ran
 
 CUT = 29561 + 16 + 423  # inside the 185th packet of `PCAP`, whose record has 542 bytes
 REMARK = (

@@ -18,8 +18,8 @@ from kwire.capture.open_capture import open_packets
 from kwire.cli.main import main
 from kwire.protocol import SaslMessage
 from kwire.redact.masking import mask
-from kwire.render.json_objects.frame_json import json_line
 from kwire.render.frame_tree import tree
+from kwire.render.json_objects.frame_json import json_line
 from tests.conftest import SHARED, each_of, spread
 
 M: Any = kwire.messages

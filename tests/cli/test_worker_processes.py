@@ -15,7 +15,6 @@ import pytest
 from kwire.capture.tcp.connection_share import ConnectionShare
 from kwire.cli import worker_processes
 from kwire.cli.commands import stats
-from kwire.cli import worker_processes
 from kwire.cli.main import main
 from kwire.cli.worker_processes import WorkerProcesses, parts_for
 from tests.capture.tcp.test_connection_share import many
@@ -40,7 +39,7 @@ def test_all_processes_together_count_what_one_counts(
 ) -> None:
     alone = [counted(path, capsys, *options) for options in ((), ("--by", "ip,client"), ("--removed-in", "4.0"))]
     assert "30 connections of HTTP" in alone[0][2]
-    monkeypatch.setattr(worker_processes, "parts_for", lambda files: parts)
+    monkeypatch.setattr(stats, "parts_for", lambda files: parts)
     again = [counted(path, capsys, *options) for options in ((), ("--by", "ip,client"), ("--removed-in", "4.0"))]
     assert again == alone
 
@@ -51,7 +50,7 @@ def test_what_is_said_of_a_whole_capture_is_said_once(
 ) -> None:
     path.write_bytes(path.read_bytes()[:size])
     alone = counted(path, capsys)
-    monkeypatch.setattr(worker_processes, "parts_for", lambda files: 2)
+    monkeypatch.setattr(stats, "parts_for", lambda files: 2)
     assert counted(path, capsys) == alone
 
 
@@ -161,7 +160,7 @@ def test_an_interrupted_count_is_shown(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(stats.DumpCounts, "count", interrupted)
-    monkeypatch.setattr(worker_processes, "parts_for", lambda files: 2)
+    monkeypatch.setattr(stats, "parts_for", lambda files: 2)
     code, shown, _ = counted(path, capsys)
     assert code == 130
     assert shown["frames"] >= 0  # type: ignore[index]

@@ -21,11 +21,11 @@ from kwire.protocol.results import MessageSummary, error_codes
 from kwire.redact.masking import mask_message
 from kwire.redact.redactor import Redactor
 from kwire.redact.secret_messages import always_carries, may_carry
-from kwire.render.record_text import _fields_text
-from kwire.render.json_objects.json_template import template
-from kwire.render.schema_layout import layout_bnf, layout_json, rows
-from kwire.render.frame_tree import fields
 from kwire.render.enum_names import EnumNames
+from kwire.render.frame_tree import fields
+from kwire.render.json_objects.json_template import template
+from kwire.render.record_text import _fields_text
+from kwire.render.schema_layout import layout_bnf, layout_json, rows
 from kwire.wire import UnknownNode, content_of
 
 M: Any = kwire.messages

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 
 import kwire
+from kwire.protocol import Request, Response, Result
 from kwire.query.display_filter import parse_filter, parse_path
 from kwire.query.filter_error import FilterError
-from kwire.protocol import Request, Response, Result
 from tests.conftest import ROOT
 
 SAMPLES = [

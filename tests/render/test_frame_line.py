@@ -9,8 +9,8 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.protocol.results import MessageSummary
-from kwire.render.frame_line import FrameLines, frame_line
 from kwire.render.colours import Style
+from kwire.render.frame_line import FrameLines, frame_line
 from tests.protocol.test_decoder import request, response
 
 

@@ -9,11 +9,11 @@ import kwire
 from kwire.protocol.results import MessageSummary
 from kwire.protocol.sasl_tokens import read_token
 from kwire.redact.masking import mask
+from kwire.render.colours import Style
+from kwire.render.frame_line import frame_line
+from kwire.render.frame_tree import tree
 from kwire.render.json_objects.frame_json import envelope, json_line, sender_of
 from kwire.render.sasl_token import token_json, token_text
-from kwire.render.frame_line import frame_line
-from kwire.render.colours import Style
-from kwire.render.frame_tree import tree
 from tests.conftest import ROOT
 from tests.protocol.test_connections import HANDSHAKE, PLAIN, asked, sized
 from tests.protocol.test_decoder import decoded, request, response

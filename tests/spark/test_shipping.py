@@ -33,7 +33,7 @@ def test_it_has_all_it_takes(tmp_path: Path) -> None:
     assert (script.name, script.read_text()) == ("kwire-pipeline.py", SCRIPT)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kwire-pipeline.py", "kwire.zip"]
     names = set(ZipFile(tmp_path / "kwire.zip").namelist())
-    assert {"kwire/schemas/kafka/FetchRequest.json", "kwire/render/page.js", "hexdump.py"} <= names | {"hexdump.py"}
+    assert {"kwire/schemas/kafka/FetchRequest.json", "kwire/render/html/page.js"} <= names
     assert any(name.startswith("construct/") for name in names)
     assert not any("__pycache__" in name or name.startswith(("msgspec", "tests")) for name in names)
 

@@ -12,7 +12,7 @@ import pytest
 
 import kwire
 from kwire import Frame, Source
-from kwire.statistics.report_counts import ReportCounts, SAMPLES
+from kwire.statistics.report_counts import SAMPLES, ReportCounts
 from tests.conftest import ROOT, spread
 from tests.protocol.test_decoder import request, response
 

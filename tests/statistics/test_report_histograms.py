@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.statistics.bounded_counter import BoundedCounter
-from kwire.statistics.duration_histogram import DurationHistogram, LONGEST
+from kwire.statistics.duration_histogram import LONGEST, DurationHistogram
 from kwire.statistics.frame_timeline import FrameTimeline
 
 

@@ -12,17 +12,17 @@ import pytest
 
 import kwire
 from kwire.capture.open_dump import open_dump
-from kwire.render.html.report_page import report_html
-from kwire.statistics.report_counts import CapturedReportCounts, ReportCounts
 from kwire.native import ENGINE
 from kwire.protocol import FrameDecoder
 from kwire.redact.masking import mask
+from kwire.render.html.report_page import report_html
+from kwire.statistics.report_counts import CapturedReportCounts, ReportCounts
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
-from tests.statistics.test_report_counts import refused
 from tests.conftest import ROOT, each_of, needs_shared
 from tests.protocol.test_decoder import request, response
 from tests.seeds import named, seeded
+from tests.statistics.test_report_counts import refused
 
 M: Any = kwire.messages
 

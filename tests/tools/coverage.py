@@ -35,7 +35,12 @@ SUITE = [
     *("tests/codecs/test_codecs.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_plan.py"),
     *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/statistics/test_unanswered_requests.py"),
     *("tests/render/captured/test_json_lines.py", "tests/statistics/test_traffic.py", "tests/test_pickling.py"),
-    *("tests/arrow/test_reader.py", "tests/cli/commands/test_stats.py", "tests/test_messages.py", "tests/test_early_access.py"),
+    *(
+        "tests/arrow/test_reader.py",
+        "tests/cli/commands/test_stats.py",
+        "tests/test_messages.py",
+        "tests/test_early_access.py",
+    ),
     *("kwire/wire", "kwire/protocol", "kwire/broker/security/api_permissions.py"),
 ]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from .placement_files import read_plan
-from .placement_input import PlacementInput
-from ..options.security import security_of
-from ..options.usage_error import UsageError
-from ..terminal.remarks import remark
+
 from ...client.apply_plan import Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
 from ...client.live_cluster import LiveCluster
 from ...cluster.plan.reassignment_json import Plan
 from ...render.escaping import escape
 from ...render.value_text import count_text
+from ..options.security import security_of
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from .placement_files import read_plan
+from .placement_input import PlacementInput
 
 PAUSE = 1.0  # seconds between two polls of a reassignment
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from ..terminal.remarks import remark
-from ...cluster import Broker, RackAwareMode
 from random import SystemRandom
+
+from ...cluster import Broker, RackAwareMode
+from ..terminal.remarks import remark
 
 EVEN = "even"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import msgspec
 from dataclasses import dataclass
-from ..input.dump_decoder import results
-from ..options.usage_error import UsageError
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+
 from ...cluster.assignors import ASSIGNORS, Member, MemberData, MetadataSnapshot, ReplicaRack, has_assignor
 from ...cluster.assignors.members import Assignment, TopicPartition
 from ...cluster.assignors.releases import NEWEST
@@ -14,8 +16,8 @@ from ...cluster.consumer_groups.group import Rebalance
 from ...cluster.consumer_groups.tracker import GroupTracker
 from ...errors import DumpError, UnknownMessage
 from ...render.value_text import count_text
-from pathlib import Path
-from uuid import UUID
+from ..input.dump_decoder import results
+from ..options.usage_error import UsageError
 
 MOST_BYTES = 1 << 26  # of a description in JSON
 EVERY = "all"

@@ -6,10 +6,10 @@ import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from ..options.usage_error import UsageError
+
 from ...cluster import Broker
 from ...errors import UnknownMessage
-
+from ..options.usage_error import UsageError
 
 
 def ids_in(text: str | None, option: str) -> list[int]:

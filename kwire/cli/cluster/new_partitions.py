@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from .assignor_choice import EVEN, mode_of, placement_seed
-from .broker_arguments import ids_in
-from .placement_input import PlacementInput
+
 from ...cluster import Broker, RackAwareMode, add_partitions, assign_multi_level, broker_metadatas
 from ...cluster.java.random import Random
 from ...cluster.placement.create_replica_assignment import MOST_REPLICAS, place_replicas
@@ -16,6 +14,9 @@ from ...cluster.placement.replica_assignors import assignor_for
 from ...cluster.plan.reassignment_json import Plan
 from ...cluster.plan.replica_plan import plan_replicas
 from ...errors.refused import InvalidPartitions, InvalidReplicationFactor
+from .assignor_choice import EVEN, mode_of, placement_seed
+from .broker_arguments import ids_in
+from .placement_input import PlacementInput
 
 NEW_TOPIC = "new"  # shown in place of a missing topic name
 

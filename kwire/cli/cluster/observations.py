@@ -8,8 +8,18 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
 from ...capture.logs.log_batch import LogRecord
 from ...capture.znode_files import read_znodes
+from ...cluster import ClusterModel, ClusterState, LoggedRecord, Observation, observed
+from ...cluster.events.metadata_log import message_in
+from ...cluster.refused_requests import Seen, judged
+from ...errors import DumpError
+from ...protocol import Result
+from ...protocol.framing import NotKafka
+from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from ..filters.time_span import TimeSpan
 from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
@@ -20,16 +30,6 @@ from ..options.inputs import title_of
 from ..options.usage_error import UsageError
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
-from ...cluster import ClusterModel, ClusterState, LoggedRecord, Observation, observed
-from ...cluster.events.metadata_log import message_in
-from ...cluster.refused_requests import Seen, judged
-from ...errors import DumpError
-from ...protocol import Result
-from ...protocol.framing import NotKafka
-from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
-from pathlib import Path
-from typing import NamedTuple
-
 
 
 def is_address(name: str) -> bool:
@@ -133,7 +133,9 @@ def _items(
             record, header = item.record, item.batch.header
             time = record.timestamp / 1000 if record.timestamp >= 0 else None
             epoch = header.partition_leader_epoch or 0
-            yield NumberedObservation(LoggedRecord(record.offset, epoch, time, message, item.batch.file), record.offset, time)
+            yield NumberedObservation(
+                LoggedRecord(record.offset, epoch, time, message, item.batch.file), record.offset, time
+            )
         return
     frame = getattr(item, "frame", None)
     if frame is None:

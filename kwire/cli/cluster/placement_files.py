@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from ...cluster import Broker
-from ...cluster.plan.reassignment_json import Plan, REASSIGNMENT_FORM, is_id, read_reassignment
-from ...errors import DumpError, excerpt
 from pathlib import Path
 from typing import Any
+
+from ...cluster import Broker
+from ...cluster.plan.reassignment_json import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
+from ...errors import DumpError, excerpt
 
 Sizes = dict[tuple[str, int], int]
 _IDS = ("nodeId", "node_id", "id", "brokerId", "broker_id")
@@ -56,6 +57,7 @@ def read_brokers(file: str) -> list[Broker]:
 
 
 def brokers_in(value: Any, file: str) -> list[Broker]:
+    """Return the brokers that a JSON value describes; raises DumpError."""
     if isinstance(value, dict):
         value = value["brokers"] if "brokers" in value else [{"id": key, "rack": rack} for key, rack in value.items()]
     if not isinstance(value, list):
@@ -75,6 +77,7 @@ def read_plan(file: str) -> Plan:
 
 
 def read_json(file: str, hint: str) -> Any:
+    """Return the value of a JSON file, or of standard input; raises DumpError with the hint."""
     try:
         return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
     except (ValueError, RecursionError) as error:

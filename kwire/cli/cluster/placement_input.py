@@ -7,11 +7,8 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass, field
-from .observations import is_address, state_of
-from .placement_files import DIGITS, FORMS, Sizes, brokers_in, read_json, read_plan, read_sizes
-from ..options.security import security_of
-from ..options.usage_error import UsageError
-from ..terminal.remarks import remark
+from pathlib import Path
+
 from ...client.address import Address, address
 from ...client.apply_plan import under_way
 from ...client.live_cluster import LiveCluster
@@ -19,8 +16,11 @@ from ...cluster import Broker, ClusterState
 from ...cluster.plan.reassignment_json import Plan, read_reassignment
 from ...errors import CallError, UnknownMessage
 from ...render.value_text import count_text
-from pathlib import Path
-
+from ..options.security import security_of
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from .observations import is_address, state_of
+from .placement_files import DIGITS, FORMS, Sizes, brokers_in, read_json, read_plan, read_sizes
 
 
 @dataclass(slots=True)

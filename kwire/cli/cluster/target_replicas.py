@@ -5,12 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from .assignor_choice import assignor_name, placement_seed
-from .broker_arguments import check_known, ids_in, replacements_in
-from .placement_files import read_plan
-from .placement_input import PlacementInput
-from ..options.usage_error import UsageError
-from ..terminal.remarks import remark
+
 from ...cluster import Broker, generate_assignment
 from ...cluster.java.random import Random
 from ...cluster.placement.create_replica_assignment import place_replicas
@@ -20,7 +15,12 @@ from ...cluster.placement.replica_assignors import assignor_for
 from ...cluster.plan.reassignment_json import Plan
 from ...cluster.plan.replica_plan import Goals, plan_replicas
 from ...render.value_text import count_text
-
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from .assignor_choice import assignor_name, placement_seed
+from .broker_arguments import check_known, ids_in, replacements_in
+from .placement_files import read_plan
+from .placement_input import PlacementInput
 
 
 def target_of(
@@ -85,7 +85,9 @@ def _raised(options: argparse.Namespace, brokers: Sequence[Broker], current: Pla
     """Add replicas to each partition as KIP-879 does; flat racks count as racks with one level."""
     bare = all(broker.rack is None for broker in brokers)
     pathed = [replace(broker, rack="/" if bare else _path(broker.rack)) for broker in brokers]
-    return increase_replication_factor(pathed, current, options.rf, rng=Random(placement_seed(options)), rings=Rings.TURNED)
+    return increase_replication_factor(
+        pathed, current, options.rf, rng=Random(placement_seed(options)), rings=Rings.TURNED
+    )
 
 
 def _path(rack: str | None) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
+
+from ...spec.catalog import catalog_for
+from ...spec.releases import Api, first_release, removed_in
 from ..options.api_names import found_apis
 from ..options.parser import add_command
 from ..options.releases import named_release
-from ...spec.catalog import catalog_for
-from ...spec.releases import Api, first_release, removed_in
-from typing import Any
-
 
 
 def add_apis(commands: Any, about: str) -> None:

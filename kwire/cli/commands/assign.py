@@ -8,16 +8,27 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from textwrap import wrap
+from typing import Any
+
+from ...cluster.assignors import (
+    ASSIGNORS,
+    STICKY,
+    MetadataSnapshot,
+    algorithm_for,
+    assign,
+    has_assignor,
+    knows_racks,
+    leader_rebalances,
+    share_in_rack,
+)
+from ...cluster.assignors.members import Assignment, TopicPartition
+from ...render.escaping import escape, json_text
+from ...render.table import table
 from ..cluster.assignor_input import EVERY, Question, read_question
 from ..options.inputs import add_inputs
 from ..options.parser import add_command
 from ..options.usage_error import UsageError
-from ...cluster.assignors import ASSIGNORS, MetadataSnapshot, STICKY, algorithm_for, assign, has_assignor, knows_racks, leader_rebalances, share_in_rack
-from ...cluster.assignors.members import Assignment, TopicPartition
-from ...render.escaping import escape, json_text
-from ...render.table import table
-from textwrap import wrap
-from typing import Any
 
 CHANGED_IN = ("2.4", "2.8", "3.0", "3.4", "3.5", "3.5.2", "3.7.1")  # the results of a client's assignor
 WIDTH, LEAST_WIDTH = 80, 24  # of lines, and of the column of partitions

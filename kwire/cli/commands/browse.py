@@ -13,15 +13,13 @@ from ...errors import MissingExtra
 from ...protocol import Frame
 from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
-from ..options.inputs import title_of
-from ..options.specs import catalog_of
-from ..output.frame_output import FrameOutput
-from ..output.output_files import output_bytes
-from ..options.inputs import add_files
+from ..options.inputs import add_files, title_of
 from ..options.parser import add_command
 from ..options.secrets import add_secrets
-from ..options.specs import add_profile
+from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
+from ..output.frame_output import FrameOutput
+from ..output.output_files import output_bytes
 
 if TYPE_CHECKING:
     from ..tui.frame_index import FrameIndex

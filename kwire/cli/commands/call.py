@@ -5,17 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from ..options.message_fields import message_of
-from ..options.message_names import name_and_version
-from ..options.output import add_colour
-from ..options.parser import add_command
-from ..options.secrets import add_secrets, masker
-from ..options.security import add_security, security_of
-from ..options.specs import add_profile, catalog_of
-from ..options.timeout import add_timeout
-from ..options.usage_error import UsageError
-from ..terminal.remarks import remark
-from ..terminal.terminal_style import style_for
+from pathlib import Path
+from typing import Any
+
 from ...client.address import address
 from ...client.connection import BrokerConnection
 from ...client.deadline import Deadline
@@ -27,9 +19,17 @@ from ...protocol.results import MessageSummary
 from ...render.escaping import json_text
 from ...render.frame_tree import tree
 from ...render.json_objects.frame_json import envelope, json_line
-from pathlib import Path
-from typing import Any
-
+from ..options.message_fields import message_of
+from ..options.message_names import name_and_version
+from ..options.output import add_colour
+from ..options.parser import add_command
+from ..options.secrets import add_secrets, masker
+from ..options.security import add_security, security_of
+from ..options.specs import add_profile, catalog_of
+from ..options.timeout import add_timeout
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from ..terminal.terminal_style import style_for
 
 
 def add_call(commands: Any, about: str) -> None:

@@ -11,18 +11,13 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
+
 from ...capture.logs.batch_spans import explain_batch
 from ...capture.logs.checks.batch_rebuild import rebuild_batch
 from ...capture.logs.disk_files import DiskFile
 from ...capture.logs.log_batch import LogBatch, LogBytes
 from ...capture.logs.mask_logs import has_secrets
-from ..input.dump_decoder import DumpDecoder
-from ..input.dumps import dumps_in
-from ..input.files_beside_segments import disk_differences
-from ..options.inputs import add_inputs
-from ..options.parser import add_command
-from ..options.secrets import masker
-from ..options.specs import catalog_of
 from ...errors import DecodeError, EncodeError
 from ...protocol import Request, Response, Result, Token, Undecodable
 from ...protocol.frame_codec import encode_result
@@ -32,7 +27,13 @@ from ...render.record_text import batch_text
 from ...render.unread_counts import unread_text
 from ...render.value_text import count_text
 from ...schema.sensitive_fields import Hidden
-from typing import Any
+from ..input.dump_decoder import DumpDecoder
+from ..input.dumps import dumps_in
+from ..input.files_beside_segments import disk_differences
+from ..options.inputs import add_inputs
+from ..options.parser import add_command
+from ..options.secrets import masker
+from ..options.specs import catalog_of
 
 MOST = 1000  # differences shown for each file
 

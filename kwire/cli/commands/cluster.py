@@ -9,19 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import takewhile
-from ..cluster.observations import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
-from ..filters.time_span import TimeSpan
-from ..input.dump_decoder import results
-from ..input.fraction_read import part_read
-from ..options.inputs import add_inputs, title_of
-from ..options.output import add_colour
-from ..options.parser import add_command
-from ..options.security import add_security, security_of
-from ..options.timeout import add_timeout
-from ..options.usage_error import UsageError
-from ..terminal.progress import with_progress
-from ..terminal.remarks import remark
-from ..terminal.terminal_style import style_for
+
 from ...client.address import address
 from ...client.connection import BrokerConnection
 from ...client.deadline import Deadline
@@ -37,7 +25,19 @@ from ...render.cluster.cluster_json import cluster_json
 from ...render.cluster.cluster_text import cluster_lines, metric_lines
 from ...render.cluster.consumer_groups import group_json, group_lines
 from ...render.escaping import json_text
-
+from ..cluster.observations import found_in, in_order_of_time, is_address, limit_of, model_from, model_of
+from ..filters.time_span import TimeSpan
+from ..input.dump_decoder import results
+from ..input.fraction_read import part_read
+from ..options.inputs import add_inputs, title_of
+from ..options.output import add_colour
+from ..options.parser import add_command
+from ..options.security import add_security, security_of
+from ..options.timeout import add_timeout
+from ..options.usage_error import UsageError
+from ..terminal.progress import with_progress
+from ..terminal.remarks import remark
+from ..terminal.terminal_style import style_for
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], about: str) -> None:

@@ -9,9 +9,21 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import nlargest
 from itertools import islice
+from typing import Any
+
 from ...capture.dump import Dump
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ...protocol import Result
+from ...protocol.results import MessageSummary, with_response_frames
+from ...query.display_filter import names_property, parse_path
+from ...render.colours import Style
+from ...render.escaping import json_text
+from ...render.frame_tree import tree
+from ...render.json_objects.frame_json import envelope
+from ...render.json_objects.record_json import record_envelope
+from ...render.record_tree import RecordTree
+from ...spec.catalog import Catalog, catalog_for
 from ..filters.frame_filter import add_filters, filter_for, pushed_filter
 from ..filters.kafka_frames import KafkaFrames, omit_other_streams
 from ..filters.log_filter import LogFilter
@@ -28,22 +40,11 @@ from ..output.capture_lines import CaptureLines
 from ..output.chosen_fields import FORMATS, write_fields
 from ..output.guesses import guess
 from ..output.item_counts import count_item, count_items, print_counts
-from ..output.item_text import AsJson, AsText, ENTRY, Form, Item, Print
+from ..output.item_text import ENTRY, AsJson, AsText, Form, Item, Print
 from ..output.parquet import parquet
 from ..terminal.pager import Paged, paged
 from ..terminal.progress import with_progress
 from ..terminal.terminal_style import style_for
-from ...protocol import Result
-from ...protocol.results import MessageSummary, with_response_frames
-from ...query.display_filter import names_property, parse_path
-from ...render.colours import Style
-from ...render.escaping import json_text
-from ...render.frame_tree import tree
-from ...render.json_objects.frame_json import envelope
-from ...render.json_objects.record_json import record_envelope
-from ...render.record_tree import RecordTree
-from ...spec.catalog import Catalog, catalog_for
-from typing import Any
 
 MOST_SORTED = 10  # frames that --sort prints without --first
 EXAMPLES = (
@@ -129,7 +130,9 @@ def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
         if shown is not None:
             _print_chosen(shown, options, summary, write)
             return
-        form = AsJson() if options.jsonl else AsText(summary, style_for(sys.stdout, options.color), wanted=KafkaFrames())
+        form = (
+            AsJson() if options.jsonl else AsText(summary, style_for(sys.stdout, options.color), wanted=KafkaFrames())
+        )
         for text in filter(None, _lines(options, form, counts)):
             write(text)
 

@@ -7,18 +7,19 @@ import os
 import shlex
 import shutil
 import sys
+from pathlib import Path
+from typing import Any
+
 from ...capture.open_dump import read_dump
+from ...protocol import FrameDecoder
 from ..options.output import add_colour
 from ..options.parser import add_command
 from ..output.explained_frame import print_result
 from ..terminal.terminal_style import style_for
-from ...protocol import FrameDecoder
-from pathlib import Path
-from typing import Any
 
 _DEMO_NAME = "kafka-3.9-zk.bin"
-_HERE = Path(__file__).parent
-# In the wheel, the dump is beside this file; in a checkout, it is among the fixtures.
+_HERE = Path(__file__).parent.parent
+# In the wheel, the dump is in kwire/cli; in a checkout, it is among the fixtures.
 DUMP = _HERE / _DEMO_NAME if (_HERE / _DEMO_NAME).exists() else _HERE.parent.parent / "fixtures" / "dumps" / _DEMO_NAME
 INTRODUCTION = """\
 A Kafka 3.9 controller tells its brokers about a new partition (is_new_replica) and about a broker

@@ -6,6 +6,19 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from ...codecs import Codec, codec_in
+from ...protocol import Undecodable
+from ...render.colours import Style
+from ...render.differences.frame_differences import frame_differences
+from ...render.differences.layout_differences import NOTHING, layout_difference_lines
+from ...render.escaping import escape
+from ...render.frame_title import title
+from ...render.value_text import count_text
+from ...spec.catalog import Catalog, catalog_for
+from ...spec.releases import Api, release
 from ..input.dump_decoder import results
 from ..options.api_names import found_apis
 from ..options.message_names import named_codecs
@@ -16,19 +29,6 @@ from ..options.secrets import add_secrets
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
 from ..terminal.terminal_style import style_for
-from ...codecs import Codec, codec_in
-from ...protocol import Request, Response, Undecodable
-from ...render.colours import Style
-from ...render.differences.frame_differences import frame_differences
-from ...render.differences.layout_differences import NOTHING, layout_difference_lines
-from ...render.escaping import escape
-from ...render.frame_title import title
-from ...render.value_text import count_text
-from ...spec.catalog import Catalog, catalog_for
-from ...spec.releases import Api, release
-from pathlib import Path
-from typing import Any
-
 
 
 def diff_dumps(options: argparse.Namespace) -> int:

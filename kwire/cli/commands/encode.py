@@ -8,8 +8,15 @@ import re
 import sys
 from collections.abc import Iterator
 from io import BytesIO
+from typing import Any
+
 from ...capture.open_file import read_text
 from ...capture.request_log import RequestLogNotes, convert_object, looks_like_request_log, readable_frames
+from ...errors import DumpError, KwireError, json_problem
+from ...protocol import Frame
+from ...render.json_objects.json_template import template
+from ...render.value_text import count_text
+from ...spec.catalog import Catalog
 from ..options.message_names import named_codec, named_codecs
 from ..options.output import add_raw
 from ..options.parser import add_command
@@ -18,12 +25,6 @@ from ..options.usage_error import UsageError
 from ..output.frame_output import FrameOutput
 from ..output.output_files import output_bytes
 from ..terminal.remarks import complain, remark
-from ...errors import DumpError, KwireError, json_problem
-from ...protocol import Frame
-from ...render.json_objects.json_template import template
-from ...render.value_text import count_text
-from ...spec.catalog import Catalog
-from typing import Any
 
 TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"
 _JSON = re.compile(r"\s*(?:\{|\[\s*[{\]])")  # not the bracketed date at the start of a line of log4j

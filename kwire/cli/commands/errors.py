@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from ..options.parser import add_command
+from typing import Any
+
 from ...errors import UnknownMessage
 from ...names import folded
 from ...values import Value, kind
-from typing import Any
-
+from ..options.parser import add_command
 
 
 def add_errors(commands: Any, about: str) -> None:

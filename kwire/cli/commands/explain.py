@@ -6,11 +6,26 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
 from ...capture.hex_text.golden_fixture import check_writer, parse_fixture
 from ...capture.logs.batch_spans import ExplainedBytes, explain_batch
 from ...capture.logs.log_batch import LogBatch, LogBytes
 from ...capture.logs.mask_logs import mask_explained
 from ...capture.open_file import read_text
+from ...codecs import Span
+from ...errors import DumpError
+from ...protocol import Result, Token, Undecodable
+from ...render.annotated_hex import frame_lines
+from ...render.colours import Style
+from ...render.escaping import escape
+from ...render.fixture import fixture_text, rewrite_fixture
+from ...render.html.explain_page import explain_page
+from ...render.record_lines import RecordLines
+from ...render.record_text import batch_text
+from ...render.value_text import count_text
+from ...schema.sensitive_fields import Hidden
 from ..filters.kafka_frames import omit_other_streams
 from ..input.dump_decoder import items, results
 from ..options.inputs import add_inputs, title_of
@@ -22,21 +37,6 @@ from ..output.explained_frame import print_result
 from ..output.output_files import output_text
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
-from ...codecs import Span
-from ...errors import DumpError
-from ...protocol import Result, Token, Undecodable
-from ...render.annotated_hex import frame_lines
-from ...render.colours import Style
-from ...render.escaping import escape
-from ...render.fixture import fixture_text, rewrite_fixture
-from ...render.frame_title import title
-from ...render.html.explain_page import explain_page
-from ...render.record_lines import RecordLines
-from ...render.record_text import batch_text
-from ...render.value_text import count_text
-from ...schema.sensitive_fields import Hidden
-from pathlib import Path
-from typing import Any, TypeVar
 
 T = TypeVar("T")
 MOST_ON_PAGE = 10_000  # frames; a browser opens this many without delay

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from ..help.topics import TOPICS, help_lines
-from ..options.parser import add_command
-from ...errors import UnknownMessage
 from typing import Any
 
+from ...errors import UnknownMessage
+from ..help.topics import TOPICS, help_lines
+from ..options.parser import add_command
 
 
 def add_parser(commands: Any, about: str) -> None:

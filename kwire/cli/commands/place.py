@@ -6,6 +6,21 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...client.address import Address
+from ...cluster import Broker, broker_metadatas
+from ...cluster.placement.rack_spread import is_even
+from ...cluster.placement.rack_tree import RackTree
+from ...cluster.plan.reassignment_json import Plan, reassignment_json
+from ...cluster.plan.replica_plan import ReplicaPlan
+from ...errors import DumpError
+from ...render.cluster.placement_json import comparison_json, report_json
+from ...render.cluster.placement_text import assignment_lines, report_lines, wrapped
+from ...render.cluster.plan_text import comparison_lines, plan_lines, plan_summary
+from ...render.escaping import json_text
+from ...render.value_text import count_text
 from ..cluster.apply_plan import apply_to_cluster, follow_plan
 from ..cluster.assignor_choice import assignor_name, mode_of
 from ..cluster.broker_arguments import check_known, ids_in, replacements_in, with_added
@@ -20,20 +35,6 @@ from ..options.timeout import add_timeout
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
-from ...client.address import Address
-from ...cluster import Broker, broker_metadatas
-from ...cluster.placement.rack_spread import is_even
-from ...cluster.placement.rack_tree import RackTree
-from ...cluster.plan.reassignment_json import Plan, reassignment_json
-from ...cluster.plan.replica_plan import ReplicaPlan
-from ...errors import DumpError
-from ...render.cluster.placement_json import comparison_json, report_json
-from ...render.cluster.placement_text import assignment_lines, report_lines, wrapped
-from ...render.cluster.plan_text import comparison_lines, plan_lines, plan_summary
-from ...render.escaping import json_text
-from ...render.value_text import count_text
-from pathlib import Path
-from typing import Any
 
 ASSIGNORS = (
     "for new partitions: multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe, simple, striped (KRaft), even "

@@ -9,26 +9,24 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from ...capture.packets.pcap_writer import PcapWriter
-from ...client.address import Address, LOOPBACK, address
+from ...client.address import LOOPBACK, Address, address
 from ...client.operator_lines import OperatorLines
 from ...client.proxy import Proxy, Show
 from ...client.proxy_listeners import MOST_LISTENERS
 from ...errors import excerpt
 from ...protocol import Result
 from ...protocol.results import MessageSummary
-from ...render.json_objects.frame_json import json_line
 from ...render.frame_line import FrameLines
+from ...render.json_objects.frame_json import json_line
 from ...render.value_text import count_text
-from ..options.secrets import masker
-from ..options.specs import catalog_of
-from ..output.output_files import output_bytes
 from ..options.output import add_colour
 from ..options.parser import add_command
-from ..options.secrets import add_secrets
+from ..options.secrets import add_secrets, masker
 from ..options.security import add_security, security_of
-from ..options.specs import add_profile
+from ..options.specs import add_profile, catalog_of
 from ..options.timeout import add_timeout
 from ..options.usage_error import UsageError
+from ..output.output_files import output_bytes
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 

@@ -6,6 +6,13 @@ import argparse
 import sys
 from functools import partial
 from itertools import chain
+from typing import Any
+
+from ...errors import suggestion
+from ...redact.redaction_rules import KEPT, REASONS
+from ...redact.redactor import Redactor
+from ...render.table import table
+from ...render.value_text import count_text
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..options.output import add_raw
@@ -16,13 +23,6 @@ from ..output.frame_output import FrameOutput, timed_frames
 from ..output.output_files import output_bytes
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
-from ...errors import suggestion
-from ...redact.redaction_rules import KEPT, REASONS
-from ...redact.redactor import Redactor
-from ...render.table import table
-from ...render.value_text import count_text
-from typing import Any
-
 
 
 def add_redact(commands: Any, about: str) -> None:

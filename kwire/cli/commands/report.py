@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from typing import Any
+
+from ...protocol.framing import count_frames
+from ...render.html.report_page import report_html
+from ...render.value_text import count_text
+from ...statistics.report_counts import CapturedReportCounts, ReportCounts
 from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
@@ -13,12 +19,6 @@ from ..options.secrets import masker
 from ..output.output_files import output_text, refuse_input
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
-from ...protocol.framing import count_frames
-from ...render.html.report_page import report_html
-from ...render.value_text import count_text
-from ...statistics.report_counts import CapturedReportCounts, ReportCounts
-from typing import Any
-
 
 
 def add_parser(commands: Any, about: str) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import Any
+
+from ...codecs import Codec
+from ...codecs.generated_python import decoder_source, encoder_source
+from ...render.escaping import escape, json_text
+from ...render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
 from ..options.message_names import named_codecs
 from ..options.output import add_colour
 from ..options.parser import add_command
 from ..options.specs import add_profile, catalog_of
 from ..terminal.terminal_style import style_for
-from ...codecs import Codec
-from ...codecs.generated_python import decoder_source, encoder_source
-from ...render.escaping import escape, json_text
-from ...render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
-from typing import Any
-
 
 
 def add_schema(commands: Any, about: str) -> None:

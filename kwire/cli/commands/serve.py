@@ -9,6 +9,9 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from random import Random
+from typing import Any
+
 from ...broker import Node, ServedCluster, Settings
 from ...broker.apis.registry import DRAFTS
 from ...broker.server.control import Control
@@ -16,20 +19,18 @@ from ...broker.server.control_http import ControlServer
 from ...broker.server.file_disk import locked
 from ...broker.server.listener_tls import tls_context
 from ...broker.server.offline_metrics import MetricsServer
-from ..options.parser import add_command
-from ..options.usage_error import UsageError
-from ..serving.brokers import nodes_for
-from ..serving.log_dir_failures import Failure, failures_in
-from ..serving.settings import settings_for
-from ..terminal.remarks import remark
 from ...client.address import LOOPBACK, address
 from ...client.operator_lines import OperatorLines
 from ...cluster.placement.replica_assignors import assignor_for
 from ...errors import CallError, excerpt
 from ...protocol.sasl.mechanisms import MECHANISMS
 from ...render.value_text import count_text
-from random import Random
-from typing import Any
+from ..options.parser import add_command
+from ..options.usage_error import UsageError
+from ..serving.brokers import nodes_for
+from ..serving.log_dir_failures import Failure, failures_in
+from ..serving.settings import settings_for
+from ..terminal.remarks import remark
 
 TOKEN = "KWIRE_CONTROL_TOKEN"
 NO_DIRECTORY = "repair a directory, or name others, and start again"

@@ -19,16 +19,16 @@ from ...cluster.kip112 import JbodCluster
 from ...cluster.kip112.recording import Happened, Played, Setting
 from ...cluster.kip112.scenarios import CLIENT, STEPS, Scenario
 from ...protocol import FrameDecoder, Request, Response
-from ...render.json_objects.frame_json import envelope
 from ...render.colours import Style
 from ...render.escaping import json_text
+from ...render.json_objects.frame_json import envelope
 from ...render.table import table
 from ...render.value_text import count_text, shorten
 from ...values import kind
-from ..output.output_files import output_bytes
 from ..options.output import add_colour
 from ..options.parser import add_command
 from ..options.usage_error import UsageError
+from ..output.output_files import output_bytes
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 

@@ -7,6 +7,14 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from itertools import takewhile
+from typing import Any
+
+from ...protocol import Frame, FrameDecoder
+from ...protocol.headers import Header
+from ...protocol.results import MessageSummary
+from ...query.display_filter import names_property
+from ...redact.masking import mask
+from ...render.value_text import count_text
 from ..filters.frame_filter import Test, add_filters, filter_for
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
@@ -19,13 +27,6 @@ from ..output.frame_output import FrameOutput, timed_frames
 from ..output.output_files import output_bytes
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
-from ...protocol import Frame, FrameDecoder
-from ...protocol.headers import Header
-from ...protocol.results import MessageSummary
-from ...query.display_filter import names_property
-from ...redact.masking import mask
-from ...render.value_text import count_text
-from typing import Any
 
 MOST_WRITTEN = 1 << 16  # written requests, without a response so far, that are remembered
 HELD = 1 << 26  # bytes of frames that wait for a response

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from ..options.parser import add_command
-from ..terminal.terminal_style import style_for
+from pathlib import Path
+from typing import Any
+
 from ...codecs.schema_tree import grow
 from ...errors import SpecError
 from ...render.escaping import escape
 from ...render.value_text import count_text
 from ...spec import read_spec
-from pathlib import Path
-from typing import Any
+from ..options.parser import add_command
+from ..terminal.terminal_style import style_for
 
 MOST_VERSIONS = 200  # versions expanded for each spec; a hostile spec may claim 32,767
 

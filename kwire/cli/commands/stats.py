@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import msgspec
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from typing import Any
+
+import msgspec
+
 from ...capture.tcp.connection_share import ALL, ConnectionShare
+from ...errors import KwireError, suggestion
+from ...protocol.framing import count_frames
+from ...render.escaping import json_text
+from ...render.statistics.count_table import count_table, traffic_json
+from ...render.statistics.latency_table import latency_table, slowest_table
+from ...render.statistics.unanswered_table import unanswered_json, unanswered_row
+from ...render.statistics.unsupported_uses_text import unsupported_uses_lines
+from ...render.table import table
+from ...render.unread_counts import unread_text
+from ...render.value_text import count_text
+from ...statistics.latencies import Latencies
+from ...statistics.traffic import COLUMNS, Counted, Traffic
+from ...statistics.unanswered_requests import UnansweredRequests
+from ...statistics.unsupported_uses import unsupported_uses
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..input.non_kafka_streams import NonKafkaStreams
@@ -22,21 +39,6 @@ from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 from ..worker_processes import WorkerProcesses, parts_for
-from ...errors import KwireError, suggestion
-from ...protocol.framing import count_frames
-from ...render.escaping import json_text
-from ...render.statistics.count_table import count_table, traffic_json
-from ...render.statistics.latency_table import latency_table, slowest_table
-from ...render.statistics.unanswered_table import unanswered_json, unanswered_row
-from ...render.statistics.unsupported_uses_text import unread_text, unsupported_uses_lines
-from ...render.table import table
-from ...render.value_text import count_text
-from ...statistics.counts import Count
-from ...statistics.latencies import Latencies
-from ...statistics.traffic import COLUMNS, Counted, Traffic
-from ...statistics.unanswered_requests import UnansweredRequests
-from ...statistics.unsupported_uses import unsupported_uses
-from typing import Any
 
 _Packed = tuple[Counted, tuple[dict[str, int], dict[str, int], dict[str, str]]]
 
@@ -242,4 +244,4 @@ def _tables(traffic: Traffic, options: argparse.Namespace) -> Iterator[str]:
     if options.slow:
         yield from slowest_table(traffic)
     if traffic.latencies is None:
-        yield from count_table(traffic, options, traffic.rows())
+        yield from count_table(traffic, traffic.rows(), errors=options.errors)

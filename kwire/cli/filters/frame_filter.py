@@ -10,14 +10,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
-from .time_span import TimeSpan
-from ..input.dump_decoder import PushedFilter
-from ..options.message_names import name_and_version, named_codecs
-from ..options.usage_error import UsageError
+
 from ...protocol import Frame, Request, Response, Result, Undecodable
 from ...protocol.results import MessageSummary, client_of
 from ...query.display_filter import DisplayFilter, parse_filter
 from ...spec.catalog import Catalog
+from ..input.dump_decoder import PushedFilter
+from ..options.message_names import name_and_version, named_codecs
+from ..options.usage_error import UsageError
+from .time_span import TimeSpan
 
 Test = Callable[[Result], bool]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from ..input.log_entries import Other
+
 from ...protocol import Undecodable
 from ...protocol.framing import NotKafka
 from ...render.frame_title import is_note
-
+from ..input.log_entries import Other
 
 
 class KafkaFrames:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from ...capture.logs.disk_entry import DiskEntry
-from ...capture.logs.log_batch import LogRecord
-from .time_span import TimeSpan
-from ..input.log_entries import LogEntry, is_bad, is_faulty
-from ..options.usage_error import UsageError
 from typing import Any
 
+from ...capture.logs.disk_entry import DiskEntry
+from ...capture.logs.log_batch import LogRecord
+from ..input.log_entries import LogEntry, is_bad, is_faulty
+from ..options.usage_error import UsageError
+from .time_span import TimeSpan
 
 
 class LogFilter:

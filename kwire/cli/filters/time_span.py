@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from ..options.usage_error import UsageError
+
 from ...protocol import Result
 from ...query.times import seconds_of
+from ..options.usage_error import UsageError
 
 SINCE_1970 = 100_000_000  # seconds; a smaller number counts from the first frame
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from .parser_words import about_of, commands_of, names_in, shown
-from .shell_completion import LISTS, VALUES
 from pathlib import Path
 
+from .parser_words import about_of, commands_of, names_in, shown
+
 Candidates = dict[str, str]  # a word that fits at the cursor -> its description
+Complete = Callable[["CommandLine"], Candidates]
 
 
 def split_line(line: str) -> tuple[list[str], str]:
@@ -31,6 +33,8 @@ class CommandLine:
     before: list[str]
     word: str
     parser: argparse.ArgumentParser
+    values: Mapping[str, Complete] = field(default_factory=dict)  # by option or argument
+    lists: Collection[Complete] = ()  # those of the values that are joined by commas
     path: tuple[str, ...] = ()
     positionals: list[str] = field(default_factory=list)
     commands: Candidates = field(init=False)
@@ -71,10 +75,10 @@ class CommandLine:
         if action.choices:
             return matching_words(self.word, dict.fromkeys(map(str, action.choices), ""))
         names = action.option_strings or [f"{' '.join(self.path)} {action.dest}"]
-        values = next((VALUES[name] for name in names if name in VALUES), None)
+        values = next((self.values[name] for name in names if name in self.values), None)
         if values is None:
             return {}
-        if values in LISTS:
+        if values in self.lists:
             done, comma, word = self.word.rpartition(",")
             return {f"{done}{comma}{one}": about for one, about in matching_words(word, values(self)).items()}
         return matching_words(self.word, values(self))
@@ -86,4 +90,5 @@ class CommandLine:
 
 
 def matching_words(word: str, found: Candidates) -> Candidates:
+    """Return the words that begin with a word, in any case."""
     return {one: about for one, about in found.items() if one.casefold().startswith(word.casefold())}

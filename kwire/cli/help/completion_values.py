@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
+from typing import TYPE_CHECKING
+
 from ...caches import lazy_pattern
+from ...errors import KwireError
 from .command_line import Candidates, CommandLine
 from .topics import TOPICS
-from ...errors import KwireError
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...protocol import Result
@@ -36,40 +37,47 @@ def complete_apis(line: CommandLine) -> Candidates:
 
 
 def complete_releases(line: CommandLine) -> Candidates:
+    """Return the releases of Kafka, the newest first."""
     from ...spec.releases import releases
 
     return dict.fromkeys(reversed(releases().names), "")
 
 
 def complete_error_codes(line: CommandLine) -> Candidates:
+    """Return Kafka's error codes."""
     from ...values import kind
 
     return {str(code): str(getattr(code, "about", "")) for code in kind("ErrorCode")}
 
 
 def complete_profiles(line: CommandLine) -> Candidates:
+    """Return the profiles of drafts."""
     from ...spec.catalog import profiles
 
     return dict.fromkeys(profiles(), "")
 
 
 def complete_columns(line: CommandLine) -> Candidates:
+    """Return the columns of `kwire stats`."""
     from ...statistics.traffic import COLUMNS
 
     return dict.fromkeys(COLUMNS, "")
 
 
 def complete_kept_kinds(line: CommandLine) -> Candidates:
+    """Return the kinds of data that `kwire redact` can keep."""
     from ...redact.redaction_rules import REASONS
 
     return dict(REASONS)
 
 
 def complete_help_topics(line: CommandLine) -> Candidates:
+    """Return the help topics and the commands."""
     return {name: about for name, (about, _) in TOPICS.items()} | line.commands
 
 
 def complete_topics(line: CommandLine) -> Candidates:
+    """Return the topics in the files on the line."""
     from ...protocol import Request, Response
     from ...protocol.results import MessageSummary
 
@@ -80,6 +88,7 @@ def complete_topics(line: CommandLine) -> Candidates:
 
 
 def complete_clients(line: CommandLine) -> Candidates:
+    """Return the client ids in the files on the line."""
     from ...protocol.results import client_of
 
     return {client: "" for client in map(client_of, first_results(line.files)) if client and SAFE.fullmatch(client)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import field
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ...errors import KwireError
 from .command_line import Candidates, CommandLine, matching_words
 from .completion_values import complete_apis, complete_clients, complete_topics, first_results
-from ...errors import KwireError
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...query.tokens import FilterToken

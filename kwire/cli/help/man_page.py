@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+
 from .parser_words import words_of
 from .topics import TOPICS
-
 
 
 def man_page(parser: argparse.ArgumentParser, version: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 
-
 @dataclass(frozen=True, slots=True)
 class Words:
     """What may follow the words of a command line: commands, options with their help, and whether files may follow."""

@@ -7,9 +7,20 @@ the parser, values from `completion_values`.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from .command_line import Candidates, CommandLine, split_line
-from .completion_values import complete_apis, complete_clients, complete_columns, complete_error_codes, complete_fields, complete_help_topics, complete_kept_kinds, complete_profiles, complete_releases, complete_topics
+
+from .command_line import CommandLine, Complete, split_line
+from .completion_values import (
+    complete_apis,
+    complete_clients,
+    complete_columns,
+    complete_error_codes,
+    complete_fields,
+    complete_help_topics,
+    complete_kept_kinds,
+    complete_profiles,
+    complete_releases,
+    complete_topics,
+)
 from .filter_completion import complete_filter
 from .parser_words import commands_of
 
@@ -41,8 +52,10 @@ complete -c kwire -f -a '(__kwire_complete)'
 }
 SHELLS = tuple(SCRIPTS)
 # How to complete the value of an option, or the argument of a command.
-VALUES: dict[str, Callable[[CommandLine], Candidates]] = {
-    **dict.fromkeys(("--api", "--as", "--template", "schema names", "diff names", "apis names", "call api"), complete_apis),
+VALUES: dict[str, Complete] = {
+    **dict.fromkeys(
+        ("--api", "--as", "--template", "schema names", "diff names", "apis names", "call api"), complete_apis
+    ),
     **dict.fromkeys(("--release", "--removed-in"), complete_releases),
     **dict.fromkeys(("--topic", "--log-of"), complete_topics),
     "--client": complete_clients,
@@ -68,7 +81,7 @@ def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str
     (words, quote), inner = split_line(line), commands_of(parser)
     if len(words) > 2 and inner is not None and words[1] not in inner.choices and words[1][:1] not in ("-", ""):
         words.insert(1, "decode")  # kwire FILE
-    found = CommandLine(words[1:-1], words[-1], parser).found() if len(words) > 1 else {}
+    found = CommandLine(words[1:-1], words[-1], parser, VALUES, LISTS).found() if len(words) > 1 else {}
     if quote:
         found = {word: about for word, about in found.items() if quote not in word}
     if shell == "fish":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from .parser_words import shown
-
 TOPICS: dict[str, tuple[str, str]] = {
     "input": (
         "what kwire reads",

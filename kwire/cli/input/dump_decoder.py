@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from ...capture.dump import Dump
-from .dumps import dumps_in
-from ..options.message_names import named_codec
-from ..options.secrets import leave_unmasked, masker
-from ..options.specs import catalog_of
-from ..options.usage_error import UsageError
-from ..terminal.remarks import remark
 from ...codecs import Codec
 from ...protocol import Frame, FrameDecoder, Result
 from ...protocol.header_reader import DecodedConnection, Peek
 from ...protocol.headers import Header
 from ...render.value_text import count_text
 from ...spec.catalog import Catalog
-from typing import TYPE_CHECKING
+from ..options.message_names import named_codec
+from ..options.secrets import leave_unmasked, masker
+from ..options.specs import catalog_of
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
+from .dumps import dumps_in
 
 if TYPE_CHECKING:
     from ...capture.logs.disk_entry import DiskEntry

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
+from typing import TypeVar
+
 from ... import native
 from ...capture.dump import Dump
 from ...capture.open_dump import open_dump
 from ...capture.open_text import open_hex
 from ...capture.tcp.connection_share import ALL, ConnectionShare
-from .dump_decoder import items
-from .files import files_of
-from .follow import followed
-from .non_kafka_streams import NonKafkaStreams
+from ...errors import DumpError
 from ..options.specs import catalog_of
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
-from ...errors import DumpError
-from pathlib import Path
-from typing import TypeVar
+from .files import files_of
+from .follow import followed
+from .non_kafka_streams import NonKafkaStreams
 
 LARGE = 8 << 20  # bytes of a file that takes seconds to read without the native engine
 T = TypeVar("T")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ...capture.files import find_entry, list_folder, local_path
-from ...errors import DumpError
 from pathlib import PurePath
 
+from ...capture.files import find_entry, list_folder, local_path
+from ...errors import DumpError
 
 
 def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:

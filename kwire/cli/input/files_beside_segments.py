@@ -6,6 +6,8 @@ The rules are in `kwire.logs.checks`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+
 from ...capture.logs.batch_recognition import find_batch_end
 from ...capture.logs.checks.check_disk_files import check_disk_file
 from ...capture.logs.checks.inconsistency import Inconsistency
@@ -15,7 +17,6 @@ from ...capture.logs.segment_reader import SegmentReader
 from ...capture.open_file import open_unpacked
 from ...records import RecordBatch
 from ...records.record_layouts_and_checksums import BATCH
-from pathlib import Path
 
 _OF_ONE_SEGMENT = ("offset index", "time index", "transaction index")
 _OF_THE_FOLDER = ("producer snapshot", "leader epochs", "quorum state")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 from collections.abc import Callable
-from ..options.usage_error import UsageError
 
+from ..options.usage_error import UsageError
 
 
 def followed(options: argparse.Namespace) -> Callable[[], bool] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from contextlib import suppress
+
 from ...capture.files import local_path
 from .files import files_of
-
 
 
 def part_read(options: argparse.Namespace) -> float | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
+
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ...capture.logs.mask_logs import mask_log_bytes, mask_record
-from typing import TypeVar
 
 LogEntry = LogRecord | LogBytes | LogBatch
 Other = TypeVar("Other")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+
 from ...capture.dump import Dump
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...errors import DecodeError

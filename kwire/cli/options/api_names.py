@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from ..commands.apis import apis
-from .message_names import name_and_version
+
 from ...errors import UnknownMessage
 from ...names import folded
 from ...spec.releases import Api, releases
-
+from .message_names import name_and_version
 
 
 def found_apis(names: list[str]) -> list[Api]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+
 from .secrets import add_secrets
 from .specs import add_profile
-
 
 
 def title_of(options: argparse.Namespace) -> str:

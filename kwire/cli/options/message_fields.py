@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from .usage_error import UsageError
+from typing import Any
+
 from ...client.connection import SOFTWARE
 from ...codecs import Codec
 from ...errors import json_problem, suggestion
 from ...wire import Field, Integer, String
-from typing import Any
+from .usage_error import UsageError
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)
 # Values sent for omitted fields where the spec's default is unsuitable: Metadata would create topics.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...caches import lazy_pattern
-from .usage_error import UsageError
 from ...codecs import Codec, codec_in
 from ...spec.catalog import Catalog
+from .usage_error import UsageError
 
 _NAMED = lazy_pattern(r"([A-Za-z0-9_-]+)(?:[:\s]v?(\d{1,5}))?")
 

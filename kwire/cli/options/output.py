@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 
-
 def add_raw(parser: argparse.ArgumentParser) -> None:
     """Add --raw."""
     parser.add_argument("--raw", action="store_true", help="write raw frames, without connections and times")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..terminal.remarks import remark
 from typing import TYPE_CHECKING
+
+from ..terminal.remarks import remark
 
 if TYPE_CHECKING:
     from ...spec.releases import Release
-
 
 
 def named_release(text: str) -> Release:

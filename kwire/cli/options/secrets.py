@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from ...protocol import Result
 
+from ...protocol import Result
 
 
 def masker(options: argparse.Namespace) -> Callable[[Result], Result]:
@@ -16,6 +16,7 @@ def masker(options: argparse.Namespace) -> Callable[[Result], Result]:
 
 
 def leave_unmasked(result: Result) -> Result:
+    """Return a result as it is."""
     return result
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from .usage_error import UsageError
-from ...errors import DumpError
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ...errors import DumpError
+from .usage_error import UsageError
 
 if TYPE_CHECKING:
     from ...client.security import Security

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from .usage_error import UsageError
-from ...spec.catalog import Catalog, catalog_for
 
+from ...spec.catalog import Catalog, catalog_for
+from .usage_error import UsageError
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+
 from ...errors import excerpt
 
 MOST_SECONDS = 1_000_000

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any, TypeVar
+
 from ...capture.dump import Dump
-from ..input.dump_decoder import DumpDecoder
-from ..input.fraction_read import part_read
-from .item_text import Form
-from ..terminal.progress import with_progress
 from ...protocol import Result
 from ...protocol.framing import CapturedBatch, count_frames
 from ...render.captured.line_writer import MOST_TEXT
-from typing import Any, TypeVar
+from ..input.dump_decoder import DumpDecoder
+from ..input.fraction_read import part_read
+from ..terminal.progress import with_progress
+from .item_text import Form
 
 T = TypeVar("T")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import msgspec
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from ..options.usage_error import UsageError
-from .item_text import ENTRY, Item, Print
+from typing import Any
+
+import msgspec
+
 from ...codecs.json import uuid_text
 from ...query.display_filter import parse_path
 from ...query.field_path import FieldPath
@@ -16,7 +17,8 @@ from ...render.escaping import escape
 from ...render.table import table
 from ...schema.sensitive_fields import HIDDEN, Hidden
 from ...spec.catalog import Catalog
-from typing import Any
+from ..options.usage_error import UsageError
+from .item_text import ENTRY, Item, Print
 
 _ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 FORMATS = ("tsv", "csv", "jsonl", "table")

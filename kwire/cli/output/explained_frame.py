@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+
 from ...protocol import Result, Undecodable
 from ...render.annotated_hex import frame_lines
 from ...render.colours import Style
 from ...render.escaping import escape
 from ...render.frame_title import is_note, note, title
 from ...render.value_text import error_lines
-
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import BinaryIO
+
 from ...capture.capture_writer import CaptureWriter, names_connection
 from ...capture.dump import Dump
 from ...capture.kafka.captured_frames import build_timed_frames
-from ..terminal.remarks import remark
 from ...protocol import Frame, Source
 from ...protocol.framing import BareToken, BrokenDump, CutRecord, NoFrame
 from ...render.value_text import count_text
-from typing import BinaryIO
-
+from ..terminal.remarks import remark
 
 
 def timed_frames(dump: Dump) -> Iterator[tuple[Frame, int | None]]:

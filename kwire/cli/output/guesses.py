@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from itertools import groupby
-from ..input.dump_decoder import results
-from ..options.secrets import masker
-from ..options.specs import catalog_of
-from ..options.usage_error import UsageError
-from ..terminal.remarks import remark
+
 from ...protocol import Result, Undecodable
 from ...protocol.framing import NoFrame
 from ...protocol.identify import Guess, guesses
@@ -17,7 +13,11 @@ from ...render.escaping import escape
 from ...render.frame_title import title
 from ...render.value_text import count_text
 from ...spec.model import Versions
-
+from ..input.dump_decoder import results
+from ..options.secrets import masker
+from ..options.specs import catalog_of
+from ..options.usage_error import UsageError
+from ..terminal.remarks import remark
 
 
 def guess(options: argparse.Namespace) -> int:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogRecord
-from ..input.log_entries import is_bad, is_faulty
-from .item_text import ENTRY, Item
-from ..terminal.remarks import remark
 from ...protocol import Token, Undecodable
 from ...protocol.framing import CutShort, NoFrame, NotKafka
 from ...render.unread_counts import unread_text
 from ...render.value_text import count_text
-
+from ..input.log_entries import is_bad, is_faulty
+from ..terminal.remarks import remark
+from .item_text import ENTRY, Item
 
 
 def count_items(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
+    """Yield items unchanged, and count them."""
     for item in decoded:
         count_item(item, counts)
         yield item
@@ -41,6 +42,7 @@ def count_item(item: Item, counts: Counter[str]) -> None:
 
 
 def print_counts(options: argparse.Namespace, counts: Counter[str], *, interrupted: bool = False) -> None:
+    """Print the counts on stderr, if they say more than the output does."""
     hidden, always = 0 if interrupted else counts["hidden"], interrupted or options.follow or not +counts
     unread = {code: count for code, count in counts.items() if code.isupper() and code != NotKafka.code}
     if counts["undecodable"] or counts["faulty"] or hidden or unread or always:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
+
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ..input.log_entries import LogEntry
 from ...protocol import FrameDecoder, Result
 from ...protocol.framing import CapturedBatch
 from ...protocol.results import MessageSummary
@@ -17,7 +18,7 @@ from ...render.frame_tree import tree
 from ...render.json_objects.frame_json import json_line
 from ...render.json_objects.record_json import record_json_line
 from ...render.record_lines import RecordLines
-from typing import Protocol
+from ..input.log_entries import LogEntry
 
 Print = Callable[[str], None]
 Item = Result | LogEntry | DiskEntry

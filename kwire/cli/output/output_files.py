@@ -7,12 +7,13 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from ..input.files import files_of
-from ..terminal.escaped_output import TerminalBytes
-from ...errors import DumpError
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
+
+from ...errors import DumpError
+from ..input.files import files_of
+from ..terminal.escaped_output import TerminalBytes
 
 IN_MEMORY = 1 << 24  # bytes of an unfinished page
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+
+from ...codecs import need_libraries
+from ...render.value_text import count_text
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
-from ...codecs import need_libraries
-from ...render.table import table
-from ...render.value_text import count_text
 
 # Options that choose frames or how to read them. They do not apply to Parquet, whose readers select rows themselves.
 OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")

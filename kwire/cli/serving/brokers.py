@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 from ...broker import Node
 from ...broker.log.disk import Disk
 from ...broker.log.memory_disk import MemoryDisk
 from ...broker.server.file_disk import FileDisk, ReadOnlyDisk
-from ..options.usage_error import UsageError
-from .server_properties import read_properties
 from ...client.address import Address
 from ...errors import DumpError, excerpt
-from pathlib import Path
-from typing import Any
+from ..options.usage_error import UsageError
+from .server_properties import read_properties
 
 MOST_BROKERS = 1000
 _FORM = 'write {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1", "logDirs": ["/data/a"]}, ...]}'

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
+
 from ...broker import Node
 from ...broker.node import LogDir
 from ..options.usage_error import UsageError
-from typing import NamedTuple
 
 _FAILURE = re.compile(r"(\d{1,9}):(.+?)(?:@(\d{1,9}(?:\.\d{1,9})?))?")
 

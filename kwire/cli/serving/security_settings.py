@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from ...broker.security.principals import principal
-from ..options.usage_error import UsageError
-from ...errors import DumpError, excerpt
-from ...protocol.sasl.mechanisms import MECHANISMS
 from pathlib import Path
 from typing import Any
 
+from ...broker.security.principals import principal
+from ...errors import DumpError, excerpt
+from ...protocol.sasl.mechanisms import MECHANISMS
+from ..options.usage_error import UsageError
 
 
 def users_in(file: str) -> dict[str, str]:

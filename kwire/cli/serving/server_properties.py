@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 from ...broker import Settings
 from ...broker.groups.group_migration import POLICIES
 from ...errors import DumpError, excerpt
-from pathlib import Path
-from typing import Any
 
 # Numbers of a server.properties that are settings: the field, and the divisor that converts to its unit.
 _NUMBERS = {

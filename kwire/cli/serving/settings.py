@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+
 from ...broker import Settings
 from ..options.releases import named_release
 from ..options.usage_error import UsageError
 from .security_settings import security_settings
 from .server_properties import migration_policy_in, numbers_in, selects_by_rack
-
 
 
 def settings_for(options: argparse.Namespace) -> Settings:

@@ -7,10 +7,10 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+
 from .escaped_output import let_pass, passed_by, terminal_text
 from .terminal_style import terminal_size
-from typing import BinaryIO, TextIO, cast
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess

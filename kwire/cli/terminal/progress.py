@@ -6,8 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from .escaped_output import let_pass
 from typing import TextIO, TypeVar
+
+from .escaped_output import let_pass
 
 AFTER = 1.0  # seconds
 BETWEEN = 0.2

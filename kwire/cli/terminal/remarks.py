@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from .terminal_style import style_for
-from ...render.escaping import escape
 
+from ...render.escaping import escape
+from .terminal_style import style_for
 
 
 def complain(text: str, hint: str = "", notes: Iterable[str] = ()) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from .escaped_output import let_pass
-from ...render.colours import COLOURS, Style
 from typing import TextIO
 
+from ...render.colours import COLOURS, Style
+from .escaped_output import let_pass
 
 
 def terminal_size() -> os.terminal_size:
+    """Return columns and lines of the terminal."""
     from shutil import get_terminal_size  # needed only at terminals; it imports all compression codecs
 
     return get_terminal_size((80, 24))

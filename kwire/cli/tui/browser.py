@@ -8,24 +8,25 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
-from .frame_index import FrameIndex
-from .panes import ByteList, FieldList, FrameList, LinePane
-from ...errors import KwireError
-from ...protocol import Frame
-from ...protocol.results import MessageSummary
-from ...query.display_filter import DisplayFilter, parse_filter
-from ...render.colours import Style
-from ...render.escaping import escape
-from ...render.frame_line import frame_line
-from ...render.value_text import count_text
+from time import monotonic
+from typing import ClassVar
+
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
-from time import monotonic
-from typing import ClassVar
+
+from ...errors import KwireError
+from ...protocol import Frame
+from ...protocol.results import MessageSummary
+from ...query.display_filter import DisplayFilter, parse_filter
+from ...render.colours import Style
+from ...render.frame_line import frame_line
+from ...render.value_text import count_text
+from .frame_index import FrameIndex
+from .panes import ByteList, FieldList, FrameList, LinePane
 
 BETWEEN = 0.2  # seconds between two updates of the screen
 SOME = 2_000  # frames searched between two updates

@@ -5,17 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from ...errors import DecodeError
-from ...protocol import Frame, FrameDecoder, Result, Source
-from ...protocol.framing import CapturedBatch, CapturedFrame, NOBODY, SECOND
-from ...protocol.headers import Header
-from ...redact.masking import mask
-from ...render.response_link import link_of
-from ...spec.catalog import Catalog
 from math import isnan, nan
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import Any
+
+from ...errors import DecodeError
+from ...protocol import Frame, FrameDecoder, Result, Source
+from ...protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
+from ...protocol.headers import Header
+from ...redact.masking import mask
+from ...render.response_link import link_of
+from ...spec.catalog import Catalog
 
 NOTHING = 0xFFFFFFFF  # no partner; every dump has fewer frames
 OTHER = -1  # the api key of a frame whose header was not recognised

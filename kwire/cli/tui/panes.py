@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from ...codecs import Span
-from ...protocol import Result
-from ...render.enum_names import EnumNames
-from ...render.escaping import escape
-from ...render.frame_line import fitted
-from ...render.span_text import SEGMENT, joined, span_text
-from ...render.value_text import with_name
+from typing import Any, ClassVar
+
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.binding import Binding, BindingType
@@ -17,7 +12,14 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from typing import Any, ClassVar
+
+from ...codecs import Span
+from ...protocol import Result
+from ...render.enum_names import EnumNames
+from ...render.escaping import escape
+from ...render.frame_line import fitted
+from ...render.span_text import SEGMENT, joined, span_text
+from ...render.value_text import with_name
 
 PLAIN, DIM, CURSOR, MARKED = (
     RichStyle(),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import msgspec
+
 from ...codecs import Codec, table_of
 from ...protocol import FrameDecoder, Result
-from ...protocol.framing import CapturedFrame, Endpoints, SECOND, frame_of
+from ...protocol.framing import SECOND, CapturedFrame, Endpoints, frame_of
 from ...protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
 from ...protocol.headers import Call, Header
 from ...protocol.results import body_facts
 from ...redact.masking import mask_message
 from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
-from .line_writer import CaptureWriterBase
 from ..escaping import escape
 from ..response_link import link_of
+from .line_writer import CaptureWriterBase
 
 Tails = tuple[bytes, bytes, str, str]
 

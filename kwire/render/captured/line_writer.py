@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any, Protocol
+
 from ...native import ENGINE
 from ...protocol import FrameDecoder, Result
-from ...protocol.framing import CapturedBatch, CapturedFrame, SECOND, frame_of
+from ...protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of
 from ...protocol.header_reader import DecodedConnection, Kinds
 from ...protocol.headers import Apis, Header
-from typing import Any, Protocol
 
 MOST_TEXT = 1 << 20  # approximate number of characters per write
 Carefully = Callable[[Result], str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+
 from ...codecs import Codec
 from ...protocol import FrameDecoder
 from ...protocol.header_reader import Kind, Kinds, decode_clean
@@ -10,10 +11,9 @@ from ...protocol.headers import Call
 from ...protocol.results import body_facts
 from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
-from .line_writer import CaptureWriterBase
 from ..frame_line import ARROWS, FrameLines, errors_text, fitted, name_text, request_words, response_words
 from ..response_link import link_text
-
+from .line_writer import CaptureWriterBase
 
 
 class CapturedLines(CaptureWriterBase):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ...cli.commands.cluster import cluster
-from ...cluster import ClusterState
-from .cluster_json import cluster_json
-from .cluster_text import settings_as_text
-from ..colours import PLAIN, Style
-from ..escaping import escape
 from typing import Any
 
+from ...cluster import ClusterState
+from ..colours import PLAIN, Style
+from ..escaping import escape
+from .cluster_json import cluster_json
+from .cluster_text import settings_as_text
 
 
 def cluster_difference_lines(before: ClusterState, after: ClusterState, style: Style = PLAIN) -> Iterator[str]:

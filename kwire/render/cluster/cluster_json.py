@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
+
 from ...cluster import Broker, ClusterState, LogDir, Partition, Tables
 from ...cluster.placement.rack_rule import RackRule
 from ...codecs.json import uuid_text
 from .cluster_text import settings_as_text
-from typing import Any
-
 
 
 def cluster_json(state: ClusterState, tables: Tables | None = None) -> dict[str, Any]:

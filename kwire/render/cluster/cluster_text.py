@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from ...cli.commands.cluster import cluster
+
 from ...cluster import Broker, ClusterState, Partition, Tables
 from ...cluster.placement.rack_rule import KIP_36, KIP_879, RackRule
 from ..colours import PLAIN, Style
 from ..escaping import escape
 from ..table import table
 from ..value_text import count_text
-
 
 
 def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | None = None) -> Iterator[str]:

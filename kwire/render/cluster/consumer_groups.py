@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
+
 from ...cluster.consumer_groups.group import CapturedGroup
 from ...cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ...cluster.consumer_groups.tracker import GroupTracker
@@ -11,7 +13,6 @@ from ..colours import PLAIN, Style
 from ..escaping import escape_line
 from ..table import table
 from ..value_text import count_text
-from typing import Any
 
 _HELD = ("member", "rack", "from", "until", "has", "near", "lag")
 _READ = ("member", "from", "read", "across", "bytes", "bytes across")
@@ -87,7 +88,7 @@ def _lists(history: Iterable[MemberRow]) -> Iterator[str]:
     """Yield the current assignment of partitions to members."""
     for row in history:
         if row.until is None and row.partitions:
-            yield f"  {escape_line(_short_id(row.member_id, row.client_id))} has {escape_line(' '.join(row.partitions))}"
+            yield escape_line(f"  {_short_id(row.member_id, row.client_id)} has {' '.join(row.partitions)}")
 
 
 def _lag_row(row: PartitionRow) -> Sequence[str]:

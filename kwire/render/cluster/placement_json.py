@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
 from ...cluster.placement.rack_spread import LevelSpread, losses_of, spread_of
 from ...cluster.placement.rack_tree import RackNode, RackTree
 from ...cluster.plan.replica_plan import ReplicaPlan
 from .placement_text import Placed, PlacedPartition
-from typing import Any
-
 
 
 def report_json(tree: RackTree, placed: Placed) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from textwrap import wrap
+
 from ...cluster.placement.rack_spread import LevelSpread, RackLoss, losses_of, spread_of
 from ...cluster.placement.rack_tree import RackNode, RackTree
 from ..colours import PLAIN, Style
 from ..escaping import escape
 from ..table import table
 from ..value_text import count_text
-from textwrap import wrap
 
 PlacedPartition = tuple[str, int]
 Placed = Mapping[PlacedPartition, Sequence[int]]
@@ -96,6 +97,7 @@ def _loss_lines(
 
 
 def node_name(node: RackNode) -> str:
+    """Return the path of a node of the rack tree, or the id of a broker."""
     return node.path if node.broker is None else f"broker {node.broker}"
 
 
@@ -121,6 +123,7 @@ class _Run:
 
 
 def partition_labels(placed: Placed) -> dict[PlacedPartition, str]:
+    """Return a name for each partition: only its number if there is one topic."""
     one = len({topic for topic, _ in placed}) == 1
     return {(topic, index): str(index) if one else f"{topic}-{index}" for topic, index in placed}
 

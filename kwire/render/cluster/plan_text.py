@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+
 from ...cluster.placement.rack_spread import LevelSpread, RackLoss, losses_of, spread_of
 from ...cluster.placement.rack_tree import RackTree
 from ...cluster.plan.replica_plan import ReplicaPlan
-from .placement_json import known_partitions
-from .placement_text import PlacedPartition, counted_partitions, node_name, partition_labels, wrapped
 from ..colours import PLAIN, Style
 from ..table import table
 from ..value_text import count_text, size_text
-
+from .placement_json import known_partitions
+from .placement_text import PlacedPartition, counted_partitions, node_name, partition_labels, wrapped
 
 
 def plan_lines(plan: ReplicaPlan[PlacedPartition], style: Style = PLAIN) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
+
 from ...codecs import Codec, Span
 from ...protocol import FrameDecoder, Result, Undecodable, cut_frames, spans_for
 from ..enum_names import EnumNames
@@ -11,7 +13,6 @@ from ..escaping import escape
 from ..frame_title import title
 from ..span_text import joined, span_text
 from ..value_text import count_text, hex_text, hidden_from, with_name
-from typing import NamedTuple
 
 WIDTH = 100  # maximum characters of a value
 LISTED = 5  # maximum number of fields to list
@@ -26,7 +27,9 @@ class FieldDifference(NamedTuple):
     right: Span | None
 
 
-def field_differences(left: Sequence[Span], right: Sequence[Span], one: bytes, other: bytes) -> Iterator[FieldDifference]:
+def field_differences(
+    left: Sequence[Span], right: Sequence[Span], one: bytes, other: bytes
+) -> Iterator[FieldDifference]:
     """Yield the fields that differ, in the order of the bytes.
 
     Args:

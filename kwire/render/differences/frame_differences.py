@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 from ...codecs import Span
 from ...protocol import Result
 from ..colours import PLAIN, Style
 from ..escaping import escape
-from ..frame_title import title
 from ..value_text import hex_text, hidden_from, value_text
-
 
 
 def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 from ...codecs import Codec
 from ..colours import PLAIN, Style
 from ..schema_layout import LayoutRow, rows

@@ -8,11 +8,10 @@ import html
 import json
 from collections.abc import Iterable, Iterator
 from functools import cache
-from ..escaping import escape
-from ..frame_title import title
 from pathlib import Path
 from typing import Any
 
+from ..escaping import escape
 
 
 def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterator[str]:

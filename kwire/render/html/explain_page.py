@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Sequence
-from ...codecs import Codec, Span, codec
+from typing import Any
+
+from ...codecs import Codec, Span
 from ...protocol import Request, Response, Result, Undecodable, spans_for
 from ...protocol.results import MessageSummary
 from ..colours import Style
 from ..frame_line import frame_line
 from ..frame_title import is_note, note, title
-from .document import asset, document, embedded, text
-from .field_rows import nodes
 from ..schema_layout import heading
 from ..value_text import count_text, error_lines, hidden_from
-from typing import Any
+from .document import asset, document, embedded, text
+from .field_rows import nodes
 
 MOST = 1 << 22  # bytes of one frame that the page shows
 WIDEST = 240  # characters of a line of the list

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from ...codecs import Codec, Span, codec
+from typing import NamedTuple
+
+from ...codecs import Codec, Span
 from ..enum_names import EnumNames
 from ..escaping import escape
 from ..span_text import SEGMENT, joined, span_text
 from ..value_text import with_name
-from typing import NamedTuple
 
 LONGEST = 400  # maximum characters of a value, and of the list of an array of numbers
 
@@ -55,7 +56,9 @@ def nodes(spans: Iterable[Span], codec: Codec | None = None) -> Iterator[PageFie
         name = meaning.name(span.path, span.value)
         value = with_name(span_text(span, LONGEST), name, LONGEST)
         faults = tuple(escape(f"{type(fault).__name__}: {fault.reason}") for fault in span.faults)
-        yield PageField(len(segments) - 1, escape(segments[-1]), span.start, span.stop, escape(span.type), value, faults)
+        yield PageField(
+            len(segments) - 1, escape(segments[-1]), span.start, span.stop, escape(span.type), value, faults
+        )
 
 
 def _common(shown: list[str], segments: list[str]) -> int:

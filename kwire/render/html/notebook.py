@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from typing import Any
+
 from ...codecs import codec
 from ...messages.classes import find_spec
 from ...protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames
 from ...redact.masking import mask
+from ...spec.catalog import Catalog
 from ..frame_title import title
+from ..value_text import count_text
 from .document import text
 from .explain_page import explain_html, explain_page, result_html
-from ..value_text import count_text
-from ...spec.catalog import Catalog
-from typing import Any
 
 LOWEST, HIGHEST = 240, 620  # pixels
 FIELD_HEIGHT, _REST = 20, 190  # pixels of a field, and of everything around the fields
@@ -81,7 +82,9 @@ def _message(message: Any, version: int | None, catalog: Catalog | None) -> Show
     data = its.encode(message)
     spans = its.trace(data)
     return Shown(
-        f"{name} v{version}, {count_text(len(data), 'byte')}", explain_html(data, spans, its), _REST + FIELD_HEIGHT * len(spans)
+        f"{name} v{version}, {count_text(len(data), 'byte')}",
+        explain_html(data, spans, its),
+        _REST + FIELD_HEIGHT * len(spans),
     )
 
 

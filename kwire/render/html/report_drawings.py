@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from .document import text
-from ...statistics.duration_histogram import DRAWN, DurationHistogram, STEPS
+
+from ...statistics.duration_histogram import DRAWN, STEPS, DurationHistogram
 from ...statistics.frame_timeline import FrameTimeline
-from ...statistics.report_counts import place
-from ...values import kind
+from .document import text
 
 KINDS = ("request", "response", "other", "undecodable")
 WIDTH, HEIGHT = 960, 140

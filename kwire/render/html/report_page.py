@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC
-from .document import asset, document, text
-from .report_drawings import KINDS, clock, duration, histogram_svg, legend, share_svg, timeline_svg
+from typing import Any
+
+from ...statistics.bounded_counter import BoundedCounter
+from ...statistics.report_counts import SAMPLES, ApiCounts, ReportCounts
+from ...values import kind
 from ..unread_counts import unread_text
 from ..value_text import count_text
-from ...statistics.bounded_counter import BoundedCounter
-from ...statistics.report_counts import ApiCounts, ReportCounts, SAMPLES
-from ...values import kind
-from typing import Any
+from .document import asset, document, text
+from .report_drawings import KINDS, clock, duration, histogram_svg, legend, share_svg, timeline_svg
 
 ROWS = 500  # of one table
 

@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Any
+
 import msgspec
-from ...codecs.json import UNKNOWN_TAGS, unknown_tags_json as tags_to_json
+
+from ...codecs.json import UNKNOWN_TAGS
+from ...codecs.json import unknown_tags_json as tags_to_json
 from ...errors import DecodeError
 from ...internal import principal_of
 from ...protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ...protocol.framing import NotKafka
+from ...schema.sensitive_fields import HIDDEN, Hidden
 from ..escaping import escape
 from ..sasl_token import token_json
-from ...schema.sensitive_fields import HIDDEN, Hidden
-from typing import Any
-
 
 
 def sender_of(envelope: Any) -> tuple[str | None, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...codecs import Codec
 from ...codecs.json import to_json
 from ...spec.catalog import WIRE_TYPES
 from ...wire import Node, content_of
-from typing import Any
-
 
 
 def template(codec: Codec) -> dict[str, Any]:

@@ -12,17 +12,19 @@ beside the segments.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ...errors import DecodeError
 from ...internal import ControlRecord, FramedRecord
 from ...records import RecordBatch
-from ..escaping import escape
-from .frame_json import error_json
-from ..record_text import Entry, bytes_json, control_name, embedded_json, parts_of
 from ...schema.sensitive_fields import HIDDEN, Hidden
-from typing import Any
+from ..escaping import escape
+from ..record_text import Entry, bytes_json, control_name, embedded_json, parts_of
+from .frame_json import error_json
 
 HEADER = {
     "baseOffset": "base_offset",

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
-from .latency_table import latency_json
-from ..table import table
+
 from ...statistics.counts import Count
 from ...statistics.traffic import Traffic, TrafficRow
 from ...statistics.unsupported_uses import UnsupportedUse
 from ...statistics.users import NOTHING
+from ..table import table
+from .latency_table import latency_json
 
 
-
-def count_table(traffic: Traffic, options: argparse.Namespace, rows: list[TrafficRow]) -> Iterator[str]:
+def count_table(traffic: Traffic, rows: list[TrafficRow], *, errors: bool) -> Iterator[str]:
+    """Yield the lines of the table, and with `errors` the number of each error."""
     timed = any(row.count.answered for row in rows)
     head = [*traffic.by, "requests", "responses", "bytes out", "bytes in"]
     head += ["mean ms", "max ms"] if timed else []
     values = [[*row.key, *_numbers(row.count, timed)] for row in rows]
-    if options.errors:
+    if errors:
         head, values = (
             [*head, "errors"],
             [[*value, str(row.count.errors.total())] for value, row in zip(values, rows, strict=True)],
         )
     yield from table(head, values, right=len(head) - len(traffic.by))
-    if options.errors:
+    if errors:
         yield from (f"  {count} x {name}" for name, count in traffic.errors.most_common())
 
 
@@ -36,6 +36,7 @@ def _numbers(count: Count, timed: bool) -> list[str]:
 
 
 def traffic_json(traffic: Traffic, found: list[UnsupportedUse], new: str | None) -> dict[str, object]:
+    """Return all counts as JSON; `new` is the release for which unsupported uses were looked for."""
     members: dict[str, object] = {
         "kwire": 1,
         "frames": traffic.frames,

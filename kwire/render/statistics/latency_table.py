@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+
 from ...protocol.framing import SECOND
-from ..table import table
 from ...statistics.latencies import percentile
 from ...statistics.traffic import Traffic
 from ...statistics.users import NOTHING
+from ..table import table
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 
 def latency_table(traffic: Traffic) -> Iterator[str]:
+    """Return the lines of a table with percentiles of latency, in milliseconds."""
     head = [*traffic.by, "responses", *(f"{name} ms" for name in SHARES)]
     rows = [
         [*key, str(len(times)), *(_milliseconds(percentile(times, share)) for share in SHARES.values())]
@@ -23,6 +25,7 @@ def latency_table(traffic: Traffic) -> Iterator[str]:
 
 
 def slowest_table(traffic: Traffic) -> Iterator[str]:
+    """Return the lines of a table with the slowest requests, the slowest first."""
     found = [] if traffic.latencies is None else traffic.latencies.slowest
     several = len({answered.file for answered in found}) > 1
     head = ["latency ms", "request", "response", "sent (UTC)", "client", "api", *(["file"] if several else [])]

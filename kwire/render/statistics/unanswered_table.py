@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .latency_table import moment_text
 from ...statistics.unanswered_requests import REASONS, UnansweredRequest
 from ...statistics.users import NOTHING
-
+from .latency_table import moment_text
 
 
 def unanswered_row(one: UnansweredRequest) -> list[str]:
+    """Return the row of a request without a response."""
     return [
         NOTHING if one.frame is None else str(one.frame),
         NOTHING if one.time is None else moment_text(one.time),
@@ -20,6 +20,7 @@ def unanswered_row(one: UnansweredRequest) -> list[str]:
 
 
 def unanswered_json(file: str, one: UnansweredRequest) -> dict[str, object]:
+    """Return the JSON object of a request without a response."""
     return {
         "file": file,
         "frame": one.frame,

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+
 from ...protocol.framing import BareToken
-from ..escaping import escape
-from ..value_text import count_text
 from ...statistics.traffic import Traffic
 from ...statistics.unsupported_uses import UnsupportedUse
 from ...statistics.users import NOTHING
-
-
-
-def unread_text(counts: Mapping[str, int]) -> str:
-    from ..unread_counts import unread_text  # this imports messages and records, which counting does not need
-
-    return unread_text(counts)
+from ..escaping import escape
+from ..unread_counts import unread_text
+from ..value_text import count_text
 
 
 def unsupported_uses_lines(found: list[UnsupportedUse], new: str | None, traffic: Traffic) -> Iterator[str]:

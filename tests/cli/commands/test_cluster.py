@@ -11,8 +11,8 @@ import pytest
 
 from kwire.broker import Settings
 from kwire.broker.server.socket_server import SocketServer
-from kwire.render.cluster.cluster_differences import _change_text
 from kwire.cli.main import main
+from kwire.render.cluster.cluster_differences import _change_text
 from tests.broker.server.serving import serving
 from tests.broker.server.test_socket_server import place, used
 from tests.cli.test_commands import out

@@ -11,8 +11,8 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from kwire.cli.main import main
 from kwire.cli.commands.mcp import MOST_TEXT, Tools
+from kwire.cli.main import main
 from tests.conftest import ROOT
 
 CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")

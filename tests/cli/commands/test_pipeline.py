@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from kwire.cli.main import main
 from kwire.cli.commands.pipeline import _print
+from kwire.cli.main import main
 from tests.cli.test_commands import out
 from tests.conftest import ROOT
 

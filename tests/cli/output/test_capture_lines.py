@@ -14,8 +14,8 @@ from kwire.cli.main import parser_for
 from kwire.protocol.header_reader import Kinds
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
-from tests.cli.test_main import ran
 from tests.cli.input.test_non_kafka_streams import ZOOKEEPER, kafka, said, told
+from tests.cli.test_main import ran
 from tests.conftest import each_of, needs_shared
 from tests.protocol.test_decoder import request
 
@@ -91,7 +91,7 @@ def test_many_lines_come_in_pieces(
 ) -> None:
     path = capture_of(tmp_path, kafka(), kafka(50001))
     _, whole, _ = both_ways(capsys, str(path))
-    monkeypatch.setattr(decode, "MOST_TEXT", 600)
+    monkeypatch.setattr("kwire.cli.output.capture_lines.MOST_TEXT", 600)
     monkeypatch.setattr("kwire.render.captured.line_writer.MOST_TEXT", 600)
     written: list[str] = []
     monkeypatch.setattr("kwire.cli.commands.decode._printer", lambda pager: written.append)

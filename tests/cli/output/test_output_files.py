@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli.output.frame_output import FrameOutput
 from kwire.cli.main import main
+from kwire.cli.output.frame_output import FrameOutput
 from kwire.protocol.framing import Frame, Source
 from tests.cli.test_main import DUMP
 from tests.conftest import ROOT

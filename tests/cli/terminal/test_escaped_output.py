@@ -20,8 +20,8 @@ from kwire.cli.terminal.escaped_output import TerminalBytes, let_pass, terminal_
 from kwire.protocol import Source
 from kwire.render.colours import COLOURS
 from kwire.testing import Kafka
-from tests.cli.test_main import KWIRE
 from tests.cli.terminal.test_pager import on_terminal
+from tests.cli.test_main import KWIRE
 
 EVIL = "\x1b]0;owned\x07\x9b31m\u202e\x7f\r\x1b[1;32mgreen"
 FORMATS = ("--json", "--jsonl", "--html", "--format", "--hex", "--verbose")

@@ -17,9 +17,9 @@ from kwire.capture.open_dump import open_dump
 from kwire.cli.input.dumps import dumps_in
 from kwire.cli.input.fraction_read import part_read
 from kwire.cli.main import main
-from kwire.statistics.report_counts import CapturedReportCounts
 from kwire.cli.terminal.progress import progress_text, with_progress
 from kwire.protocol.framing import CapturedBatch, count_frames
+from kwire.statistics.report_counts import CapturedReportCounts
 from tests.cli.terminal.test_terminal_style import Terminal
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.cli.tui.browser import Browser
-from kwire.cli.tui.frame_index import FrameIndex
-from kwire.cli.tui.panes import ByteList, FieldList, FrameList
 from kwire.capture.dump import Dump
 from kwire.capture.open_dump import open_dump
 from kwire.cli.commands.browse import loading
 from kwire.cli.main import main
+from kwire.cli.tui.browser import Browser
+from kwire.cli.tui.frame_index import FrameIndex
+from kwire.cli.tui.panes import ByteList, FieldList, FrameList
 from kwire.errors import DumpError
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT

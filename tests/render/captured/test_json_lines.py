@@ -20,10 +20,10 @@ from kwire.protocol import Result
 from kwire.protocol.framing import SECOND, CapturedFrame, Endpoints, NamedEnds, frame_of, numbers_of
 from kwire.protocol.results import MessageSummary
 from kwire.redact.masking import mask
-from kwire.render.json_objects.frame_json import json_line
 from kwire.render.captured.json_lines import JsonLines
 from kwire.render.captured.text_lines import CapturedLines
 from kwire.render.frame_line import FrameLines
+from kwire.render.json_objects.frame_json import json_line
 from tests.capture.captured import CAPTURES
 from tests.conftest import ROOT, each_of, needs_shared
 from tests.seeds import named, seeded

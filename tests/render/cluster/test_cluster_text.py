@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kwire.cluster import Broker, ClusterState, Partition
 from kwire.render.cluster.cluster_json import cluster_json
 from kwire.render.cluster.cluster_text import cluster_lines
-from kwire.cluster import Broker, ClusterState, Partition
 
 STATE = ClusterState("id", 1, {1: Broker(1, "::1", 9092), 2: Broker(2, "h", 1, "r\x1b", True)})
 STATE.put(Partition("t", 0, 2, (1, 2), (2,), (1,)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kwire.render.cluster.placement_json import comparison_json, report_json
-from kwire.render.cluster.placement_text import assignment_lines, report_lines
-from kwire.render.cluster.plan_text import comparison_lines, plan_lines, plan_summary
 from kwire.cluster import Broker
 from kwire.cluster.placement.rack_tree import RackTree
 from kwire.cluster.plan.replica_plan import ReplicaPlan
+from kwire.render.cluster.placement_json import comparison_json, report_json
+from kwire.render.cluster.placement_text import assignment_lines, report_lines
+from kwire.render.cluster.plan_text import comparison_lines, plan_lines, plan_summary
 from kwire.render.colours import Style
 
 TREE = RackTree([Broker(id, rack=f"/{'ab'[id // 3]}/{id % 2}") for id in range(4)])

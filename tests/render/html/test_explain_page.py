@@ -12,10 +12,10 @@ import kwire
 from kwire import Frame
 from kwire.cli.main import main
 from kwire.protocol.results import MessageSummary
+from kwire.render.colours import Style
+from kwire.render.frame_line import frame_line
 from kwire.render.html.document import asset, document, embedded, text
 from kwire.render.html.explain_page import MOST, explain_html, explain_page, result_html
-from kwire.render.frame_line import frame_line
-from kwire.render.colours import Style
 from tests.browser import Structure, loaded, run_page
 from tests.conftest import ROOT
 from tests.effort import at_most

@@ -8,10 +8,10 @@ import kwire
 from kwire.render.html.report_page import ROWS, report_html
 from kwire.statistics.report_counts import ReportCounts
 from tests.browser import Structure, loaded
-from tests.statistics.test_report_counts import frame, refused, tallied
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response
 from tests.render.html.test_explain_page import HOSTILE
+from tests.statistics.test_report_counts import frame, refused, tallied
 
 
 def page_of(tally: ReportCounts, name: str = "dump") -> str:
