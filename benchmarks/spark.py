@@ -37,8 +37,8 @@ from pyspark.sql import functions as sql
 from spark_memory import largest_worker
 from spark_work import ANSWERS, CAPTURED, Parts, consume, load, make_ready, plain, session
 
-from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options_and_splits import Options
+from kwire.arrow.batch_reader import BatchReader
+from kwire.arrow.read_options import Options
 from kwire.spark import records
 
 Times = dict[str, list[float]]
@@ -180,7 +180,7 @@ def read(spark: Any, path: Path, options: dict[str, str], form: str = "kwire") -
 
 def two(spark: Any, path: Path, options: dict[str, str], names: tuple[str, str, str]) -> Calls:
     both, one, many = names
-    parts = Reading(Options.parse(options)).divide([str(path)])
+    parts = BatchReader(Options.parse(options)).divide([str(path)])
     return {
         both: lambda: consume(read(spark, path, options)),
         one: lambda: processes([parts], options),

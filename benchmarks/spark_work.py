@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options_and_splits import Options, Unit
+from kwire.arrow.batch_reader import BatchReader
+from kwire.arrow.input_splits import InputSplit
+from kwire.arrow.read_options import Options
 from kwire.spark.data_source import KwireReader, KwireSource
 
 ANSWERS = {"apis": "MetadataResponse", "body": "struct", "columns": "offset,api_version,message"}
@@ -28,7 +29,7 @@ SETTINGS = {
     # Else Spark 4.3 turns what a UDF returns from rows to columns and back: from_kwire takes twice as long.
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
 }
-Parts = list[list[Unit]]
+Parts = list[list[InputSplit]]
 
 
 class Tuples(KwireReader):
@@ -69,7 +70,7 @@ class ReadySource(TupleSource):
     kind = Ready
 
 
-def ready_file(units: list[Unit]) -> str:
+def ready_file(units: list[InputSplit]) -> str:
     """Say where the batches of a part lie."""
     (unit,) = units
     return f"{unit.path}.{unit.start}.{unit.part}.arrow"
@@ -77,7 +78,7 @@ def ready_file(units: list[Unit]) -> str:
 
 def make_ready(path: Path, options: dict[str, str]) -> Parts:
     """Write the batches of each part of a capture; return the parts."""
-    reading = Reading(Options.parse(options))
+    reading = BatchReader(Options.parse(options))
     parts = reading.divide([str(path)])
     for units in parts:
         with pa.OSFile(ready_file(units), "wb") as sink, pa.ipc.new_file(sink, reading.schema) as writer:
@@ -88,7 +89,7 @@ def make_ready(path: Path, options: dict[str, str]) -> Parts:
 
 def plain(parts: Parts, options: dict[str, str]) -> None:
     """Decode without Spark."""
-    reading = Reading(Options.parse(options))
+    reading = BatchReader(Options.parse(options))
     for units in parts:
         for _ in reading.read(units):
             pass

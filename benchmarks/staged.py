@@ -19,9 +19,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from spark_work import SETTINGS
 
-from kwire.arrow.read_options_and_splits import Options
+from kwire.arrow.read_options import Options
 from kwire.spark import read_captures, register
-from kwire.spark.data_source import PacketReader
+from kwire.spark.captures import PacketSourceReader
 
 BODIES = "none", "json"
 
@@ -57,7 +57,7 @@ def plan(count: int, size: int) -> None:
             with (Path(folder) / f"{number:05}.pcap").open("wb") as file:
                 file.truncate(size)
         begun = time.perf_counter()
-        parts = PacketReader(Options(max_partition_bytes=128 << 20), [folder]).partitions()
+        parts = PacketSourceReader(Options(max_partition_bytes=128 << 20), [folder]).partitions()
         print(f"plan {count} files of {size >> 30} GB: {time.perf_counter() - begun:.2f} s, {len(parts)} tasks")
 
 

@@ -101,8 +101,8 @@ def errors() -> str:
     from kwire.errors import KwireError
 
     with contextlib.suppress(ImportError):  # without pyarrow its errors are left out
-        import kwire.arrow.cluster_tables
-        import kwire.arrow.growing_files_and_streams  # noqa: F401
+        import kwire.arrow.clusters.history_tables
+        import kwire.arrow.streams.growing_files  # noqa: F401
     lines = [
         "# Error classes",
         "Every error that kwire raises on purpose is a `KwireError`. Its text is made from its attributes; `hint` says"
@@ -130,7 +130,7 @@ def first_sentence(kind: type) -> str:
 
 def options() -> str:
     """Return the table of options of `kwire.arrow.read` and of Spark's data source, with their defaults."""
-    from kwire.arrow.read_options_and_splits import Options
+    from kwire.arrow.read_options import Options
 
     rows = ["| option of Spark | keyword of `kwire.arrow.read` | default |", "|---|---|---|"]
     for field in dataclasses.fields(Options):

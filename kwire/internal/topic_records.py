@@ -15,7 +15,7 @@ from ..codecs import Codec, codec_in
 from ..errors import SpecError, UnknownVersion, WrongType
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions
-from ..wire import INT16, UNSIGNED_VARINT, Reader
+from ..wire import INT16, Reader, UNSIGNED_VARINT
 
 
 @dataclass(frozen=True, slots=True)

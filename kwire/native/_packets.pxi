@@ -1,5 +1,5 @@
 # The layout of records of pcap and pcapng, and of the headers of their packets; and packets grouped by connection, for
-# a shuffle (`kwire.arrow.packet_scan`). All bytes are read through `part`.
+# a shuffle (`kwire.arrow.scan.packet_scan`). All bytes are read through `part`.
 
 cdef enum:
     RECORD_HEADER = 16

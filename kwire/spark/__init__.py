@@ -17,9 +17,9 @@ from ..errors import MissingExtra
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from . import cluster_history as cluster
+    pass
     from .capture_stream import stream_captures as stream_captures
-    from .data_source import read_captures as read_captures
+    from .captures import read_captures as read_captures
     from .functions import from_kwire as from_kwire
     from .functions import kwire_header as kwire_header
     from .functions import records as records
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .functions import to_kwire as to_kwire
 
 _MODULES = {
-    "read_captures": "data_source",
+    "read_captures": "captures",
     "stream_captures": "capture_stream",
     "from_kwire": "functions",
     "kwire_header": "functions",

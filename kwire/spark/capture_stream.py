@@ -1,6 +1,6 @@
 """Reads captures as a stream: files are read as they arrive and grow, and connections continue from file to file.
 
-`kwire.arrow.growing_files_and_streams` decides which bytes of which files a batch reads. Spark's state store contains
+`kwire.arrow.streams.growing_files` decides which bytes of which files a batch reads. Spark's state store contains
 the state of each connection, so a checkpoint contains it as well.
 """
 
@@ -16,12 +16,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from ..arrow.connection_decoder import ConnectionDecoder
-from ..arrow.growing_files_and_streams import Growing, Offset, decoded_batch, offset_of, places_of, raw_batch
-from ..arrow.packet_scan import GROWN, SCHEMA, Split, scan
-from ..arrow.read_options_and_splits import File, Options, ReadOptions, capture_of, packed
+from ..arrow.scan.connection_decoder import ConnectionDecoder
+from ..arrow.streams.connection_stream import decoded_batch
+from ..arrow.streams.file_positions import Offset, offset_of, places_of
+from ..arrow.streams.growing_files import GrowingFiles
+from ..arrow.streams.raw_frame_stream import raw_batch
+from ..arrow.scan.byte_ranges import ByteRange
+from ..arrow.scan.packet_rows import GROWN, SCHEMA
+from ..arrow.scan.packet_scan import scan
+from ..arrow.find_files import InputFile, capture_of
+from ..arrow.input_splits import pack_splits
+from ..arrow.read_options import Options, ReadOptions
 from ..errors import MissingExtra
-from .data_source import ORDER, Ranges, in_one_line, options_of, paths_of, reading_of, splits_of, text_of, to_spark
+from ..arrow.scan.byte_ranges import splits_of
+from .captures import ORDER, RangePartition
+from .column_types import to_spark
+from .data_source import in_one_line, reading_of
+from .source_options import options_of, paths_of, text_of
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -113,7 +124,7 @@ def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], st
 
 
 class ArrivingPackets(DataSource):  # type: ignore[misc]
-    """Data source of the packets of arriving captures, as rows of `kwire.arrow.packet_scan`."""
+    """Data source of the packets of arriving captures, as rows of `kwire.arrow.scan.packet_scan`."""
 
     @classmethod
     def name(cls) -> str:
@@ -130,7 +141,7 @@ class ArrivingPackets(DataSource):  # type: ignore[misc]
 
 
 class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Reads the packets of files, each once; a thin layer over `kwire.arrow.growing_files_and_streams`. Needs PySpark
+    """Reads the packets of files, each once; a thin layer over `kwire.arrow.streams.growing_files`. Needs PySpark
     4.2, which passes the start of a batch.
 
     Args:
@@ -142,7 +153,7 @@ class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         if SupportsTriggerAvailableNow is object:
             raise MissingExtra("readStream", "pyspark 4.2", "spark")
         self.options: Options = options
-        self._growing = Growing(paths, options)
+        self._growing = GrowingFiles(paths, options)
         self._sizes: dict[str, int] | None = None
 
     def __reduce__(self) -> Any:
@@ -176,19 +187,19 @@ class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """Divide the data between two offsets into byte ranges; a renamed file is found by its content."""
-        options, splits = self.options, list[Split]()
+        options, splits = self.options, list[ByteRange]()
         with in_one_line():
             for path, size, extent, is_late in self._growing.ranges(places_of(start), places_of(end)):
                 most = options.max_partition_bytes
                 if extent is not None and extent.frames:
-                    splits.append(Split(path, 0, size, capture_of(path, options.capture), extent=extent))
+                    splits.append(ByteRange(path, 0, size, capture_of(path, options.capture), extent=extent))
                 else:
-                    found = splits_of(File(path, size, 0), most, options.capture)
+                    found = splits_of(InputFile(path, size, 0), most, options.capture)
                     splits += [split._replace(extent=extent, is_late=is_late and not split.start) for split in found]
-        return [Ranges(some) for some in packed(splits, options.max_partition_bytes, options.open_cost_in_bytes)]
+        return [RangePartition(some) for some in pack_splits(splits, options.max_partition_bytes, options.open_cost_in_bytes)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield record batches."""
-        if isinstance(partition, Ranges):
+        if isinstance(partition, RangePartition):
             for split in partition.splits:
                 yield from scan(split, self.options)

@@ -13,23 +13,17 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from ..arrow.binary_and_record_columns import (
-    TYPE,
-    Cells,
-    CellWriter,
-    RecordReader,
-    body_text,
-    cell_reader,
-    header_column,
-    portions,
-)
-from ..arrow.read_options_and_splits import BadOption
+from ..arrow.binary_columns.decode_cells import Cells, body_text, cell_reader, portions
+from ..arrow.binary_columns.encode_cells import CellWriter
+from ..arrow.binary_columns.header_column import TYPE, header_column
+from ..arrow.binary_columns.record_rows import RecordReader
+from ..arrow.read_options import BadOption
 from ..codecs import Codec, codec_in
 from ..errors import suggestion
 from ..protocol.headers import Apis
 from ..records import LIMIT
 from ..spec.catalog import catalog_for
-from .data_source import schema_to_arrow, to_spark
+from .column_types import schema_to_arrow, to_spark
 
 Direction = Literal["request", "response"]
 MODES = "PERMISSIVE", "FAILFAST"

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 import kwire
-from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options_and_splits import Options, Unit
+from kwire.arrow.batch_reader import BatchReader
+from kwire.arrow.input_splits import InputSplit
+from kwire.arrow.read_options import Options
 from kwire.capture.open_capture import open_packets
 from tests.capture.building import enhanced, interface, section
 from tests.conftest import ROOT
@@ -39,9 +40,9 @@ def _answer(number: int) -> bytes:
     return kwire.encode_response(response, 1 + number % 9, correlation_id=70 + number)
 
 
-def rows_of(paths: Any, units: list[list[Unit]] | None = None, schema: Any = None, **options: Any) -> Rows:
+def rows_of(paths: Any, units: list[list[InputSplit]] | None = None, schema: Any = None, **options: Any) -> Rows:
     """Return all rows, read in these units or each file in one; every batch has the schema that was promised."""
-    reading = Reading(Options.parse(options), schema)
+    reading = BatchReader(Options.parse(options), schema)
     names = [str(path) for path in (paths if isinstance(paths, list) else [paths])]
     packs = units if units is not None else reading.divide(names)
     batches = [batch for pack in packs for batch in reading.read(pack)]

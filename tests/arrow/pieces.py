@@ -13,13 +13,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from kwire.arrow.batch_reader import Reading
-from kwire.arrow.connection_decoder import ConnectionDecoder, regions_of
-from kwire.arrow.connection_windows import WHOLE, Region, Windows, windows_of
-from kwire.arrow.growing_files_and_streams import decoded_batch, raw_batch
-from kwire.arrow.packet_groups_and_pieces import neighbours
-from kwire.arrow.packet_scan import GROWN, SCHEMA, Split, scan
-from kwire.arrow.read_options_and_splits import Options
+from kwire.arrow.batch_reader import BatchReader
+from kwire.arrow.scan.connection_decoder import ConnectionDecoder
+from kwire.arrow.scan.find_boundaries import regions_of
+from kwire.arrow.scan.connection_windows import Region, WHOLE, Windows, windows_of
+from kwire.arrow.streams.connection_stream import decoded_batch
+from kwire.arrow.streams.raw_frame_stream import raw_batch
+from kwire.arrow.scan.divided_captures import neighbours
+from kwire.arrow.scan.byte_ranges import ByteRange
+from kwire.arrow.scan.packet_rows import GROWN, SCHEMA
+from kwire.arrow.scan.packet_scan import scan
+from kwire.arrow.read_options import Options
 from kwire.spec.catalog import catalog_for
 
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
@@ -70,13 +74,13 @@ def staged(files: Sequence[Path], most: int, **options: Any) -> list[dict[str, A
     return decoded([batch for split in splits_of(files, most) for batch in scan(split, parsed)], **options)
 
 
-def splits_of(files: Sequence[Path], most: int) -> Iterator[Split]:
+def splits_of(files: Sequence[Path], most: int) -> Iterator[ByteRange]:
     """Yield the byte ranges of files of one capture."""
     near = neighbours(sorted(map(str, files)))
     for file in files:
         size = file.stat().st_size
         for start in range(0, size, most):
-            yield Split(str(file), start, min(size, start + most), "it", near[str(file)])
+            yield ByteRange(str(file), start, min(size, start + most), "it", near[str(file)])
 
 
 def windowed(files: Sequence[Path], most: int, **options: Any) -> tuple[list[dict[str, Any]], int]:
@@ -91,7 +95,7 @@ def windowed(files: Sequence[Path], most: int, **options: Any) -> tuple[list[dic
 def decoded(batches: Sequence[Any], windows: Windows = WHOLE, **options: Any) -> list[dict[str, Any]]:
     """Bring packets into their order, and decode them."""
     table = pa.Table.from_batches(batches, schema=SCHEMA).sort_by([(name, "ascending") for name in ORDER])
-    decoder = ConnectionDecoder(Reading(Options.parse({"body": "raw", **options})), windows)
+    decoder = ConnectionDecoder(BatchReader(Options.parse({"body": "raw", **options})), windows)
     rows: list[dict[str, Any]] = pa.Table.from_batches(
         decoder.read(table.to_batches(max_chunksize=7)), schema=decoder.schema
     ).to_pylist()
@@ -106,7 +110,7 @@ class Streamed:
     """
 
     def __init__(self, **options: Any) -> None:
-        self.reading = Reading(Options.parse({"body": "raw", **options}))
+        self.reading = BatchReader(Options.parse({"body": "raw", **options}))
         self.most = 0
         self.states = dict[bytes, bytes]()
 

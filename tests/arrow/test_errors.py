@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from kwire.arrow.batch_reader import Reading
-from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.read_options_and_splits import BadOption, Options
+from kwire.arrow.batch_reader import BatchReader
+from kwire.arrow.rows.row_faults import MalformedFrame
+from kwire.arrow.read_options import BadOption, Options
 from kwire.errors import DumpError, KwireError
 
 
@@ -31,7 +31,7 @@ def test_errors_keep_their_words(error: KwireError, text: str) -> None:
 
 def test_no_password_of_a_uri_is_shown_or_stored() -> None:
     uri = "s3://key:sesame@taps/day-1/a.pcap"
-    builder = Reading(Options()).builder
+    builder = BatchReader(Options()).builder
     builder.begin(uri)
     builder.rows.append((0, b"", None, None, None, None, None, None, None))
     (batch,) = builder.rest()

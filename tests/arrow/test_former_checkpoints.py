@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kwire.arrow.growing_files_and_streams import places_of
+from kwire.arrow.streams.file_positions import places_of
 from tests.arrow.captures import FRAMES, PCAP
 from tests.arrow.pieces import content
-from tests.arrow.test_growing_files import Stream
+from tests.arrow.streams.test_growing_files import Stream
 from tests.conftest import ROOT
 
 CHECKPOINT = ROOT / "tests/data/pickles/checkpoint-b6d4b524.json"

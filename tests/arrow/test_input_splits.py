@@ -10,20 +10,22 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.batch_reader import Reading
-from kwire.arrow.read_options_and_splits import BadOption, Options, Unit, find_files
+from kwire.arrow.batch_reader import BatchReader
+from kwire.arrow.find_files import find_files
+from kwire.arrow.input_splits import InputSplit
+from kwire.arrow.read_options import BadOption, Options
 from tests.arrow.captures import FRAMES, PCAP, conversation, write
 
 
-def divided(*paths: Path, **options: Any) -> list[list[Unit]]:
+def divided(*paths: Path, **options: Any) -> list[list[InputSplit]]:
     values = {"openCostInBytes": 0, "minPartitions": 1, **options}
-    return Reading(Options.parse(values)).divide([str(path) for path in paths])
+    return BatchReader(Options.parse(values)).divide([str(path) for path in paths])
 
 
 def test_raw_frames_are_not_divided(tmp_path: Path) -> None:
     path = write(tmp_path, b"".join(conversation(20)))
     units = divided(path, maxPartitionBytes=50, minPartitions=20)
-    assert units == [[Unit(str(path), weight=path.stat().st_size)]]
+    assert units == [[InputSplit(str(path), weight=path.stat().st_size)]]
     assert pickle.loads(pickle.dumps(units)) == units
 
 
@@ -46,7 +48,7 @@ def test_captures_are_divided_by_connections_and_others_are_whole(tmp_path: Path
     packed = write(tmp_path, gzip.compress(FRAMES.read_bytes()))
     junk = write(tmp_path, b"\xff" * 1000, "junk")
     for path in (packed, junk):
-        assert divided(path, maxPartitionBytes=10) == [[Unit(str(path), weight=path.stat().st_size)]]
+        assert divided(path, maxPartitionBytes=10) == [[InputSplit(str(path), weight=path.stat().st_size)]]
     assert divided(write(tmp_path, b"", "empty")) == []
 
 

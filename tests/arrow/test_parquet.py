@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kwire import arrow
-from kwire.arrow import PARQUET, write_parquet
-from kwire.arrow.frame_rows import MalformedFrame
-from kwire.arrow.read_options_and_splits import BadOption
+from kwire.arrow import write_parquet
+from kwire.arrow.parquet import PARQUET
+from kwire.arrow.rows.row_faults import MalformedFrame
+from kwire.arrow.read_options import BadOption
 from tests.arrow.captures import FRAMES
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kwire.arrow.read_options_and_splits import BadOption, Options, find_files, globbed
+from kwire.arrow.find_files import find_files
+from kwire.arrow.hadoop_globs import list_glob
+from kwire.arrow.read_options import BadOption, Options
 from kwire.capture.files import find_entry, list_folder, open_file
 from kwire.capture.open_dump import read_dump
 from kwire.errors import DumpError, MissingExtra
@@ -85,7 +87,7 @@ def test_folders_and_globs_of_a_store(store: ObjectStore) -> None:
         ("s3://lake/?.pcap", ["s3://lake/a.pcap"]),
         ("s3://lake/none*", []),
     ):
-        assert [one.path for one in globbed(pattern)] == expected
+        assert [one.path for one in list_glob(pattern)] == expected
     found = find_files(["s3://lake"], Options(recursive_file_lookup=True))
     assert [file.path for file in found] == ["s3://lake/a.pcap", "s3://lake/dt=1/b.pcap", "s3://lake/dt=2/b.pcap"]
     assert [file.size for file in found] == [len(DATA)] * 3
@@ -123,8 +125,8 @@ def test_local_files_need_no_library(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with open_file(f"file://{PCAP}") as stream:
         assert stream.read() == DATA
-    assert [one.path for one in globbed(f"{ROOT}/fixtures/dumps/kafka-3.9-zk.pc*")] == [str(PCAP)]
+    assert [one.path for one in list_glob(f"{ROOT}/fixtures/dumps/kafka-3.9-zk.pc*")] == [str(PCAP)]
     monkeypatch.chdir(ROOT)
-    assert [one.path for one in globbed("fixtures/*/kafka-3.9-zk.pcap")] == [os.path.relpath(PCAP)]
+    assert [one.path for one in list_glob("fixtures/*/kafka-3.9-zk.pcap")] == [os.path.relpath(PCAP)]
     with pytest.raises(MissingExtra, match=r"s3:// needs the library pyarrow; pip install 'kwire\[arrow\]'"):
         open_file("s3://other/a.pcap")

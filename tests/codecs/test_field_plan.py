@@ -9,7 +9,8 @@ import pytest
 
 import kwire
 from kwire import wire
-from kwire.arrow.binary_and_record_columns import maker, records_in, sets_in
+from kwire.arrow.binary_columns.encode_cells import maker
+from kwire.arrow.binary_columns.record_rows import records_in, sets_in
 from kwire.codecs import Codec, Place, found_in, places_in, plan_of
 from kwire.codecs.column_plan import Plan, paths_in
 from kwire.codecs.generated_python import NoEmitter, compile_decoder, compile_encoder

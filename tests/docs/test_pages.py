@@ -29,7 +29,7 @@ SLOW = {
     "docs/tutorials/test-your-service.md",  # runs pytest with real clients, which wait; recipes-for-tests.md is like it
     "docs/how-to/simulate-brokers.md",  # simulates hundreds of histories, as tests/testing does
 }
-SPARK = "kwire.spark.register(spark)"  # what begins so runs in tests/spark/test_pages.py
+SPARK = "kwire.spark.register(spark)"  # what begins so runs in tests/spark/test_documented_lines.py
 # Commands that install, need root, a network, Spark or a browser; what of them is kwire's is parsed below.
 NOT_RUN = re.compile(r"pip install|git clone|python3 dev\.py|cd kwire|tcpdump|kwire|\.venv/bin/|\. \.venv|hatchling|#")
 

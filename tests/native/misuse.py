@@ -20,7 +20,7 @@ from msgspec.structs import force_setattr
 
 import kwire
 from kwire import native
-from kwire.arrow.frame_rows import Pairing
+from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.pcap import PcapReader
 from kwire.codecs.column_plan import Plan

@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire import native
-from kwire.arrow.frame_rows import Pairing
+from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.pcap import PcapReader
 from kwire.codecs import fast_path

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import SHARED, each_of, needs_shared
-from tests.spark.test_source import load
+from tests.spark.test_data_source import load
 
 CAPTURES = SHARED / "captures"
 SUMMARIES = {

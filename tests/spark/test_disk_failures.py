@@ -18,7 +18,7 @@ import pytest
 import kwire.spark
 from tests.cluster.kip112.runs import Run, read_run
 from tests.conftest import SHARED, each_of, needs_shared
-from tests.spark.test_source import load
+from tests.spark.test_data_source import load
 
 CAPTURES = SHARED / "captures"
 FAILING = re.compile(r"^(\S+) (?:DISK FAILS|second failure): broker (\d)", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.arrow.read_options_and_splits import BadOption
+from kwire.arrow.read_options import BadOption
 from kwire.errors import UnknownMessage
 from kwire.spark import from_kwire, kwire_header, schema_of_kwire, to_kwire
 from tests.arrow.captures import FRAMES, PCAP

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from kwire.cluster import ROWS
-from kwire.spark.pipeline_and_lake import MANIFEST, STAGING, GrownFiles, Lake, source_of
+from kwire.spark.lake import GrownFiles, Lake, MANIFEST, STAGING
+from kwire.spark.lake_files import identify_file
 from kwire.spark.session import JobFailed
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT
@@ -55,7 +56,7 @@ def staged(lake: Path, name: str, run: str, staged_as: str) -> None:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_lake_is_the_same_wherever_a_commit_ends(tmp_path: Path, overwrite: bool) -> None:
-    sources = [source_of(str(path), path.stat().st_size) for path in (PCAP, FRAMES)]
+    sources = [identify_file(str(path), path.stat().st_size) for path in (PCAP, FRAMES)]
     crashes, number = 0, 0
     while crashes == number:
         number += 1
@@ -92,15 +93,15 @@ def test_files_are_identified_by_their_content(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
     path = tmp_path / "a.pcap"
     path.write_bytes(PCAP.read_bytes())
-    source = source_of(str(path), path.stat().st_size)
+    source = identify_file(str(path), path.stat().st_size)
     run, place = lake.stage([source])
     staged(tmp_path / "lake", "a", run, place)
     lake.commit(run, place, [source])
     renamed = path.rename(tmp_path / "b.pcap")
-    assert lake.new([source_of(str(renamed), renamed.stat().st_size)]) == []
+    assert lake.new([identify_file(str(renamed), renamed.stat().st_size)]) == []
     path.write_bytes(PCAP.read_bytes() + PCAP.read_bytes()[24:])
     with pytest.raises(GrownFiles, match=r"a\.pcap: written to the lake when it was shorter; write captures that are"):
-        lake.new([source_of(str(path), path.stat().st_size)])
+        lake.new([identify_file(str(path), path.stat().st_size)])
 
 
 def test_a_run_that_is_somewhere_else_is_named(tmp_path: Path) -> None:
@@ -117,16 +118,16 @@ def rows_in(spark: Any, lake: Path) -> dict[str, list[str]]:
 
 
 def test_captures_are_added_once(spark: Any, tmp_path: Path) -> None:
-    from kwire.spark import pipeline_and_lake as job
+    from kwire.spark import pipeline
 
     folder, lake = tmp_path / "in", tmp_path / "lake"
     folder.mkdir()
     shutil.copy(PCAP, folder / "1.pcap")
-    assert job.run(spark, [str(folder)], str(lake)).frames == len(rows_of(PCAP))
+    assert pipeline.run(spark, [str(folder)], str(lake)).frames == len(rows_of(PCAP))
     (folder / "1.pcap").rename(folder / "1.pcap.done")
     shutil.copy(FRAMES, folder / "2.bin")
-    assert job.run(spark, [str(folder)], str(lake)).frames == len(rows_of(FRAMES))
-    assert job.run(spark, [str(folder)], str(lake)).notices == (f"{lake} has these captures: {job.DONE}",)
+    assert pipeline.run(spark, [str(folder)], str(lake)).frames == len(rows_of(FRAMES))
+    assert pipeline.run(spark, [str(folder)], str(lake)).notices == (f"{lake} has these captures: {pipeline.DONE}",)
     frames = spark.read.parquet(str(lake / "frames"))
     assert frames.count() == len(rows_of([PCAP, FRAMES]))
     assert {"dt", "cluster", "run"} < set(frames.columns)
@@ -134,12 +135,12 @@ def test_captures_are_added_once(spark: Any, tmp_path: Path) -> None:
     assert {str(row.dt) for row in frames.where("timestamp is not null").select("dt").distinct().collect()} == {
         str(row["timestamp"].date()) for row in rows_of(PCAP)
     }
-    counts = job.run(spark, [str(folder / "2.bin")], str(lake), overwrite=True)
+    counts = pipeline.run(spark, [str(folder / "2.bin")], str(lake), overwrite=True)
     assert counts.frames == spark.read.parquet(str(lake / "frames")).count() == len(rows_of(FRAMES))
 
 
 def test_a_killed_job_and_another_are_one_job(spark: Any, tmp_path: Path) -> None:
-    from kwire.spark import pipeline_and_lake as job
+    from kwire.spark import pipeline
 
     code = "import sys; from kwire.cli.main import main; sys.exit(main(sys.argv[1:]))"
     killed, whole = tmp_path / "killed", tmp_path / "whole"
@@ -156,6 +157,6 @@ def test_a_killed_job_and_another_are_one_job(spark: Any, tmp_path: Path) -> Non
     begun.wait()
     assert not list(killed.glob("frames/*")) or (killed / MANIFEST).exists()
     for out in (killed, whole):
-        job.run(spark, [str(PCAP)], str(out))
+        pipeline.run(spark, [str(PCAP)], str(out))
     assert rows_in(spark, killed) == rows_in(spark, whole)
     assert not list(killed.glob(f"{STAGING}/*"))

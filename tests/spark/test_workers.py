@@ -133,7 +133,7 @@ def test_workers_without_kwire_get_it_with_the_native_engine(cluster: Cluster, t
 KILLING = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from kwire.spark import pipeline_and_lake as pipeline, session, stream_captures
+from kwire.spark import pipeline as pipeline, session, stream_captures
 
 url, capture, out = sys.argv[1:4]
 settings = dict(word.split("=", 1) for word in sys.argv[4:])

@@ -36,7 +36,7 @@ SUITE = [
     *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/statistics/test_unanswered_requests.py"),
     *("tests/render/captured/test_json_lines.py", "tests/statistics/test_traffic.py", "tests/test_pickling.py"),
     *(
-        "tests/arrow/test_reader.py",
+        "tests/arrow/test_batch_reader.py",
         "tests/cli/commands/test_stats.py",
         "tests/test_messages.py",
         "tests/test_early_access.py",

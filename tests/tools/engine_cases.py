@@ -19,7 +19,7 @@ import numpy as np
 
 import kwire
 from kwire import native
-from kwire.arrow.frame_rows import Pairing
+from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader

@@ -29,7 +29,7 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
     "tests/capture/test_captures.py",
     "tests/cli/commands/test_decode.py",
     "tests/cli/commands/test_encode.py",
-    "tests/arrow/test_frame_rows.py",
+    "tests/arrow/rows/test_frame_rows.py",
 )
 # What SUITE imports; the extra `test` has fifty packages more.
 LIBRARIES = ("pytest", "pytest-xdist", "hypothesis", "dpkt")

@@ -80,15 +80,15 @@ def pipeline(options: argparse.Namespace) -> int:
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:
-        from ...spark import pipeline_and_lake as job
-        from ...spark import session
-        from ...spark.cluster_history import need_matplotlib
+        from ...spark import pipeline
+        from ...spark import session, worker_engines
+        from ...spark.history_plots import need_matplotlib
     except ModuleNotFoundError as error:
         raise MissingExtra("kwire pipeline", (error.name or "pyspark").partition(".")[0], "spark") from None
     if options.plots:
         need_matplotlib()
     with session.session(options.master, settings) as spark:
-        counts = job.run(
+        counts = pipeline.run(
             spark,
             options.files,
             options.out,
@@ -97,7 +97,7 @@ def pipeline(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             plots=options.plots,
         )
-        slow = session.engine_notices(spark)
+        slow = worker_engines.engine_notices(spark)
     for notice in (*counts.notices, *slow):
         remark(notice)
     _print(counts._asdict(), options.json)
@@ -139,7 +139,7 @@ def _print(counts: dict[str, object], as_json: bool) -> None:
 
 
 def _zip(file: Path) -> int:
-    from ...spark.session import NEEDED, write_zip
+    from ...spark.package_zip import NEEDED, write_zip
 
     script = write_zip(file)
     print(f"spark-submit --py-files {shlex.quote(str(file))} {shlex.quote(str(script))} CAPTURES... --out DIR")

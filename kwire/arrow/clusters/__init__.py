@@ -1,0 +1,1 @@
+"""The tables of `kwire.cluster` in Arrow: histories of clusters, consumer groups."""

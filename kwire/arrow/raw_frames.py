@@ -1,0 +1,116 @@
+"""Cuts bytes into raw frames, which are consecutive frames with their sizes, and fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ..capture.portions import Cursor
+from ..errors import BadFrame, DecodeError, DumpError
+from ..protocol import LEAST
+from ..protocol.framing import BrokenDump, CutShort
+from struct import Struct
+
+RawFrame = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault
+SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # messages after it have no header, and may be empty
+_SIZE = Struct(">i").unpack_from
+
+
+class RawFrameWalker:
+    """Splits bytes into raw frames.
+
+    Args:
+        portions: the bytes.
+        offset: the position of the bytes in the whole input.
+        limit: the largest valid size of a frame, in bytes.
+        piece: the largest size of a fragment, in bytes.
+        least: the smallest valid size.
+
+    Attributes:
+        broken: the position of an impossible size, after which there are no frames; None without one.
+    """
+
+    def __init__(self, portions: Iterator[bytes], offset: int, limit: int, piece: int, least: int = LEAST) -> None:
+        self._cursor, self._base = Cursor(self._whole(portions)), offset
+        self._error: DumpError | None = None
+        self.limit: int = limit
+        self.piece: int = piece
+        self.least: int = least
+        self.broken: int | None = None
+
+    @property
+    def offset(self) -> int:
+        """The position of the next frame."""
+        return self._base + self._cursor.offset
+
+    def cuts(self) -> Iterator[list[RawFrame]]:
+        """Yield frames and fragments, one list per portion; concatenated, they contain all bytes."""
+        cursor = self._cursor
+        while cursor.fill(4):
+            found = self._frames()
+            if found:
+                yield found
+            if self.broken is not None or not self._more():
+                break
+        fault = self._fault()
+        while cursor.fill(self.piece) or cursor.left:
+            yield [(self.offset, cursor.take(min(self.piece, cursor.left)), fault)]
+        if self._error is not None:
+            yield [(self.offset, b"", BrokenDump(found=str(self._error), offset=self._error.offset or 0))]
+
+    def _whole(self, portions: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the portions up to a read error."""
+        try:
+            yield from portions
+        except DumpError as error:
+            self._error = error
+
+    def _frames(self) -> list[RawFrame]:
+        """Return all complete frames."""
+        cursor, found = self._cursor, list[RawFrame]()
+        data, pos, least, limit = cursor.data, cursor.pos, self.least, self.limit
+        base, last = self._base + cursor.offset - pos, len(data) - 4
+        while pos <= last:
+            (size,) = _SIZE(data, pos)
+            if not least <= size <= limit:
+                self.broken = base + pos
+                break
+            stop = pos + 4 + size
+            if stop > last + 4:
+                break
+            found.append((base + pos, data[pos:stop], None))
+            if size >= 8 and data.startswith(SASL_HANDSHAKE_0, pos + 4):
+                self.least = least = 0
+            pos = stop
+        cursor.pos = pos
+        return found
+
+    def _more(self) -> bool:
+        """Read until the next frame is complete; return False if it will never be."""
+        cursor = self._cursor
+        if not cursor.fill(4):
+            return False
+        (size,) = _SIZE(cursor.data, cursor.pos)
+        return not self.least <= size <= self.limit or cursor.fill(4 + size)
+
+    def _fault(self) -> DecodeError:
+        """Return the fault of the next bytes."""
+        cursor = self._cursor
+        if cursor.left < 4:
+            return CutShort(have=cursor.left, cause="the dump ended")
+        (size,) = _SIZE(cursor.data, cursor.pos)
+        if self.least <= size <= self.limit:
+            return CutShort(need=4 + size, have=cursor.left, cause="the dump ended")
+        return BadFrame(offset=0, found=size, need=self.least, have=self.limit)
+
+
+def fragments(portions: Iterator[bytes], place: int, fault: BadFrame, piece: int) -> Iterator[list[RawFrame]]:
+    """Yield the bytes after the position where frames have ended, as fragments of at most `piece` bytes.
+
+    Args:
+        portions: the bytes.
+        place: their position.
+        fault: the fault that ended the frames.
+        piece: the largest size of a fragment, in bytes.
+    """
+    cursor = Cursor(portions)
+    while cursor.fill(piece) or cursor.left:
+        yield [(place + cursor.offset, cursor.take(min(piece, cursor.left)), fault)]

@@ -1,0 +1,53 @@
+"""The body of one frame: where it starts, and its message on the reference path, which explains errors."""
+
+from __future__ import annotations
+
+from .row_faults import RowFault, fault_of
+from ...codecs import Codec
+from ...errors import DefaultTag
+from ...protocol import Frame, Undecodable
+from ...protocol.frame_codec import FrameReading
+from ...protocol.headers import Api, may_be_downgraded
+from typing import Any, NamedTuple
+
+
+
+class DecodedBody(NamedTuple):
+    """The result of decoding a frame on the reference path: codec and message, if any, and the error."""
+
+    codec: Codec | None
+    message: Any
+    fault: RowFault | None
+
+
+def read_carefully(data: bytes, api: Api, asked: bool | None) -> DecodedBody:
+    """Decode one frame on the reference path; never raise for invalid bytes."""
+    codec = api.codec(asked)
+    assert codec is not None
+    reading = FrameReading(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
+    read = reading.body if api.bare else reading.request if asked else reading.response
+    result: Any = read(codec)
+    if isinstance(result, Undecodable):
+        return DecodedBody(None, None, fault_of(result.error))
+    faults = [fault for fault in result.faults if not isinstance(fault, DefaultTag)]
+    return DecodedBody(result.codec, result.message, fault_of(faults[0]) if faults else None)
+
+
+def body_start(data: bytes, api: Api, asked: bool | None) -> int:
+    """Return where the body of a frame starts; -1 if only the reference path can determine it."""
+    if api.bare:
+        return 0
+    if not asked:
+        if api.response_header is None:
+            return 4
+        start = 8
+        flexible = api.response_header == 1
+        if may_be_downgraded(api.key, data):
+            return -1
+    else:
+        version = api.request_header
+        start = 14 + max(0, int.from_bytes(data[12:14], "big", signed=True)) if version else 12
+        flexible = version == 2
+    if not flexible:
+        return start
+    return start + 1 if data[start : start + 1] == b"\0" else -1

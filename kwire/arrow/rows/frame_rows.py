@@ -1,0 +1,269 @@
+"""Creates rows of frames with the api, direction and request of each frame, as determined by its `Connection`.
+
+The input is frames from captures, or raw frames. The output is a row for each wanted frame and each fragment.
+The state of requests in flight can be moved to another process, which continues from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from ..raw_frames import RawFrame
+from .row_faults import RowFault, fault_of
+from ...errors import DecodeError, Truncated, UnexpectedResponse
+from ...native import FrameBatch, FrameRows
+from ...protocol import Connection, Frame, Header, LEAST, Source, cut_short
+from ...protocol.decoder import unread
+from ...protocol.frame_codec import FrameReading
+from ...protocol.framing import CapturedFrame, CutShort, Endpoints, NOBODY, NamedEnds
+from ...protocol.headers import Api, Apis
+from typing import Any, NamedTuple
+
+DIRECTIONS = {True: "request", False: "response", None: None}
+CONNECTION_COST, ASKED_COST = 1500, 120  # bytes of memory
+
+
+class RowEndpoints(NamedTuple):
+    """The endpoints of a connection as `ip:port`, and the time of its first frame in nanoseconds since 1970."""
+
+    client: str
+    broker: str
+    began: int | None
+
+
+class RawFrameState(NamedTuple):
+    """The state at a position of raw frames.
+
+    Attributes:
+        waiting: for each request in flight, the correlation id, api key and version as one number, and client id.
+        bare: whether tokens without a header may follow; `tokens` is the number of tokens that have arrived.
+        least: the smallest valid size of a frame.
+        authenticating: whether the newest request belongs to SASL authentication.
+    """
+
+    waiting: tuple[tuple[int, int, str | None], ...] = ()
+    bare: bool = False
+    tokens: int = 0
+    least: int = LEAST
+    authenticating: bool = False
+
+
+# offset, bytes, nanoseconds, endpoints, whether it is a request, api, correlation id, client id, fault
+Row = tuple[int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, RowFault | None]
+
+
+Sink = Callable[[Row], None]
+
+
+class _Ended(Connection):
+    """A connection with known endpoints, and the time of its first frame in nanoseconds since 1970."""
+
+    __slots__ = ("_ends", "_whose", "began")
+
+    def __init__(self, apis: Apis, whose: Endpoints, began: int | None) -> None:
+        self.apis, self._whose, self.began = apis, whose, began
+        self._ends: RowEndpoints | None = None
+
+    @property
+    def ends(self) -> RowEndpoints | None:
+        """The endpoints, created on demand: a tenth of the time where connections are short."""
+        if self._ends is None and self._whose.client:
+            self._ends = RowEndpoints(self._whose.client, self._whose.broker, self.began)
+        return self._ends
+
+    def continue_with(self, began: int | None) -> None:
+        """Continue a connection that began earlier."""
+        self.began, self._ends = began, None
+
+
+def _waiting(connection: Connection) -> tuple[tuple[int, int, str | None], ...]:
+    return tuple(
+        (request.correlation_id or 0, request.call.api.number, request.client_id)
+        for request in connection.in_flight
+        if request.call is not None
+    )
+
+
+class Pairing:
+    """Creates rows from the frames of any number of connections; frames of one connection must be in order.
+
+    Args:
+        apis: the known apis.
+        sink: receives the rows; `FrameRows` get those of usual frames without a call for each.
+    """
+
+    def __init__(self, apis: Apis, sink: Sink) -> None:
+        self.apis: Apis = apis
+        self.sink: Sink = sink
+        self._connections: dict[Any, _Ended] = {}
+
+    @property
+    def weight(self) -> int:
+        """The estimated memory of all state, in bytes."""
+        return sum(CONNECTION_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests of raw frames in flight."""
+        return len(self._connection(None).in_flight)
+
+    def state(self, least: int) -> RawFrameState:
+        """Return the state after the raw frames so far, from which another process can continue."""
+        connection = self._connection(None)
+        waiting = _waiting(connection)
+        return RawFrameState(waiting, connection.expects_tokens, connection.tokens, least, connection.authenticating)
+
+    def in_flight(self, number: int) -> tuple[tuple[int, int, str | None], ...] | None:
+        """Return the requests in flight of a connection, as in `RawFrameState`.
+
+        The result is None if they, or the following frames, are uncertain.
+        """
+        connection = self._connections.get(number)
+        if connection is None or connection.authenticating or connection.expects_tokens or connection.is_in_doubt:
+            return None
+        return _waiting(connection)
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether bytes of a connection are missing."""
+        return any(connection.lossy for connection in self._connections.values())
+
+    def ends(self, number: int) -> RowEndpoints | None:
+        """Return the endpoints of a connection; None if it has no frames yet."""
+        connection = self._connections.get(number)
+        return None if connection is None else connection.ends
+
+    def continue_with(self, number: int, began: int | None, *, is_lossy: bool) -> RowEndpoints | None:
+        """Continue a connection that started earlier; return the endpoints of its rows from now on."""
+        connection = self._connections[number]
+        connection.lossy = is_lossy
+        connection.continue_with(began)
+        return connection.ends
+
+    def resume(self, state: RawFrameState) -> None:
+        """Continue from a state."""
+        connection = self._connection(None)
+        connection.expects_tokens, connection.tokens = state.bare, state.tokens
+        connection.authenticating = state.authenticating
+        for number, api_number, client in state.waiting:
+            api = self.apis.get(api_number)
+            if api is not None:
+                connection.add(api, number, client)
+
+    def raw(self, cuts: list[RawFrame]) -> None:
+        """Process raw frames, whose direction is derived from their content."""
+        connection = self._connection(None)
+        receive, sink = connection.receive, self.sink
+        for offset, data, fault in cuts:
+            if fault is not None:
+                sink((offset, data, None, None, None, None, None, None, fault_of(fault)))
+                continue
+            header = receive(data)
+            if header.problem or len(data) != 4 + int.from_bytes(data[:4], "big"):
+                self._odd(connection, (offset, data, None, None), None, header, None)
+                continue
+            api = header.call.api  # type: ignore[union-attr]
+            if api.asks if header.is_request else api.answers:
+                row = offset, data, None, None, header.is_request, api, header.correlation_id, header.client_id, None
+                sink(row)
+
+    def add_batch(self, batch: Iterable[CapturedFrame | int]) -> None:
+        """Process the frames of a capture."""
+        if not isinstance(batch, FrameBatch):
+            for captured in batch:
+                self.take(captured)
+        elif isinstance(self.sink, FrameRows):
+            batch.add_rows(self, self._connections, self.sink)
+        else:
+            sink, rows = self.sink, FrameRows()
+            self.sink = rows
+            batch.add_rows(self, self._connections, rows)
+            self.sink = sink
+            for row in rows:
+                sink(row)
+
+    def take(self, captured: CapturedFrame | int) -> None:
+        """Process a frame of a capture, or the end of a connection; the native engine processes most frames."""
+        if type(captured) is not tuple:
+            self._connections.pop(captured, None)
+            return
+        whose, asked, offset, now, data, fault, first, _ = captured
+        connection = self._connections.get(whose.connection) or self.begin(whose, now)
+        header = connection.pair(captured)
+        if header.problem or first is None:
+            self._odd(connection, (offset, data, now, connection.ends), asked, header, fault)
+            return
+        call = header.call
+        api = call.api  # type: ignore[union-attr]
+        if api.asks if asked else api.answers:
+            client = call.client_id  # type: ignore[union-attr]
+            self.sink((offset, data, now, connection.ends, asked, api, header.correlation_id, client, None))
+
+    def begin(self, whose: Endpoints, now: int | None) -> _Ended:
+        """Begin a captured connection, with the time of its first frame."""
+        return self._connection(whose.connection, whose, now)
+
+    def frame(self, frame: Frame) -> None:
+        """Process a frame of another container."""
+        source = frame.source
+        for number in frame.closed:
+            self._connections.pop(number, None)
+        now = None if source.time is None else round(source.time * 1e6) * 1000
+        whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else NOBODY
+        connection = self._connection(source.connection_key, whose, now)
+        place = source.offset or 0, frame.data, now, connection.ends
+        if frame.message is not None and frame.version is not None and frame.fault is None:
+            self._named(connection, place, frame)
+            return
+        asked = None if source.direction is None else source.direction == "request"
+        self._odd(connection, place, asked, connection.receive(frame.data, asked, None, frame.fault), frame.fault)
+
+    def _connection(self, key: Any, whose: Endpoints = NOBODY, now: int | None = None) -> _Ended:
+        connection = self._connections.get(key)
+        if connection is None:
+            connection = self._connections[key] = _Ended(self.apis, whose, now)
+        return connection
+
+    def _named(self, connection: Connection, place: Any, frame: Frame) -> None:
+        """Process a frame for which the container declares the message."""
+        api = self.apis.named(frame)
+        codec = api.codec(None)
+        asked = {"request": True, "response": False}.get(codec.spec.type) if codec else None
+        number, client = None, None
+        if not api.bare and asked is not None:
+            header = connection.receive_named(frame.data, api)
+            number, client = header.correlation_id, header.client_id
+        if api.answers if asked is False else api.asks:
+            self.sink((*place, asked, api, number, client, None))
+
+    def _odd(
+        self, connection: Connection, place: Any, asked: bool | None, header: Header, error: DecodeError | None
+    ) -> None:
+        """Process a truncated frame, a token, a frame that is neither request nor response, or a fragment."""
+        if error is not None and not isinstance(error, CutShort):
+            self.sink((*place, asked, None, None, None, fault_of(error)))
+        elif header.problem == "token":
+            self.sink((*place, header.is_request, None, None, None, None))
+        elif header.problem:
+            self._neither(connection, place, asked, header, error)
+        else:
+            cut = error or cut_short(place[1])
+            call = header.call
+            assert call is not None
+            is_request = header.is_request if asked is None else asked
+            if call.api.asks if is_request else call.api.answers:
+                fault = None if cut is None else fault_of(cut)
+                self.sink((*place, is_request, call.api, header.correlation_id, call.client_id, fault))
+
+    def _neither(
+        self, connection: Connection, place: Any, asked: bool | None, header: Header, fault: DecodeError | None
+    ) -> None:
+        """Return why a frame is neither request nor response; `fault` is set if it is truncated."""
+        frame, cut = Frame(place[1], Source(direction=DIRECTIONS[asked]), fault=fault), fault or cut_short(place[1])
+        read: Any = unread(FrameReading(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
+        error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
+        why = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
+        asks, api, number, client = asked, None, None, None
+        if (header := read.header) is not None:
+            asks, api = True, self.apis.unknown(header.request_api_key, header.request_api_version)
+            number, client = header.correlation_id, header.client_id
+        self.sink((*place, asks, api, number, client, why))

@@ -1,0 +1,1 @@
+"""Captures by byte ranges, for many tasks: packets by connection, then frames."""

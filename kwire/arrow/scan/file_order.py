@@ -1,0 +1,250 @@
+"""Orders the files of a capture that was divided by `split -b`.
+
+Where a record from one file ends in the next file, another record must start. Files inside one long packet cannot
+be ordered this way; they are ordered by name, or by modification time if that suits the other files better.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from ...capture.packets.header_layouts import layouts_for
+from ...capture.packets.packet import LONGEST, Packet, SECOND
+from ...capture.packets.pcap import FILE_HEADER, MAGICS, RECORD_HEADER
+from ...capture.packets.pcapng import KINDS, LEAST, PcapngReader, STARTS
+from ...capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
+from struct import Struct
+from typing import NamedTuple
+
+IPV4_FIRST = 0x45
+IPV6_HEADER = 40
+SHORTEST = RECORD_HEADER + 64  # record of a packet that Ethernet may have padded
+ENHANCED = 20  # bytes of an enhanced packet block before its time
+
+
+class UnorderedPiece(NamedTuple):
+    """A piece that is not yet ordered.
+
+    Attributes:
+        number: its position by name.
+        changed: its modification time.
+        size: its size in bytes.
+        head, tail: its first and last bytes, which may overlap.
+    """
+
+    number: int
+    changed: int
+    size: int
+    head: bytes
+    tail: bytes
+
+
+class PieceEnd(NamedTuple):
+    """The end of a piece: how many bytes of its last record are in the next piece, or which part of a header it has.
+
+    `time` is the median time of its records in nanoseconds, if it has any; `odd` counts records that no other record
+    follows, or that do not contain an IP packet of their length.
+    """
+
+    missing: int
+    part: bytes
+    time: int | None
+    odd: int = 0
+
+
+class Grammar:
+    """The format of a capture's records.
+
+    Attributes:
+        least: the size of a record header in bytes.
+        start: the position of the first record in the file.
+    """
+
+    least: int
+    start: int
+
+    def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
+        """Return the length of a record in bytes, and its time; None if no record starts there."""
+        raise NotImplementedError
+
+    def starts(self, data: bytes) -> Iterator[int]:
+        """Yield positions at which records may start."""
+        raise NotImplementedError
+
+    def is_usual(self, data: bytes, place: int) -> bool:
+        """Whether a record seems to contain an IP packet of its length."""
+        return True
+
+    def end(self, data: bytes, place: int | None) -> PieceEnd:
+        """Return the end of a piece; `place` is the position of its first record, if known."""
+        times, size, odd = list[int](), len(data), 0
+        places = self.starts(data)
+        place = next(places, None) if place is None else place
+        while place is not None:
+            if size - place < self.least:
+                return PieceEnd(max(0, place - size), data[place:], _median(times), odd)
+            found = self.record(data, place)
+            if found is None:
+                odd += 1
+                place = next((one for one in places if one > place), None)
+            else:
+                odd += not self.is_usual(data, place)
+                times += [] if found[1] is None else [found[1]]
+                place += found[0]
+        return PieceEnd(0, b"", _median(times), odd)
+
+    def after(self, end: PieceEnd, piece: UnorderedPiece) -> PieceEnd | None:
+        """Return the end of a piece that follows a given end; None if the piece cannot follow it."""
+        data, place = end.part + piece.head, end.missing
+        size = len(end.part) + piece.size
+        if place >= size:
+            return PieceEnd(place - size, b"", None)
+        if len(data) - place >= self.least and self.record(data, place) is None:
+            return None
+        found = self.end(data, place)
+        return found if piece.size == len(piece.head) else self.end(piece.tail, None)._replace(odd=found.odd)
+
+
+class PcapGrammar(Grammar):
+    """Records of pcap.
+
+    Args:
+        head: the first bytes of the file.
+        earliest, latest: the range of valid times of packets, in nanoseconds.
+    """
+
+    least, start = RECORD_HEADER, FILE_HEADER
+
+    def __init__(self, head: bytes, earliest: int, latest: int) -> None:
+        order, self._tick = MAGICS[head[:4]]
+        self._unpack = Struct(order + "IIII").unpack_from
+        self._range = range(earliest, latest + 1)
+        self._layouts = layouts_for(Struct(order + "I").unpack_from(head, 20)[0] & 0xFFFF)
+        first, last = (max(0, time // SECOND >> 16) for time in (earliest, latest))
+        halves = [Struct(order + "I").pack(half << 16) for half in range(first, last + 1)]
+        upper = slice(2, 4) if order == "<" else slice(0, 2)
+        wanted = b"(?:" + b"|".join(re.escape(half[upper]) for half in halves) + b")"
+        self._pattern = re.compile(b"(?=" + (b".." + wanted if order == "<" else wanted) + b")", re.DOTALL)
+
+    def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
+        """See `Grammar.record`."""
+        seconds, ticks, captured, length = self._unpack(data, place)
+        time = seconds * SECOND + ticks * self._tick
+        is_one = time in self._range and ticks * self._tick < SECOND and 0 < captured <= length <= LONGEST
+        return (RECORD_HEADER + captured, time) if is_one else None
+
+    def is_usual(self, data: bytes, place: int) -> bool:
+        """See `Grammar.is_usual`."""
+        length = self._unpack(data, place)[3] + RECORD_HEADER
+        for layout in self._layouts:
+            is_four = layout.first == IPV4_FIRST
+            start = place + layout.ip - (0 if is_four else IPV6_HEADER)
+            ip = data[start : start + 6]
+            if len(ip) < 6 or ip[0] >> 4 == layout.first >> 4:
+                total = int.from_bytes(ip[2:4] if is_four else ip[4:6], "big")
+                return len(ip) < 6 or total == length - layout.ip or length < SHORTEST
+        return not self._layouts
+
+    def starts(self, data: bytes) -> Iterator[int]:
+        """See `Grammar.starts`."""
+        places = (match.start() for match in self._pattern.finditer(data))
+        return (one for one in places if one + RECORD_HEADER <= len(data) and self.record(data, one) is not None)
+
+
+class PcapngGrammar(Grammar):
+    """Blocks of pcapng; for the arguments see `PcapGrammar`."""
+
+    least, start = LEAST, 0
+
+    def __init__(self, head: bytes, earliest: int, latest: int) -> None:
+        reader = PcapngReader(iter([head]))
+        next((packet for packet in reader if isinstance(packet, Packet)), None)
+        self._order, self._interfaces = reader.order, reader.interfaces
+        self._range = range(earliest, latest + 1)
+
+    def record(self, data: bytes, place: int) -> tuple[int, int | None] | None:
+        """See `Grammar.record`."""
+        kind, size = Struct(self._order + "II").unpack_from(data, place)
+        if size < LEAST or size % 4 or size > LONGEST or kind not in KINDS | set(BLOCKS):
+            return None
+        if len(data) >= place + size and data[place + size - 4 : place + size] != data[place + 4 : place + 8]:
+            return None
+        if kind != ENHANCED_PACKET or len(data) < place + ENHANCED:
+            return size, None
+        number, high, low = Struct(self._order + "III").unpack_from(data, place + 8)
+        if number >= len(self._interfaces):
+            return None
+        time = self._interfaces[number].nanoseconds(high << 32 | low)
+        return (size, time) if time in self._range else None
+
+    def starts(self, data: bytes) -> Iterator[int]:
+        """See `Grammar.starts`."""
+        places = (match.start() for match in STARTS[self._order].finditer(data))
+        found = ((one, self.record(data, one)) for one in places if one + LEAST <= len(data))
+        return (one for one, record in found if record is not None and record[1] is not None)
+
+
+def _median(times: list[int]) -> int | None:
+    return sorted(times)[len(times) // 2] if times else None
+
+
+def order_pieces(first: UnorderedPiece, others: Sequence[UnorderedPiece], grammar: Grammar) -> list[int]:
+    """Return the numbers of pieces in order: the piece with the file header, then the others.
+
+    The list is empty if the others have no records.
+    """
+    times = {piece.number: grammar.end(piece.head, None).time for piece in others}
+    if all(time is None for time in times.values()):
+        return []
+    by_name = sorted(others, key=lambda piece: piece.number)
+    by_change = sorted(others, key=lambda piece: (piece.changed, piece.number))
+    named = [by_name, by_change, *(_found(first, start, times, grammar) for start in (by_name, by_change))]
+    best = min(named, key=lambda order: _breaks(first, order, times, grammar))
+    return [first.number, *(piece.number for piece in best)]
+
+
+def _breaks(first: UnorderedPiece, order: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar) -> int:
+    """Count the positions at which a piece continues neither the previous record nor an earlier one."""
+    count, end = 0, grammar.end(first.head, grammar.start)
+    for piece in order:
+        following = grammar.after(end, piece)
+        end = following or grammar.end(piece.tail, None)
+        count += end.odd + (following is None)
+    timed = [time for piece in order if (time := times[piece.number]) is not None]
+    return count + bool(end.missing or end.part) + sum(one > other for one, other in pairwise(timed))
+
+
+def _found(first: UnorderedPiece, start: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar) -> list[UnorderedPiece]:
+    """Sort pieces by their records; pieces without records stay in the given order."""
+    left = sorted(start, key=lambda piece: (times[piece.number] is None, times[piece.number] or 0))
+    order, end = list[UnorderedPiece](), grammar.end(first.head, grammar.start)
+    while left:
+        following = _following(end, left, times, grammar)
+        piece, end = following or (left[0], grammar.end(left[0].tail, None))
+        left.remove(piece)
+        order.append(piece)
+    return order
+
+
+def _following(
+    end: PieceEnd, left: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar
+) -> tuple[UnorderedPiece, PieceEnd] | None:
+    """Return the piece that follows an end, and the end of this piece; None if damage makes this impossible.
+
+    The result is the earliest piece with a complete record header, or one whose only header starts in the previous
+    piece.
+    """
+    earliest = next((piece for piece in left if times[piece.number] is not None), None)
+    near = [piece for piece in left if piece is earliest or times[piece.number] is None]
+    fits = [(piece, after) for piece in near if (after := grammar.after(end, piece)) is not None]
+    timed = [(after.odd, after.time, piece, after) for piece, after in fits if after.time is not None]
+    if timed:
+        return min(timed, key=lambda one: one[:2])[2:]
+    inner = [(piece, after) for piece, after in fits if times[piece.number] is None]
+
+    def goes_on(one: tuple[UnorderedPiece, PieceEnd]) -> bool:
+        ends = (grammar.after(one[1], piece) for piece in near if piece is not one[0])
+        return any(found is not None and found.time is not None for found in ends)
+
+    return max(inner, key=lambda one: (goes_on(one), one[0].size), default=None)
