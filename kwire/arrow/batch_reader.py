@@ -6,15 +6,8 @@ The content of files never raises an error, except in the mode FAILFAST.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from .find_files import find_files
-from .input_splits import InputSplit, RAW_FRAMES, divide
-from .raw_frames import RawFrameWalker
-from .read_options import AUTO, FRAMES, HEX, LOG, Options, PCAP
-from .rows.batch_builder import RowBatchBuilder
-from .rows.frame_rows import Pairing
-from .rows.row_faults import PADDING, RowFault, fault_of
-from .rows.row_schema import MESSAGE, columns_for
-from .rows.selected_messages import bodies_for, chooser
+from typing import Any
+
 from ..capture.compressed_files import unpack_input
 from ..capture.dump import Dump
 from ..capture.files import open_file
@@ -29,7 +22,15 @@ from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Apis
 from ..spec.catalog import catalog_for
 from ..zookeeper import znodes_in
-from typing import Any
+from .find_files import find_files
+from .input_splits import RAW_FRAMES, InputSplit, divide
+from .raw_frames import RawFrameWalker
+from .read_options import AUTO, FRAMES, HEX, LOG, PCAP, Options
+from .rows.batch_builder import RowBatchBuilder
+from .rows.frame_rows import Pairing
+from .rows.row_faults import PADDING, RowFault, fault_of
+from .rows.row_schema import MESSAGE, columns_for
+from .rows.selected_messages import bodies_for, chooser
 
 MOST_KEPT, MOST_BYTES = 64, 64 << 20  # maximum number of stored replays, and of their bytes
 JSON_FILE = ".json"  # in the names of files that may contain znodes

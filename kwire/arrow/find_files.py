@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from .hadoop_globs import GLOB, list_glob, matches_glob
-from .read_options import BadOption, Options
+from typing import NamedTuple
+
 from ..capture.files import FileEntry, find_entry, list_folder, local_path
 from ..errors import DumpError
-from typing import NamedTuple
+from .hadoop_globs import GLOB, list_glob, matches_glob
+from .read_options import BadOption, Options
 
 COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder named by a column and its value, as in Hive
 _INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`

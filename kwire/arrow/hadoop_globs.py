@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+
 from ..caches import lazy_pattern
 from ..capture.files import FileEntry, find_entry, list_folder, local_path, split_query
 

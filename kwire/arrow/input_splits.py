@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from .find_files import InputFile
-from .read_options import FRAMES, Options
+from typing import NamedTuple, Protocol, TypeVar
+
 from ..capture.compressed_files import unpack_input
 from ..capture.files import open_file
 from ..capture.open_dump import open_dump
 from ..capture.packets.capture_formats import CAPTURES
 from ..capture.portions import read_portions
 from ..errors import DumpError
-from typing import NamedTuple, Protocol, TypeVar
+from .find_files import InputFile
+from .read_options import FRAMES, Options
 
 RAW_FRAMES = "raw frames"
 MOST_SHARES = 64
@@ -97,7 +98,9 @@ def units_of(file: InputFile, most: int, parts: int, options: Options) -> Iterat
     if not file.size:
         return
     if file.size > most and parts > 1 and kind_of(file.path, options) in CAPTURES:
-        yield from share_connections(InputSplit(file.path, weight=file.size), min(MOST_SHARES, parts, -(-file.size // most)))
+        yield from share_connections(
+            InputSplit(file.path, weight=file.size), min(MOST_SHARES, parts, -(-file.size // most))
+        )
     else:
         yield InputSplit(file.path, weight=file.size)
 

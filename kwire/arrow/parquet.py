@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .read_captures import Paths, read, schema
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+from .read_captures import Paths, read, schema
 
 if TYPE_CHECKING:
     from .read_options import ReadOptions

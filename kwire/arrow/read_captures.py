@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
 from ..codecs import need_libraries
-from typing import Any, Unpack
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .read_options import ReadOptions

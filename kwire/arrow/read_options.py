@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any, TypedDict
+
 from ..errors import KwireError, excerpt, suggestion, without_password
 from ..protocol import LIMIT
-from typing import Any, TypedDict
 
 MODES = PERMISSIVE, DROPMALFORMED, FAILFAST = "PERMISSIVE", "DROPMALFORMED", "FAILFAST"
 BODIES = JSON, STRUCT, RAW_BODY, NONE = "json", "struct", "raw", "none"

@@ -31,9 +31,9 @@ from .packets.packet_headers import LOST, NOT_TCP, parse_segment
 from .packets.pcap import NEAR, PcapReader
 from .packets.pcapng import PcapngReader
 from .packets.segment import Segment
-from .tcp.connection import Ended, Event, Finished, Portion, TcpConnection, WITH_TIME
+from .tcp.connection import WITH_TIME, Ended, Event, Finished, Portion, TcpConnection
 from .tcp.connection_share import ALL, ConnectionShare
-from .tcp.connection_table import ConnectionTable, EVERY, LINGER, LINGER_PACKETS, ReassemblyLimits, STRAY
+from .tcp.connection_table import EVERY, LINGER, LINGER_PACKETS, STRAY, ConnectionTable, ReassemblyLimits
 
 if TYPE_CHECKING or ENGINE == "native":
     from ..native import PacketWalker

@@ -16,7 +16,7 @@ from typing import Any
 from ..caches import lazy_pattern
 from ..codecs import codec_in
 from ..errors import DumpError, EncodeError, KwireError, WrongType, json_problem
-from ..protocol import Frame, LIMIT, Source, encode_request, encode_response
+from ..protocol import LIMIT, Frame, Source, encode_request, encode_response
 from ..spec.catalog import Catalog
 from .json_frames import envelope_frame, need_member, read_source
 

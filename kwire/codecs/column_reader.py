@@ -21,7 +21,20 @@ from ..native.table import NoTable, node_table
 from ..spec import MessageSpec
 from ..wire import Reader
 from . import REFUSALS, fast_path
-from .column_plan import Collector, Column, EnclosingColumn, ObjectCollector, Plan, TAGS, Wanted, batches, halves, names_of, scalar_type, trees_of
+from .column_plan import (
+    TAGS,
+    Collector,
+    Column,
+    EnclosingColumn,
+    ObjectCollector,
+    Plan,
+    Wanted,
+    batches,
+    halves,
+    names_of,
+    scalar_type,
+    trees_of,
+)
 from .schema_tree import grow
 
 if TYPE_CHECKING or ENGINE == "native":

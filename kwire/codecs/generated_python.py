@@ -16,9 +16,41 @@ import msgspec
 from ..caches import once_attribute
 from ..messages.classes import constructor_of
 from ..native import Refused
-from ..wire import Array, Boolean, Bytes, COMPACT_LENGTH, Float64, INT8, Integer, Node, NullableStruct, Records, String, Struct, TaggedFields, UnsignedVarint, Uuid
+from ..wire import (
+    COMPACT_LENGTH,
+    INT8,
+    Array,
+    Boolean,
+    Bytes,
+    Float64,
+    Integer,
+    Node,
+    NullableStruct,
+    Records,
+    String,
+    Struct,
+    TaggedFields,
+    UnsignedVarint,
+    Uuid,
+)
 from .json import JsonWriter, json_writer
-from .python_emitter import CONSTANTS, NoEmitter, Reads, SHORT, Source, Writes, attribute, emit_read, emit_write, packed_lengths, packers, read, refuse, unpackers, write
+from .python_emitter import (
+    CONSTANTS,
+    SHORT,
+    NoEmitter,
+    Reads,
+    Source,
+    Writes,
+    attribute,
+    emit_read,
+    emit_write,
+    packed_lengths,
+    packers,
+    read,
+    refuse,
+    unpackers,
+    write,
+)
 
 __all__ = [
     "Decoder",

@@ -14,9 +14,19 @@ from functools import singledispatch
 from typing import Any, NoReturn
 
 from .. import wire
-from ..errors import EncodeError, HiddenValue, MissingField, NullNotWritable, UnknownField, WrongType, excerpt, suggestion, version_hint
+from ..errors import (
+    EncodeError,
+    HiddenValue,
+    MissingField,
+    NullNotWritable,
+    UnknownField,
+    WrongType,
+    excerpt,
+    suggestion,
+    version_hint,
+)
 from ..names import FORMER_NAMES, camel_case
-from ..schema.sensitive_fields import HIDDEN, Hidden, SECRET_FIELDS
+from ..schema.sensitive_fields import HIDDEN, SECRET_FIELDS, Hidden
 from ..wire.structs import is_default
 
 UNKNOWN_TAGS = "_unknownTags"

@@ -6,8 +6,45 @@ contains and what precedes it; `kwire.records` parses batches and `kwire.capture
 version keeps its bytes, and every decoded value encodes to the same bytes.
 """
 
-from .consumer_protocol_and_envelopes import CooperativeUserData, Enveloped, StickyUserData, assignment_of, decode_assignment, decode_cooperative_user_data, decode_enveloped_request, decode_enveloped_response, decode_sticky_user_data, decode_subscription, encode_assignment, encode_cooperative_user_data, encode_enveloped_request, encode_enveloped_response, encode_sticky_user_data, encode_subscription, principal_of, subscription_of
-from .topic_records import ControlRecord, CoordinatorRecord, Embedded, FramedRecord, RecordType, coordinator_record, decode_control_record, decode_group_record, decode_metadata_frame, decode_remote_log_frame, decode_share_record, decode_transaction_record, encode_control_record, encode_frame, encode_record, framed_record, record_types
+from .consumer_protocol_and_envelopes import (
+    CooperativeUserData,
+    Enveloped,
+    StickyUserData,
+    assignment_of,
+    decode_assignment,
+    decode_cooperative_user_data,
+    decode_enveloped_request,
+    decode_enveloped_response,
+    decode_sticky_user_data,
+    decode_subscription,
+    encode_assignment,
+    encode_cooperative_user_data,
+    encode_enveloped_request,
+    encode_enveloped_response,
+    encode_sticky_user_data,
+    encode_subscription,
+    principal_of,
+    subscription_of,
+)
+from .topic_records import (
+    ControlRecord,
+    CoordinatorRecord,
+    Embedded,
+    FramedRecord,
+    RecordType,
+    coordinator_record,
+    decode_control_record,
+    decode_group_record,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    decode_share_record,
+    decode_transaction_record,
+    encode_control_record,
+    encode_frame,
+    encode_record,
+    framed_record,
+    record_types,
+)
 
 __all__ = [
     "ControlRecord",

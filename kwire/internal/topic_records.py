@@ -15,7 +15,7 @@ from ..codecs import Codec, codec_in
 from ..errors import SpecError, UnknownVersion, WrongType
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.model import Versions
-from ..wire import INT16, Reader, UNSIGNED_VARINT
+from ..wire import INT16, UNSIGNED_VARINT, Reader
 
 
 @dataclass(frozen=True, slots=True)

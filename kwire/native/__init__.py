@@ -75,7 +75,20 @@ def is_stale(compiled_from: int, folder: Path = HERE) -> bool:
 AGAIN = f"install kwire again, or in a checkout run python {HERE / 'build_hook.py'}"
 
 try:
-    from ._engine import BodyFacts, ColumnTable, NativeMethods, NodeTable, PacketGroups, PacketWalker, Refused, Repeat, SOURCES, pack_bits, path_counts, records_are_whole
+    from ._engine import (
+        SOURCES,
+        BodyFacts,
+        ColumnTable,
+        NativeMethods,
+        NodeTable,
+        PacketGroups,
+        PacketWalker,
+        Refused,
+        Repeat,
+        pack_bits,
+        path_counts,
+        records_are_whole,
+    )
 except ModuleNotFoundError:
     MISSING = "it was not built; install a C compiler, then kwire again"
 except ImportError as error:  # built from other sources or for another system; or for another interpreter (PEP 489)
@@ -134,7 +147,22 @@ engine = ENGINE  # `kwire.engine`
 # The state of TCP streams and Kafka connections, which the fast path of captures shares with the general path: classes
 # of the native engine, or plain classes with the same attributes if another engine is used.
 if TYPE_CHECKING or ENGINE == "native":
-    from ._engine import CallState, ConnectionState, ConversationState, EndsState, FrameBatch, FrameBuffer, FrameCount, FrameRows, InFlight, KindState, NO_CALLS, PairingState, ReassemblerState, StreamState
+    from ._engine import (
+        NO_CALLS,
+        CallState,
+        ConnectionState,
+        ConversationState,
+        EndsState,
+        FrameBatch,
+        FrameBuffer,
+        FrameCount,
+        FrameRows,
+        InFlight,
+        KindState,
+        PairingState,
+        ReassemblerState,
+        StreamState,
+    )
 else:
 
     class _State:

@@ -7,10 +7,10 @@ sockets.
 from .connection import Connection
 from .decoder import FrameDecoder, decode_frames, decode_request, decode_response, spans_for
 from .frame_codec import encode_request, encode_response
-from .framing import Frame, FrameReader, LEAST, LIMIT, Source, cut_frames, cut_short
+from .framing import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
 from .header_reader import HeaderReader, Peek, peek
 from .headers import Header
-from .results import Client, NOBODY, Request, Response, Result, Token, Undecodable
+from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
 from .sasl_tokens import SaslMessage
 
 __all__ = [

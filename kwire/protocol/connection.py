@@ -24,7 +24,7 @@ from ..native import NO_CALLS, PairingState
 from ..spec.catalog import Catalog, catalog_for
 from .frame_codec import FrameReading
 from .framing import BareToken, CapturedFrame, CutShort, Frame, loses, numbers_of, unexpected_response
-from .headers import Api, Apis, CLIENT_ID, Call, Header, SASL_HANDSHAKE, client_in, expects_response, may_be_downgraded
+from .headers import CLIENT_ID, SASL_HANDSHAKE, Api, Apis, Call, Header, client_in, expects_response, may_be_downgraded
 from .results import Request, Response
 
 MOST_CANDIDATES = 8  # maximum number of requests with the same correlation id that are compared

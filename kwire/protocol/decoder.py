@@ -16,13 +16,13 @@ from msgspec.structs import force_setattr
 
 from ..codecs import Codec, Span, TracingReader, codec_in
 from ..errors import DecodeError, Truncated, UnexpectedResponse, UnknownApi, UnknownMessage, UnknownVersion
-from ..spec.catalog import Catalog, WIRE_TYPES, catalog_for
+from ..spec.catalog import WIRE_TYPES, Catalog, catalog_for
 from ..wire import INT32, bytes_of
 from .connection import Connection
 from .frame_codec import FrameReading
 from .framing import CutShort, Frame, Source, cut_short, int16, int32, size_fault
 from .header_reader import Connections, DecodedConnection, Peek, peek_of
-from .headers import API_VERSIONS, Api, Apis, Call, ENVELOPE, Header, SASL_AUTHENTICATE, header_version_for
+from .headers import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, Api, Apis, Call, Header, header_version_for
 from .results import CodecOf, Request, Response, Result, Token, Undecodable, software_of
 from .sasl_tokens import SaslMessage, read_token
 

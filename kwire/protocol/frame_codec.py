@@ -19,7 +19,7 @@ from ..spec.catalog import Catalog, catalog_for
 from ..wire import INT32, Reader
 from .framing import Frame, int32
 from .headers import header_version_for, may_be_downgraded
-from .results import Client, NOBODY, Request, Response, Undecodable
+from .results import NOBODY, Client, Request, Response, Undecodable
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage, ResponseMessage

@@ -17,8 +17,8 @@ from ..wire import bytes_of
 from .connection import Connection, is_whole
 from .framing import NOBODY as WHOLE_FILE
 from .framing import CapturedFrame, CutShort, Endpoints, Frame, int32
-from .headers import API_VERSIONS, Api, Apis, Call, ENVELOPE, Header, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from .results import Client, NOBODY, software_of
+from .headers import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, Apis, Call, Header
+from .results import NOBODY, Client, software_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

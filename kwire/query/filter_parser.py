@@ -20,7 +20,7 @@ from .field_path import FieldPath, fields_of, kind_name
 from .filter_error import FilterError
 from .frame_properties import PROPERTIES
 from .times import seconds_of
-from .tokens import COMPARISONS, FilterToken, OPERATORS, split_tokens
+from .tokens import COMPARISONS, OPERATORS, FilterToken, split_tokens
 
 MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
 Holds = Callable[[Result], bool]

@@ -13,12 +13,51 @@ from zlib import crc32
 import msgspec
 
 from .. import native
-from ..errors import BadBatchLength, BadChecksum, BadLength, CutBatch, DecodeError, EncodeError, NotInVersion, OutOfRange, UnknownMagic, WrongType, excerpt
-from ..wire import INT16, INT32, INT64, INT8, Integer, UINT32, Writer, bytes_of
+from ..errors import (
+    BadBatchLength,
+    BadChecksum,
+    BadLength,
+    CutBatch,
+    DecodeError,
+    EncodeError,
+    NotInVersion,
+    OutOfRange,
+    UnknownMagic,
+    WrongType,
+    excerpt,
+)
+from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer, bytes_of
 from ..wire.primitives import int32, unsigned_varint
 from .compression import LIMIT, NAMES, deflate
 from .legacy_message_sets import read_message
-from .record_layouts_and_checksums import BATCH, BatchHeader, CHECKED_FROM, COMPRESSION, CONTROL, DELETE_HORIZON, LEAST_LENGTH, LOG_APPEND_TIME, LOG_OVERHEAD, MESSAGE, MESSAGES, MessageFields, PlacedReader, RECORD, Record, RecordFields, RecordHeader, TRANSACTIONAL, UP_TO_MAGIC, UndecodableRecords, Walk, crc32c, hex32, int64, magic_at, read_batch
+from .record_layouts_and_checksums import (
+    BATCH,
+    CHECKED_FROM,
+    COMPRESSION,
+    CONTROL,
+    DELETE_HORIZON,
+    LEAST_LENGTH,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MESSAGE,
+    MESSAGES,
+    RECORD,
+    TRANSACTIONAL,
+    UP_TO_MAGIC,
+    BatchHeader,
+    MessageFields,
+    PlacedReader,
+    Record,
+    RecordFields,
+    RecordHeader,
+    UndecodableRecords,
+    Walk,
+    crc32c,
+    hex32,
+    int64,
+    magic_at,
+    read_batch,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -12,8 +12,32 @@ from collections.abc import Iterator
 from struct import Struct as Packed
 from zlib import crc32
 
-from ..errors import BadBatchLength, BadChecksum, BadOuterOffset, CutBatch, EmptyMessageSet, MixedMagic, NestedCompression, NullNotAllowed, TrailingBytes
-from .record_layouts_and_checksums import COMPRESSION, LEAST_LENGTH, LOG_APPEND_TIME, LOG_OVERHEAD, MESSAGE, MESSAGES, MessageFields, PlacedReader, Record, UndecodableRecords, Walk, hex32, int64
+from ..errors import (
+    BadBatchLength,
+    BadChecksum,
+    BadOuterOffset,
+    CutBatch,
+    EmptyMessageSet,
+    MixedMagic,
+    NestedCompression,
+    NullNotAllowed,
+    TrailingBytes,
+)
+from .record_layouts_and_checksums import (
+    COMPRESSION,
+    LEAST_LENGTH,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MESSAGE,
+    MESSAGES,
+    MessageFields,
+    PlacedReader,
+    Record,
+    UndecodableRecords,
+    Walk,
+    hex32,
+    int64,
+)
 
 LEAST = LEAST_LENGTH[0]
 _OFFSET_AND_SIZE = Packed(">qi")

@@ -17,8 +17,16 @@ from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from ..errors import BadRecordCount, BadRecordSize, DecodeError, Tolerated, TooManyFaults, TrailingBytes, UnknownCompression
-from ..wire import Array, Bytes, Field, INT32, INT64, INT8, Node, Reader, String, Struct, VARINT, VARLONG
+from ..errors import (
+    BadRecordCount,
+    BadRecordSize,
+    DecodeError,
+    Tolerated,
+    TooManyFaults,
+    TrailingBytes,
+    UnknownCompression,
+)
+from ..wire import INT8, INT32, INT64, VARINT, VARLONG, Array, Bytes, Field, Node, Reader, String, Struct
 from ..wire.primitives import MOST_FAULTS, read_length
 from .compression import inflate, name_of
 

@@ -15,7 +15,7 @@ from ..codecs import Codec, Place, Span, Step, plan_of
 from ..errors import DecodeError, path_text
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
 from ..protocol.framing import LIMIT, NotKafka
-from ..schema.sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS
+from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden
 from ..wire import Bytes, String, Uuid
 from .metadata_log_secrets import RECORDS, holds_secrets
 from .secret_bytes import is_recognised, looks_secret, may_hold_secret, may_leave_secret, reads_as_secret

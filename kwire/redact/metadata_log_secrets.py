@@ -8,7 +8,7 @@ from ..codecs import codec_in
 from ..errors import KwireError
 from ..records import RecordBatch, parse_records
 from ..spec.catalog import catalog_for
-from ..wire import Reader, UNSIGNED_VARINT
+from ..wire import UNSIGNED_VARINT, Reader
 from .sensitive_configs import is_sensitive
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"

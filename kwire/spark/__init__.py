@@ -15,9 +15,7 @@ from ..codecs import need_libraries
 from ..errors import MissingExtra
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    pass
+    from . import cluster_history as cluster
     from .capture_stream import stream_captures as stream_captures
     from .captures import read_captures as read_captures
     from .functions import from_kwire as from_kwire
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from .functions import records as records
     from .functions import schema_of_kwire as schema_of_kwire
     from .functions import to_kwire as to_kwire
+    from .registration import register as register
 
 _MODULES = {
     "read_captures": "captures",
@@ -32,6 +31,7 @@ _MODULES = {
     "from_kwire": "functions",
     "kwire_header": "functions",
     "records": "functions",
+    "register": "registration",
     "schema_of_kwire": "functions",
     "to_kwire": "functions",
 }
@@ -46,23 +46,6 @@ __all__ = [
     "stream_captures",
     "to_kwire",
 ]
-
-
-def register(spark: SparkSession) -> None:
-    """Register the data source `format("kwire")` and the SQL functions in a session.
-
-    Spark discovers the source automatically where kwire is installed, but not where it is shipped with `--py-files`.
-    The functions are `kwire_decode`, `kwire_encode` and `kwire_header`; see
-    `kwire.spark.functions.register_functions`.
-
-    Args:
-        spark: the session, which may be a Spark Connect session.
-
-    Raises:
-        MissingExtra: pyspark or pyarrow is not installed.
-    """
-    spark.dataSource.register(_load("data_source").KwireSource)
-    _load("functions").register_functions(spark)
 
 
 if not TYPE_CHECKING:  # a type checker that reads this function would accept any name

@@ -16,19 +16,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.state import GroupStateTimeout
 
+from ..arrow.find_files import InputFile, capture_of
+from ..arrow.input_splits import pack_splits
+from ..arrow.read_options import Options, ReadOptions
+from ..arrow.scan.byte_ranges import ByteRange, splits_of
 from ..arrow.scan.connection_decoder import ConnectionDecoder
+from ..arrow.scan.packet_rows import GROWN, SCHEMA
+from ..arrow.scan.packet_scan import scan
 from ..arrow.streams.connection_stream import decoded_batch
 from ..arrow.streams.file_positions import Offset, offset_of, places_of
 from ..arrow.streams.growing_files import GrowingFiles
 from ..arrow.streams.raw_frame_stream import raw_batch
-from ..arrow.scan.byte_ranges import ByteRange
-from ..arrow.scan.packet_rows import GROWN, SCHEMA
-from ..arrow.scan.packet_scan import scan
-from ..arrow.find_files import InputFile, capture_of
-from ..arrow.input_splits import pack_splits
-from ..arrow.read_options import Options, ReadOptions
 from ..errors import MissingExtra
-from ..arrow.scan.byte_ranges import splits_of
 from .captures import ORDER, RangePartition
 from .column_types import to_spark
 from .data_source import in_one_line, reading_of
@@ -196,7 +195,10 @@ class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
                 else:
                     found = splits_of(InputFile(path, size, 0), most, options.capture)
                     splits += [split._replace(extent=extent, is_late=is_late and not split.start) for split in found]
-        return [RangePartition(some) for some in pack_splits(splits, options.max_partition_bytes, options.open_cost_in_bytes)]
+        return [
+            RangePartition(some)
+            for some in pack_splits(splits, options.max_partition_bytes, options.open_cost_in_bytes)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield record batches."""

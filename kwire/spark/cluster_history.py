@@ -11,17 +11,21 @@ processes each cluster in one task, in parallel with the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from ..arrow.clusters.consumer_group_tables import GROUP_UNION, group_batches
-from ..arrow.clusters.history_tables import UNION, history_batches
-from ..arrow.clusters.message_rows import COLUMNS, catalog_of
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sql
+
+from ..arrow.clusters.consumer_group_tables import GROUP_OPTIONS, GROUP_UNION, group_batches
+from ..arrow.clusters.history_tables import UNION, history_batches, reading_options
+from ..arrow.clusters.message_rows import COLUMNS, OPTIONS, catalog_of
 from ..arrow.read_options import BadOption
 from ..capture.kafka.other_protocols import ZOOKEEPER
 from ..protocol.framing import NotKafka
 from ..redact.metadata_log_secrets import TOPIC, TOPIC_ID
 from .column_types import to_spark
-from pyspark.sql import Column, DataFrame, functions as sql
-from typing import Any, NamedTuple
 
+__all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_groups", "history", "reading_options"]
 # Fetch responses and logs are only needed for the metadata log.
 _NEEDED = (
     "case when api_name is null then "

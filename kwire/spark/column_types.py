@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-from ..arrow.read_options import BadOption
-from pyspark.sql import types as spark
 from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as spark
+
+from ..arrow.read_options import BadOption
 
 _PAIRS: tuple[tuple[Any, Any], ...] = (
     (pa.bool_(), spark.BooleanType),

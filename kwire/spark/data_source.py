@@ -5,23 +5,33 @@ from __future__ import annotations
 import gc
 import json
 import os
-import pyarrow as pa
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as spark
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    EqualTo,
+    Filter,
+    In,
+    InputPartition,
+)
+
 from ..arrow.batch_reader import BatchReader
 from ..arrow.input_splits import InputSplit
 from ..arrow.read_options import BadOption, Options
 from ..errors import KwireError
+from ..spec.catalog import catalog_for
 from .column_types import schema_to_arrow, to_spark
 from .folder_columns import folder_columns, folder_values
 from .source_options import OF_TABLE, options_of, paths_of, user_options
-from ..spec.catalog import catalog_for
-from pyspark.sql import types as spark
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, EqualTo, Filter, In, InputPartition
-from typing import Any
 
 # When such a table is read, Spark no longer has its options; the schema in Spark's catalog has them as metadata.
 KEPT = "kwire.options"

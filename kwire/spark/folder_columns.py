@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import unquote
+
 from ..arrow.batch_reader import BatchReader
 from ..arrow.find_files import COLUMN, column_folder
 from ..arrow.read_options import BadOption, Options
-from urllib.parse import unquote
 
 NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a partition folder
 

@@ -7,12 +7,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
-from ..errors import MissingExtra
-from .cluster_history import History, history
 from operator import itemgetter
 from pathlib import Path
-from pyspark.sql import DataFrame, functions as sql
 from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from ..errors import MissingExtra
+from .cluster_history import History
 
 MOST_STEPS = 2000  # maximum steps per line; a change between two steps is drawn at the second one
 NOBODY, UNKNOWN = "no leader", "rack not known"

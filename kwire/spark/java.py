@@ -7,10 +7,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from ..errors import KwireError
 from pathlib import Path
 from threading import Thread
 from typing import BinaryIO
+
+from ..errors import KwireError
 
 LEAST_JAVA = 17
 # Lines that Java and Spark print in every run, and those of Python workers when Spark stops reading early.

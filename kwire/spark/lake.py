@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from secrets import token_hex
+from typing import Any
+
+from pyarrow.fs import FileSelector, FileType
+
 from ..capture.files import find_store
 from ..errors import KwireError, without_password
 from .lake_files import LakeFile
-from .pipeline import run
 from .session import JobFailed
-from pyarrow.fs import FileSelector, FileType
-from secrets import token_hex
-from typing import Any
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
 

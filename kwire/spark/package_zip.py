@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
-from ..resources import SCHEMAS
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from ..resources import SCHEMAS
 
 PURE = ("construct", "hexdump")  # libraries that can be imported from a zip
 NEEDED = ("msgspec", "numpy", "pandas", "pyarrow")  # libraries that cannot

@@ -5,9 +5,17 @@ This module decides where tables are written and what is counted; the data sourc
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, is_remote
+from pyspark.sql import functions as sql
+from pyspark.sql.types import TimestampType
+
 from ..arrow.clusters.history_tables import MixedClusters
 from ..arrow.find_files import find_files
 from ..arrow.read_options import BadOption, Options
@@ -22,12 +30,6 @@ from .captures import frames_of, packets_of, windows_in
 from .lake import Lake
 from .lake_files import LakeFile, find_lake_files
 from .session import JobFailed
-from pathlib import Path
-from pyspark import StorageLevel
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, functions as sql, is_remote
-from pyspark.sql.types import TimestampType
-from typing import Any, NamedTuple
 
 FRAMES = "frames"
 DATE = "dt"

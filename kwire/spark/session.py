@@ -8,13 +8,18 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
-from kwire.errors import KwireError, MissingExtra
-from kwire.spark import register
-from kwire.spark.java import APPLICATION, need_java, start_java
-from kwire.spark.package_zip import PACKAGE, library_files, package_files, write_archive, write_zip
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from ..errors import KwireError, MissingExtra
+from .java import (
+    APPLICATION,
+    MissingJava,  # noqa: F401 (pickles name it here)
+    need_java,
+    start_java,
+)
+from .package_zip import PACKAGE, library_files, package_files, write_archive, write_zip
 
 _DETAILS = "details = "  # gRPC's error message contains the reason after this text
 _PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # the last line of a traceback
@@ -70,6 +75,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     with TemporaryDirectory() as folder:  # kept until the end, because executors download the file
         spark = start(master, settings or {}, Path(folder))
         try:
+            from .registration import register  # PySpark is imported by now
+
             register(spark)
             yield spark
         finally:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from ..arrow.read_options import BadOption, Options
 from typing import Any
+
+from ..arrow.read_options import BadOption, Options
 
 PATHS = "path", "paths"  # Spark passes a single path in the first option, several paths as JSON in the second
 # For a table created with CREATE TABLE, Spark passes these too, and each option a second time.

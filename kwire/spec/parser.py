@@ -16,7 +16,7 @@ from ..caches import lazy_pattern
 from ..errors import SpecError, excerpt, suggestion
 from . import jsonc
 from .jsonc import Value
-from .model import FieldSpec, HIGHEST, MessageSpec, NONE, NULLABLE, RANGES, StructSpec, Versions, default_for
+from .model import HIGHEST, NONE, NULLABLE, RANGES, FieldSpec, MessageSpec, StructSpec, Versions, default_for
 
 Members = dict[str, Value]
 Places = dict[str, list[Value]]

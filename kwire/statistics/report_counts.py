@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..codecs import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
-from ..protocol.framing import CapturedBatch, CapturedFrame, SECOND, frame_of, loses
+from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of, loses
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds
 from ..protocol.headers import Apis, Call, Header
 from ..protocol.results import body_facts, error_codes

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import UnexpectedResponse
 from ..native import FrameCount
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from ..protocol.framing import BareToken, CapturedBatch, CapturedFrame, Endpoints, SECOND, unexpected_response
+from ..protocol.framing import SECOND, BareToken, CapturedBatch, CapturedFrame, Endpoints, unexpected_response
 from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
 from ..protocol.headers import Apis, Call, client_in
 from ..protocol.results import MessageSummary, software_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import DecodeError
 from ..protocol import Connection, Frame
-from ..protocol.framing import CapturedFrame, CutShort, OpenConnection, SECOND, loses
+from ..protocol.framing import SECOND, CapturedFrame, CutShort, OpenConnection, loses
 from ..protocol.header_reader import Connections
 from ..protocol.headers import Apis, Header
 from ..spec.catalog import Catalog, catalog_for

@@ -4,8 +4,49 @@ A node has no versions: `kwire.codecs.schema_tree` decides whether a field is co
 the tree. Source: "Protocol Primitive Types" and KIP-482.
 """
 
-from .primitives import BOOLEAN, Boolean, Bytes, COMPACT_LENGTH, FLOAT64, Float64, INT16, INT16_LENGTH, INT32, INT32_LENGTH, INT64, INT8, Integer, Node, Reader, Records, String, UINT16, UINT32, UNSIGNED_VARINT, UUID, UnsignedVarint, Uuid, VARINT, VARLONG, Varint, Writer, bytes_of
-from .structs import Absent, Array, Content, Field, NullableStruct, Struct, TaggedFields, UnknownNode, content_of, join_tags, split_tags
+from .primitives import (
+    BOOLEAN,
+    COMPACT_LENGTH,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT16_LENGTH,
+    INT32,
+    INT32_LENGTH,
+    INT64,
+    UINT16,
+    UINT32,
+    UNSIGNED_VARINT,
+    UUID,
+    VARINT,
+    VARLONG,
+    Boolean,
+    Bytes,
+    Float64,
+    Integer,
+    Node,
+    Reader,
+    Records,
+    String,
+    UnsignedVarint,
+    Uuid,
+    Varint,
+    Writer,
+    bytes_of,
+)
+from .structs import (
+    Absent,
+    Array,
+    Content,
+    Field,
+    NullableStruct,
+    Struct,
+    TaggedFields,
+    UnknownNode,
+    content_of,
+    join_tags,
+    split_tags,
+)
 
 __all__ = [
     "BOOLEAN",

@@ -11,7 +11,27 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..errors import BadBoolean, BadLength, BadText, BadVarint, DecodeError, EncodeError, NegativeLength, NullNotAllowed, NullNotWritable, OutOfRange, OverlongVarint, StringTooLong, Tolerated, TooLong, TooManyFaults, TrailingBytes, Truncated, WrongType, excerpt
+from ..errors import (
+    BadBoolean,
+    BadLength,
+    BadText,
+    BadVarint,
+    DecodeError,
+    EncodeError,
+    NegativeLength,
+    NullNotAllowed,
+    NullNotWritable,
+    OutOfRange,
+    OverlongVarint,
+    StringTooLong,
+    Tolerated,
+    TooLong,
+    TooManyFaults,
+    TrailingBytes,
+    Truncated,
+    WrongType,
+    excerpt,
+)
 
 if TYPE_CHECKING:
 

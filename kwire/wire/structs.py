@@ -11,8 +11,43 @@ from functools import singledispatch
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..errors import BadLength, BadMarker, BadTag, BadUnknownTags, DecodeError, DefaultTag, NotInVersion, TagOfOtherVersion, TagOrder, TagSize, TagTwice, UnknownTagOrder, WrongType, excerpt
-from .primitives import Boolean, Bytes, COMPACT_LENGTH, Float64, INT32_LENGTH, INT8, Integer, Node, Reader, String, Subconstruct, UNSIGNED_VARINT, Uuid, Writer, int32, read_length, short_varint, unsigned_varint, write_length
+from ..errors import (
+    BadLength,
+    BadMarker,
+    BadTag,
+    BadUnknownTags,
+    DecodeError,
+    DefaultTag,
+    NotInVersion,
+    TagOfOtherVersion,
+    TagOrder,
+    TagSize,
+    TagTwice,
+    UnknownTagOrder,
+    WrongType,
+    excerpt,
+)
+from .primitives import (
+    COMPACT_LENGTH,
+    INT8,
+    INT32_LENGTH,
+    UNSIGNED_VARINT,
+    Boolean,
+    Bytes,
+    Float64,
+    Integer,
+    Node,
+    Reader,
+    String,
+    Subconstruct,
+    Uuid,
+    Writer,
+    int32,
+    read_length,
+    short_varint,
+    unsigned_varint,
+    write_length,
+)
 
 HIGHEST_TAG = 2**31 - 2  # Kafka's writer does not write 2147483647
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.arrow.batch_reader import BatchReader
-from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.arrow.input_splits import InputSplit
 from kwire.arrow.read_options import Options
+from kwire.arrow.rows.row_faults import MalformedFrame
 from tests.arrow.captures import FRAMES, LOG, PCAP, TIMES, conversation, dated, rows_of, write
 
 REAL = [frame.data for frame in kwire.read_dump(FRAMES)]

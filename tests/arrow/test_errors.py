@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from kwire.arrow.batch_reader import BatchReader
-from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.errors import DumpError, KwireError
 
 

@@ -11,8 +11,8 @@ import pytest
 from kwire import arrow
 from kwire.arrow import write_parquet
 from kwire.arrow.parquet import PARQUET
-from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.arrow.read_options import BadOption
+from kwire.arrow.rows.row_faults import MalformedFrame
 from tests.arrow.captures import FRAMES
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from kwire import arrow
-from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.arrow.read_options import BadOption
+from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.errors import MissingExtra
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT
@@ -57,7 +57,7 @@ def test_names_of_python_and_of_spark_are_the_same() -> None:
 
 
 def test_it_loads_nothing_until_it_is_used() -> None:
-    program = "import sys, kwire.arrow.read_captures; print(sorted(set(sys.modules) & {'numpy', 'pyarrow', 'msgspec', 'construct'}))"
+    program = "import sys, kwire.arrow; print(sorted(set(sys.modules) & {'numpy', 'pyarrow', 'msgspec', 'construct'}))"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, text=True)
     assert "numpy" not in done.stdout
     assert "pyarrow" not in done.stdout

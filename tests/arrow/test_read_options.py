@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.read_options import BadOption, NAMES, Options, ReadOptions
+from kwire.arrow.read_options import NAMES, BadOption, Options, ReadOptions
 
 
 def test_names_are_those_of_sparks_readers_in_any_case() -> None:

@@ -15,7 +15,7 @@ from tests.docs.pages import PAGES, text_of
 
 PACKAGE = ROOT / "kwire"
 # Extras, and what only an installed kwire has.
-OPTIONAL = ("kwire.spark", "kwire.arrow.read_captures")
+OPTIONAL = ("kwire.spark", "kwire.arrow")
 
 
 def test_the_picture_is_that_of_the_contract() -> None:

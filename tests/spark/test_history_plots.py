@@ -22,11 +22,11 @@ from tests.spark.test_data_source import load
 def plots(spark: Any) -> Any:
     from kwire.spark import history_plots
 
-    return plots
+    return history_plots
 
 
 def test_changes_add_up(plots: Any) -> None:
-    line = history_plots._line("x", [(0, 2), (1_500_000, -1), (3_000_000, 4)])
+    line = plots._line("x", [(0, 2), (1_500_000, -1), (3_000_000, 4)])
     start = datetime(1970, 1, 1)
     assert line.counts == [2, 1, 5]
     assert [(time - start).total_seconds() for time in line.times] == [0, 1.5, 3]
@@ -35,11 +35,11 @@ def test_changes_add_up(plots: Any) -> None:
 def test_no_area_hides_another(plots: Any) -> None:
     if find_spec("matplotlib") is None:
         lacking("matplotlib", "KWIRE_SPARK")
-    pyplot = history_plots.need_matplotlib()
+    pyplot = plots.need_matplotlib()
     figure, axes = pyplot.subplots()
     moments = [datetime(2026, 11, day) for day in (1, 2, 3, 4)]
-    lines = [history_plots.PlotLine("low", moments[:1], [3]), history_plots.PlotLine("high", moments[1:3], [5, 0])]
-    history_plots._panel(axes, "title", [(line, "red") for line in lines], moments[0], moments[3])
+    lines = [plots.PlotLine("low", moments[:1], [3]), plots.PlotLine("high", moments[1:3], [5, 0])]
+    plots._panel(axes, "title", [(line, "red") for line in lines], moments[0], moments[3])
     edges = [area.get_datalim(axes.transData).extents for area in axes.collections]
     assert [(low, high) for _, low, _, high in edges] == [(0, 3), (3, 8)]
     begin, _, end, _ = edges[1]
@@ -50,7 +50,7 @@ def test_no_area_hides_another(plots: Any) -> None:
 def test_files_have_names_of_their_own(plots: Any) -> None:
     taken: list[str] = []
     for name in ("/a/b c", "/x/b c/", "..", "/", "$é/§"):
-        taken.append(f"/out/{history_plots._file_name(name, taken)}.png")
+        taken.append(f"/out/{plots._file_name(name, taken)}.png")
     assert [Path(file).stem for file in taken] == ["b_c", "b_c-2", "cluster", "cluster-2", "cluster-3"]
 
 
@@ -61,14 +61,14 @@ def test_each_cluster_is_drawn(spark: Any, plots: Any, tmp_path: Path) -> None:
 
     frames = load(spark, PCAP, **kwire.spark.cluster.OPTIONS)
     history = kwire.spark.cluster.history(frames, sql.lit("one $ two"))
-    (file,) = history_plots.draw(history, str(tmp_path / "plots"))
+    (file,) = plots.draw(history, str(tmp_path / "plots"))
     data = Path(file).read_bytes()
     assert Path(file).name == "one_two.png"
     assert data.startswith(b"\x89PNG")
     width, height = struct.unpack(">II", data[16:24])
     assert width > 1000
     assert height > 600
-    led = history_plots._lines(history_plots._turns(history_plots._with_racks(history), "valid_from", "valid_to", sql.col("kind")))
+    led = plots._lines(plots._turns(plots._with_racks(history), "valid_from", "valid_to", sql.col("kind")))
     still = history.partition_states.where("valid_to is null").count()
     assert sum(line.counts[-1] for line in led["one $ two"]) == still
     history.all.unpersist()
@@ -77,4 +77,4 @@ def test_each_cluster_is_drawn(spark: Any, plots: Any, tmp_path: Path) -> None:
 def test_without_matplotlib_it_says_what_to_install(plots: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"a drawing needs the library matplotlib; pip install 'kwire\[plots\]'"):
-        history_plots.need_matplotlib()
+        plots.need_matplotlib()

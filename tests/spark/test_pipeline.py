@@ -17,8 +17,8 @@ from kwire import arrow
 from kwire.arrow.clusters.history_tables import MixedClusters
 from kwire.arrow.read_options import BadOption
 from kwire.cluster import ROWS
-from kwire.spark.pipeline import OutputExists, UnnamedFiles
 from kwire.spark.package_zip import write_zip
+from kwire.spark.pipeline import OutputExists, UnnamedFiles
 from kwire.spark.session import JobFailed
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT, SHARED, lacking
@@ -29,7 +29,7 @@ from tests.spark.conftest import SETTINGS
 def job(spark: Any) -> Any:
     from kwire.spark import pipeline
 
-    return job
+    return pipeline
 
 
 def test_tables_are_written_and_counted(spark: Any, job: Any, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_tables_are_written_and_counted(spark: Any, job: Any, tmp_path: Path) ->
     (broken / "dump.bin").write_bytes(FRAMES.read_bytes() + b"\x00\x00\x00\x09\x00\x03\x00\x0c\xff")
     shutil.copy(PCAP, tmp_path / "in")
     out = str(tmp_path / "lake")
-    counts = pipeline.run(spark, [str(tmp_path / "in/*.pcap"), str(broken)], out, clusters=r"/([^/]+)\.\w+$")
+    counts = job.run(spark, [str(tmp_path / "in/*.pcap"), str(broken)], out, clusters=r"/([^/]+)\.\w+$")
     rows = rows_of([tmp_path / "in" / PCAP.name, broken / "dump.bin"])
     assert (counts.frames, counts.incomplete, counts.bytes) == (len(rows), 1, sum(row["length"] for row in rows))
     kept = spark.read.parquet(f"{out}/frames").toArrow().to_pylist()
@@ -58,18 +58,18 @@ def test_nothing_is_replaced_unless_it_is_asked_for(spark: Any, job: Any, tmp_pa
     (tmp_path / "here").mkdir()
     (tmp_path / "here/mine").write_text("x")
     with pytest.raises(OutputExists, match="not empty; --overwrite replaces it"):
-        pipeline.run(spark, [str(FRAMES)], str(tmp_path / "here"))
+        job.run(spark, [str(FRAMES)], str(tmp_path / "here"))
     with pytest.raises(BadOption, match="no such option; did you mean mode"):
-        pipeline.run(spark, [str(FRAMES)], str(tmp_path / "new"), options={"mod": "x"})
+        job.run(spark, [str(FRAMES)], str(tmp_path / "new"), options={"mod": "x"})
     with pytest.raises(BadOption, match="none"):
-        pipeline.run(spark, [str(tmp_path / "none")], str(tmp_path / "new"))
+        job.run(spark, [str(tmp_path / "none")], str(tmp_path / "new"))
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 
 def test_a_frame_that_ends_the_job_is_named(spark: Any, job: Any, tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(FRAMES.read_bytes() + b"\x00\x00\x00\x09\x00\x03\x00\x0c\xff")
     with pytest.raises(JobFailed, match=r"KWIRE_MALFORMED_FRAME\] path=.*dump, offset=\d+"):
-        pipeline.run(spark, [str(tmp_path / "dump")], str(tmp_path / "out"), options={"mode": "FAILFAST", "body": "raw"})
+        job.run(spark, [str(tmp_path / "dump")], str(tmp_path / "out"), options={"mode": "FAILFAST", "body": "raw"})
 
 
 def test_spark_submit_runs_it_from_the_zip(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_other_protocols_are_no_corruption_and_a_cluster_without_controller_is_n
         (tmp_path / "in" / name).mkdir(parents=True)
         shutil.copy(SHARED / f"captures/kafka-3.9-ibp-3.3.{kind}.pcap", tmp_path / "in" / name)
     folders = [str(tmp_path / "in" / name) for name in ("lab", "keeper")]
-    counts = pipeline.run(spark, folders, str(tmp_path / "lake"), options={"body": "none"})
+    counts = job.run(spark, folders, str(tmp_path / "lake"), options={"body": "none"})
     assert counts.corrupt == 0
     assert counts.foreign > 0
     of_znodes, of_clients = counts.notices
@@ -120,16 +120,16 @@ def test_other_protocols_are_no_corruption_and_a_cluster_without_controller_is_n
 
 def test_captures_that_tell_of_no_cluster_are_named(spark: Any, job: Any, tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(bytes.fromhex("00000012 0012 0000 00000007 0008 6b77697265206d65"))
-    counts = pipeline.run(spark, [str(tmp_path / "dump")], str(tmp_path / "lake"))
+    counts = job.run(spark, [str(tmp_path / "dump")], str(tmp_path / "lake"))
     assert counts.frames == 1
-    assert counts.notices == (pipeline.NOTHING,)
+    assert counts.notices == (job.NOTHING,)
 
 
 def test_every_file_has_a_cluster(spark: Any, job: Any, tmp_path: Path) -> None:
     for name in ("a.controller.pcap", "b.pcap"):
         shutil.copy(PCAP, tmp_path / name)
     with pytest.raises(UnnamedFiles, match=r"names no cluster for .*/b\.pcap; its first group"):
-        pipeline.run(spark, [str(tmp_path)], str(tmp_path / "lake"), clusters=r"/(\w+)\.controller\.pcap$")
+        job.run(spark, [str(tmp_path)], str(tmp_path / "lake"), clusters=r"/(\w+)\.controller\.pcap$")
     assert not (tmp_path / "lake").exists()
 
 
@@ -141,9 +141,9 @@ def test_two_cluster_ids_in_one_folder_end_the_job_before_it_writes(spark: Any, 
         asked = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 4, correlation_id=7)
         (tmp_path / f"{cluster_id}.bin").write_bytes(asked + answer)
     with pytest.raises(MixedClusters, match=r"2 cluster ids: one \(.*one\.bin\), two \(.*two\.bin\)"):
-        pipeline.run(spark, [str(tmp_path)], str(tmp_path / "lake"))
+        job.run(spark, [str(tmp_path)], str(tmp_path / "lake"))
     assert not (tmp_path / "lake").exists()
-    counts = pipeline.run(spark, [str(tmp_path)], str(tmp_path / "lake"), clusters=r"/(\w+)\.bin$")
+    counts = job.run(spark, [str(tmp_path)], str(tmp_path / "lake"), clusters=r"/(\w+)\.bin$")
     assert counts.rows["sources"] == 2
 
 
@@ -151,13 +151,13 @@ def test_an_uri_of_a_local_folder_is_that_folder(spark: Any, job: Any, tmp_path:
     if find_spec("matplotlib") is None:
         lacking("matplotlib", "KWIRE_SPARK")
     out = tmp_path / "lake"
-    counts = pipeline.run(spark, [str(PCAP)], out.as_uri(), plots=True)
+    counts = job.run(spark, [str(PCAP)], out.as_uri(), plots=True)
     assert [Path(file).parent for file in counts.plots] == [out / "plots"]
     assert (out / "brokers/_SUCCESS").exists()
-    assert pipeline.run(spark, [str(PCAP)], f"file:{out}").notices == (f"file:{out} has these captures: {pipeline.DONE}",)
+    assert job.run(spark, [str(PCAP)], f"file:{out}").notices == (f"file:{out} has these captures: {job.DONE}",)
     with pytest.raises(BadOption, match="drawings are files of this machine, and s3a://lake/x is not"):
-        pipeline.run(spark, [str(PCAP)], "s3a://lake/x", plots=True)
+        job.run(spark, [str(PCAP)], "s3a://lake/x", plots=True)
     for uri in ("file://lake5", "file:lake", "file://host/lake"):
         with pytest.raises(BadOption, match="write file:///data/lake"):
-            pipeline.run(spark, [str(PCAP)], uri)
-    assert pipeline.local_folder("file://localhost/data") == Path("/data")
+            job.run(spark, [str(PCAP)], uri)
+    assert job.local_folder("file://localhost/data") == Path("/data")

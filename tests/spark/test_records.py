@@ -9,8 +9,8 @@ import pytest
 
 from kwire.arrow.read_options import BadOption
 from kwire.spark import records
-from tests.arrow.captures import LOG, write
 from tests.arrow.binary_columns.test_record_rows import BATCH, fetched, produce, rows_in
+from tests.arrow.captures import LOG, write
 
 
 def test_rows_are_those_of_arrow(spark: Any, tmp_path: Path) -> None:

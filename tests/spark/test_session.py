@@ -48,7 +48,9 @@ def test_of_what_spark_says_the_line_that_matters_is_shown() -> None:
     assert (
         str(JobFailed("[PATH_NOT_FOUND] no such path\n  at java.lang.Thread")) == "Spark: [PATH_NOT_FOUND] no such path"
     )
-    long = "job aborted\nTraceback\n  kwire.arrow.rows.row_faults.MalformedFrame: [KWIRE_MALFORMED_FRAME] path=x\n\tat y"
+    long = (
+        "job aborted\nTraceback\n  kwire.arrow.rows.row_faults.MalformedFrame: [KWIRE_MALFORMED_FRAME] path=x\n\tat y"
+    )
     assert "[KWIRE_MALFORMED_FRAME] path=x" in str(JobFailed(long))
     python = "[PYTHON_EXCEPTION] from the worker:\nTraceback\nModuleNotFoundError: No module named 'msgspec'\n\tat y"
     assert str(JobFailed(python)) == "Spark: ModuleNotFoundError: No module named 'msgspec'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 
-import kwire.arrow.read_captures
+import kwire.arrow
 import kwire.spark
 from kwire.spark import read_captures, stream_captures
 

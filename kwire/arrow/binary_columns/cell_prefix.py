@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+
 from ...errors import BadFrame, Truncated, UnknownVersion
 from ...internal.topic_records import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types
 from ...protocol import LEAST
@@ -10,7 +11,7 @@ from ...protocol.framing import bytes_after_frame
 from ...protocol.headers import Api
 from ...spec import MessageSpec
 from ...spec.catalog import Catalog
-from ...wire import INT16, Reader, UNSIGNED_VARINT
+from ...wire import INT16, UNSIGNED_VARINT, Reader
 
 CellContent = tuple[Api, bytes]  # api of a cell, and its bytes from the body on
 PROTOCOL = "ConsumerProtocol"  # a newer version than the newest known one is decoded as the newest

@@ -6,23 +6,25 @@ The version is in a prefix of each cell or in a column. Structs have the fields 
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from .cell_prefix import CellPrefix
-from ..read_options import BadOption, FAILFAST
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import DecodeError
+from ...spec import MessageSpec
+from ...spec.catalog import Catalog, catalog_for
+from ..read_options import FAILFAST, BadOption
 from ..rows.batch_builder import corrupt_column, error_column
 from ..rows.frame_rows import Row
 from ..rows.message_column import JsonBodies, StructBodies
 from ..rows.row_faults import MalformedFrame, RowFault, fault_of
 from ..rows.row_schema import CORRUPT, ERROR_NAME, TYPES
-from ...errors import DecodeError
-from ...spec import MessageSpec
-from ...spec.catalog import Catalog, catalog_for
-from typing import Any
+from .cell_prefix import CellPrefix
 
 AT_ONCE = 2 << 20  # bytes of cells per array
 

@@ -5,15 +5,16 @@ A null is encoded as null if the version allows it, otherwise as the default.
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
 from ... import wire
-from .decode_cells import Cells
-from ..read_options import FAILFAST
 from ...codecs import Codec, codec_in
 from ...codecs.column_plan import fields_of, trees_of
 from ...errors import KwireError, UnknownField
-from typing import Any
+from .decode_cells import Cells
 
 Make = Callable[[Any], Any]
 ROWS_AT_ONCE = 1024  # rows

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
+
 from ...protocol import Connection
 from ...protocol.headers import Apis
-from typing import Any
 
 TYPE = pa.struct(
     [

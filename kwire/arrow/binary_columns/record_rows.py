@@ -5,22 +5,25 @@ A batch that cannot be read, or whose decompressed size exceeds the limit, becom
 
 from __future__ import annotations
 
-import pyarrow as pa
 import re
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
 from ... import wire
+from ...codecs import Codec, Step, found_in, plan_of
+from ...codecs import Place as FieldPlace
+from ...protocol.headers import Api, Apis
+from ...records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
+from ...spec.catalog import catalog_for
 from ..read_options import BadOption
 from ..rows.batch_builder import error_column
 from ..rows.frame_body import read_carefully
 from ..rows.row_faults import fault_of
 from ..rows.row_schema import CORRUPT, ERROR_NAME, MESSAGE, TYPES
-from ...codecs import Codec, Place as FieldPlace, Step, found_in, plan_of
-from ...protocol.headers import Api, Apis
-from ...records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
-from ...spec.catalog import catalog_for
-from pathlib import PurePath
-from typing import Any, NamedTuple
 
 NEEDED = {MESSAGE: pa.binary(), "direction": pa.string(), "api_key": pa.int16(), "api_version": pa.int16()}
 LEFT_OUT = MESSAGE, CORRUPT, ERROR_NAME
@@ -125,7 +128,9 @@ class RecordReader:
         for place, some in sets_in(read.codec, read.message):
             yield from self._set(index, place, some, not asked, found)
 
-    def _set(self, index: int, place: RecordsPartition, data: bytes, may_be_cut: bool, found: FoundRecords) -> Iterator[None]:
+    def _set(
+        self, index: int, place: RecordsPartition, data: bytes, may_be_cut: bool, found: FoundRecords
+    ) -> Iterator[None]:
         """Read the records of a set of batches; yield periodically.
 
         Brokers may truncate the last batch of a response, which is not a fault.
@@ -238,7 +243,7 @@ def place_of(path: str | None) -> RecordsPartition:
     """Return the partition of a log, from the name of its folder.
 
     >>> place_of("/data/orders-7/00000000000000000000.log")
-    Place(topic='orders', topic_id=None, partition=7)
+    RecordsPartition(topic='orders', topic_id=None, partition=7)
     """
     match = _FOLDER.fullmatch(PurePath(path).parent.name) if path else None
     return RecordsPartition(match[1], None, int(match[2])) if match else UNKNOWN

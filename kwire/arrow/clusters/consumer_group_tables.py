@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
-from .message_rows import OPTIONS, ends_of, read_row, rows_in, sort_messages
-from .table_batches import ARROW_TYPES, union_batches
+from operator import itemgetter
+from typing import Any, get_args, get_type_hints
+
+import pyarrow as pa
+
 from ...cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ...cluster.consumer_groups.tracker import APIS, GroupTracker
 from ...protocol import Client, Frame, Request, Response, Source
 from ...spec.catalog import Catalog, catalog_for
-from operator import itemgetter
-from typing import Any, get_args, get_type_hints
+from .message_rows import OPTIONS, ends_of, read_row, rows_in, sort_messages
+from .table_batches import ARROW_TYPES, union_batches
 
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
 GROUP_OPTIONS = {**OPTIONS, "apis": ",".join(f"{api}{side}" for api in APIS for side in ("Request", "Response"))}

@@ -5,18 +5,20 @@ This module converts columns and types; `kwire.cluster` interprets the messages.
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from heapq import merge
 from itertools import chain, groupby
-from .message_rows import ENVELOPE, OPTIONS, catalog_of, ends_of, read_row, rows_in, sort_messages
-from .table_batches import ARROW_TYPES, union_batches
-from ..rows.row_schema import CORRUPT, ERROR_NAME
+from operator import itemgetter
+from pathlib import PurePath
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...capture.logs.log_topic import LogTopic, topic_of_folder
-from ...cluster import LoggedRecord, Observation, ROWS, Tables, history_of
+from ...cluster import ROWS, LoggedRecord, Observation, Tables, history_of
 from ...cluster.events.body import RELEASED
 from ...cluster.events.metadata_log import logged_records
 from ...cluster.events.observation import LOG
@@ -31,10 +33,9 @@ from ...records import RecordBatch, parse_records
 from ...redact.metadata_log_secrets import TOPIC, TOPIC_ID, is_of_metadata_log
 from ...spec.catalog import Catalog, catalog_for
 from ...zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
-from operator import itemgetter
-from pathlib import PurePath
-from typing import Any
-
+from ..rows.row_schema import CORRUPT, ERROR_NAME
+from .message_rows import ENVELOPE, OPTIONS, catalog_of, ends_of, read_row, rows_in, sort_messages
+from .table_batches import ARROW_TYPES, union_batches
 
 
 class MixedClusters(KwireError):
@@ -73,7 +74,9 @@ def table_schema(table: str) -> Any:
     >>> table_schema("isr_shrinks").field("removed").type
     ListType(list<item: int32>)
     """
-    return pa.schema([(field.name, ARROW_TYPES[str(field.type).removesuffix(" | None")]) for field in fields(ROWS[table])])
+    return pa.schema(
+        [(field.name, ARROW_TYPES[str(field.type).removesuffix(" | None")]) for field in fields(ROWS[table])]
+    )
 
 
 # All tables in one: each row has a struct in the column of its table, and null in the others.
@@ -121,7 +124,9 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
         Record batches with the schema `UNION`.
     """
     for cluster, rows in groupby(rows_in(map(move_packets, batches)), key=itemgetter(0)):
-        tables = history_of(sort_stored_messages(_MessagesOfRows(catalog or catalog_for()).seen(row[1:] for row in rows)))
+        tables = history_of(
+            sort_stored_messages(_MessagesOfRows(catalog or catalog_for()).seen(row[1:] for row in rows))
+        )
         for table in ROWS:
             yield from union_batches(UNION, cluster, table, _dicts(tables, table))
 

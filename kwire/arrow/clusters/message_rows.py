@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ...cluster import MESSAGES
 from ...codecs import codec_in
 from ...errors import KwireError
 from ...protocol import Frame, Result
 from ...protocol.frame_codec import FrameReading
 from ...spec.catalog import Catalog, catalog_for
-from typing import Any
 
 ENVELOPE = "Envelope"
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.

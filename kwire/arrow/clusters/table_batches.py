@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
+
+import pyarrow as pa
 
 ARROW_TYPES = {
     "str": pa.string(),

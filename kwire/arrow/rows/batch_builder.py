@@ -5,21 +5,23 @@ The module treats malformed frames as the mode requires; it reads no files.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from ..read_options import DROPMALFORMED, FAILFAST, Options
-from .frame_rows import RowEndpoints
-from .message_column import Bodies
-from .row_faults import HARMLESS, MalformedFrame, RowFault
-from .row_schema import CONNECTION, CORRUPT, ERROR, ERROR_NAME, FILE, MESSAGE, METADATA, TYPES
+
 from ...caches import once_attribute
 from ...capture.files import find_entry
 from ...codecs.column_plan import halves
 from ...errors import without_password
 from ...native import FrameRows
 from ...protocol.headers import Api
-from typing import Any
+from ..read_options import DROPMALFORMED, FAILFAST, Options
+from .frame_rows import RowEndpoints
+from .message_column import Bodies
+from .row_faults import HARMLESS, MalformedFrame, RowFault
+from .row_schema import CONNECTION, CORRUPT, ERROR, ERROR_NAME, FILE, MESSAGE, METADATA, TYPES
 
 LONGEST = 2**31 - 1
 EARLIEST, LATEST = -62135596800000000, 253402300799999999  # microseconds since 1970: the years 1 to 9999

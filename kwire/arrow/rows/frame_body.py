@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .row_faults import RowFault, fault_of
+from typing import Any, NamedTuple
+
 from ...codecs import Codec
 from ...errors import DefaultTag
 from ...protocol import Frame, Undecodable
 from ...protocol.frame_codec import FrameReading
 from ...protocol.headers import Api, may_be_downgraded
-from typing import Any, NamedTuple
-
+from .row_faults import RowFault, fault_of
 
 
 class DecodedBody(NamedTuple):

@@ -7,16 +7,17 @@ The state of requests in flight can be moved to another process, which continues
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from ..raw_frames import RawFrame
-from .row_faults import RowFault, fault_of
+from typing import Any, NamedTuple
+
 from ...errors import DecodeError, Truncated, UnexpectedResponse
 from ...native import FrameBatch, FrameRows
-from ...protocol import Connection, Frame, Header, LEAST, Source, cut_short
+from ...protocol import LEAST, Connection, Frame, Header, Source, cut_short
 from ...protocol.decoder import unread
 from ...protocol.frame_codec import FrameReading
-from ...protocol.framing import CapturedFrame, CutShort, Endpoints, NOBODY, NamedEnds
+from ...protocol.framing import NOBODY, CapturedFrame, CutShort, Endpoints, NamedEnds
 from ...protocol.headers import Api, Apis
-from typing import Any, NamedTuple
+from ..raw_frames import RawFrame
+from .row_faults import RowFault, fault_of
 
 DIRECTIONS = {True: "request", False: "response", None: None}
 CONNECTION_COST, ASKED_COST = 1500, 120  # bytes of memory
@@ -48,7 +49,9 @@ class RawFrameState(NamedTuple):
 
 
 # offset, bytes, nanoseconds, endpoints, whether it is a request, api, correlation id, client id, fault
-Row = tuple[int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, RowFault | None]
+Row = tuple[
+    int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, RowFault | None
+]
 
 
 Sink = Callable[[Row], None]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import msgspec
-import numpy as np
-import pyarrow as pa
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from .frame_body import body_start, read_carefully
-from .frame_rows import Row
-from .row_faults import RowFault, fault_of
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
 from ...codecs import arrow_schema
 from ...codecs.column_plan import conform
 from ...codecs.column_reader import Columns
 from ...errors import DecodeError, EncodeError
 from ...protocol.headers import Api
 from ...spec.catalog import Catalog
-from typing import Any
+from .frame_body import body_start, read_carefully
+from .frame_rows import Row
+from .row_faults import RowFault, fault_of
 
 BODY = "body_index"
 LONG = 4  # average length above which runs are concatenated

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from ...errors import DecodeError, KwireError
-from ...protocol.framing import BareToken, BegunBefore, CutShort, Fragment, Gap, LateFile, LostPackets, NotKafka, RequestNotCaptured
 from typing import NamedTuple
+
+from ...errors import DecodeError, KwireError
+from ...protocol.framing import (
+    BareToken,
+    BegunBefore,
+    CutShort,
+    Fragment,
+    Gap,
+    LateFile,
+    LostPackets,
+    NotKafka,
+    RequestNotCaptured,
+)
 
 PADDING = "PADDING"
 HARMLESS = frozenset([PADDING, NotKafka.code])  # not malformed in any mode

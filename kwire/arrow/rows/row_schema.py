@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-from ..read_options import BadOption, NONE, Options, PERMISSIVE
-from ...errors import UnknownMessage
 from typing import Any
+
+import pyarrow as pa
+
+from ...errors import UnknownMessage
+from ..read_options import NONE, PERMISSIVE, BadOption, Options
 
 CONNECTION = pa.struct(
     [

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Callable, Iterator
-from ..read_options import BadOption, JSON, Options, STRUCT
-from .message_column import Bodies, JsonBodies, ProjectedBodies, RawBodies, RequestOrResponseBodies, StructBodies
-from .row_schema import MESSAGE
+from typing import Any
+
+import pyarrow as pa
+
 from ...protocol.headers import Api
 from ...spec.catalog import Catalog
-from typing import Any
+from ..read_options import JSON, STRUCT, BadOption, Options
+from .message_column import Bodies, JsonBodies, ProjectedBodies, RawBodies, RequestOrResponseBodies, StructBodies
+from .row_schema import MESSAGE
 
 PARTS = ("request", "response")
 

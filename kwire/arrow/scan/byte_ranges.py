@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..find_files import InputFile, capture_of
-from .concatenated_files import Extent
-from ...errors import without_password
 from typing import NamedTuple
 
+from ...errors import without_password
+from ..find_files import InputFile, capture_of
+from .concatenated_files import Extent
 
 
 class ByteRange(NamedTuple):

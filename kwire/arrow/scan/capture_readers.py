@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import chain
+from typing import Any
+
 from ...capture.compressed_files import COMPRESSIONS
 from ...capture.files import open_file
 from ...capture.packets.capture_formats import CAPTURES
 from ...capture.packets.packet import Packet
 from ...capture.packets.pcap import FILE_HEADER, PcapReader
 from ...capture.packets.pcapng import PcapngReader
-from typing import Any
 
 Reader = PcapReader | PcapngReader
 

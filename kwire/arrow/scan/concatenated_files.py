@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO, SEEK_END, SEEK_SET
+from io import SEEK_END, SEEK_SET, BytesIO
 from itertools import accumulate
-from ...capture.files import open_file
-from ...capture.portions import PORTION
 from typing import BinaryIO, NamedTuple, cast
 
+from ...capture.files import open_file
+from ...capture.portions import PORTION
 
 
 class Piece(NamedTuple):

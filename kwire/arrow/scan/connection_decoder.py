@@ -6,27 +6,29 @@ in several overlapping files are used once.
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
-from ..batch_reader import BatchReader
-from ..input_splits import InputSplit
-from ..rows.frame_rows import Pairing
-from .connection_windows import ConnectionWindow, WHOLE, Windows
-from .packet_chunks import Ahead, Chunk, chunks_of, in_file_order, is_void, packet_reader
-from .packet_feeder import PacketFeeder
-from .packet_rows import BROKEN, DAMAGE, ENTRY, FILE, LATE, LOST, PACKETS, VOID
-from .packet_walk import SEGMENTS
-from .raw_frame_ranges import RangeEntry, broken_cuts, fragments_of, read_frames
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+from msgspec.msgpack import decode
+
 from ...capture.frame_extractor import FrameExtractor
 from ...capture.kafka.captured_frames import fault_item
 from ...capture.packets.packet_headers import NOT_TCP
 from ...errors import DecodeError, DumpError
 from ...protocol.framing import BrokenDump, CutRecord, Damaged, LateFile, LostPackets
-from msgspec.msgpack import decode
-from operator import itemgetter
-from typing import Any
+from ..batch_reader import BatchReader
+from ..input_splits import InputSplit
+from ..rows.frame_rows import Pairing
+from .connection_windows import WHOLE, ConnectionWindow, Windows
+from .packet_chunks import Ahead, Chunk, chunks_of, in_file_order, is_void, packet_reader
+from .packet_feeder import PacketFeeder
+from .packet_rows import BROKEN, DAMAGE, ENTRY, FILE, LATE, LOST, PACKETS, VOID
+from .packet_walk import SEGMENTS
+from .raw_frame_ranges import RangeEntry, broken_cuts, fragments_of, read_frames
 
 CAPTURE = "capture"  # the column with the name of the capture
 SHORT, MOST_SHORT = 1 << 20, 1 << 12  # maximum bytes of a short connection, and bytes that are read together

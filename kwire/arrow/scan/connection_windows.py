@@ -223,7 +223,9 @@ class Region(NamedTuple):
         """Parse the result of `dump`."""
         capture, path, start, first, last, found = json.loads(text)
         places = (
-            FoundBoundary(file, bytes.fromhex(key), begin, place, began, tuple(apis), is_lossy, BoundaryState.parse(rest))
+            FoundBoundary(
+                file, bytes.fromhex(key), begin, place, began, tuple(apis), is_lossy, BoundaryState.parse(rest)
+            )
             for file, key, begin, place, began, apis, is_lossy, rest in found
         )
         return cls(capture, path, start, first, last, tuple(places))

@@ -11,17 +11,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, islice
+
+from ...capture.files import list_folder, open_file
+from ...capture.packets.capture_formats import CAPTURES
+from ...capture.packets.packet import SECOND, Packet
+from ...capture.packets.pcap import DAY, FILE_HEADER
+from ...capture.portions import PORTION
+from ...errors import DumpError
 from ..read_options import PCAP
 from .byte_ranges import ByteRange
 from .capture_readers import capture_kind, head_of, is_compressed, read_from_middle
 from .concatenated_files import Piece
 from .file_order import PcapGrammar, PcapngGrammar, UnorderedPiece, order_pieces
-from ...capture.files import list_folder, open_file
-from ...capture.packets.capture_formats import CAPTURES
-from ...capture.packets.packet import Packet, SECOND
-from ...capture.packets.pcap import DAY, FILE_HEADER
-from ...capture.portions import PORTION
-from ...errors import DumpError
 
 MOST_SORTED = 512  # maximum number of pieces that are ordered by time; more pieces are ordered by name
 

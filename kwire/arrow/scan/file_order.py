@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from ...capture.packets.header_layouts import layouts_for
-from ...capture.packets.packet import LONGEST, Packet, SECOND
-from ...capture.packets.pcap import FILE_HEADER, MAGICS, RECORD_HEADER
-from ...capture.packets.pcapng import KINDS, LEAST, PcapngReader, STARTS
-from ...capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
 from struct import Struct
 from typing import NamedTuple
+
+from ...capture.packets.header_layouts import layouts_for
+from ...capture.packets.packet import LONGEST, SECOND, Packet
+from ...capture.packets.pcap import FILE_HEADER, MAGICS, RECORD_HEADER
+from ...capture.packets.pcapng import KINDS, LEAST, STARTS, PcapngReader
+from ...capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
 
 IPV4_FIRST = 0x45
 IPV6_HEADER = 40
@@ -204,7 +205,9 @@ def order_pieces(first: UnorderedPiece, others: Sequence[UnorderedPiece], gramma
     return [first.number, *(piece.number for piece in best)]
 
 
-def _breaks(first: UnorderedPiece, order: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar) -> int:
+def _breaks(
+    first: UnorderedPiece, order: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar
+) -> int:
     """Count the positions at which a piece continues neither the previous record nor an earlier one."""
     count, end = 0, grammar.end(first.head, grammar.start)
     for piece in order:
@@ -215,7 +218,9 @@ def _breaks(first: UnorderedPiece, order: Sequence[UnorderedPiece], times: dict[
     return count + bool(end.missing or end.part) + sum(one > other for one, other in pairwise(timed))
 
 
-def _found(first: UnorderedPiece, start: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar) -> list[UnorderedPiece]:
+def _found(
+    first: UnorderedPiece, start: Sequence[UnorderedPiece], times: dict[int, int | None], grammar: Grammar
+) -> list[UnorderedPiece]:
     """Sort pieces by their records; pieces without records stay in the given order."""
     left = sorted(start, key=lambda piece: (times[piece.number] is None, times[piece.number] or 0))
     order, end = list[UnorderedPiece](), grammar.end(first.head, grammar.start)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from struct import unpack
+from typing import Any, NamedTuple
+
 from ...capture.packets.packet import Packet
 from ...capture.packets.packet_headers import parse_segment
 from ...capture.packets.pcap import MAGICS, PcapReader
 from ...capture.packets.pcapng import PcapngReader
 from ...capture.packets.segment import Segment
-from struct import unpack
-from typing import Any, NamedTuple
 
 REMEMBERED, RECENT = 1 << 16, 16 << 20  # packets and bytes that are searched for a duplicate of a packet
 
@@ -47,6 +48,7 @@ class Chunk(NamedTuple):
 
 
 def packet_reader(head: bytes, packets: bytes, path: str) -> PcapReader | PcapngReader:
+    """Return a reader of packets from their file header and their records."""
     kind = _Records if head[:4] in MAGICS else PcapngReader
     return kind(iter([head + packets]), path)
 

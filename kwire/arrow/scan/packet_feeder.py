@@ -6,17 +6,17 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
-from ..batch_reader import BatchReader
-from ..rows.frame_rows import Pairing, Row
-from .connection_windows import BEHIND, BoundaryState, ConnectionWindow, NEAR, WITHIN, Windows, check, go_on, rest_of
-from .packet_chunks import Ahead, Chunk, RECENT, SeenPackets, in_file_order, packets_in
+from typing import Any, NamedTuple
+
 from ...capture.frame_extractor import FrameExtractor
 from ...capture.packets.packet import Packet
 from ...capture.packets.packet_headers import parse_segment
 from ...capture.packets.segment import Segment
 from ...capture.tcp.stream_reassembly import sequence_distance
-from typing import Any, NamedTuple
-
+from ..batch_reader import BatchReader
+from ..rows.frame_rows import Pairing, Row
+from .connection_windows import BEHIND, NEAR, WITHIN, BoundaryState, ConnectionWindow, Windows, check, go_on, rest_of
+from .packet_chunks import RECENT, Ahead, Chunk, SeenPackets, in_file_order, packets_in
 
 
 def _until(chunks: Ahead, part: int, span: ConnectionWindow, windows: Windows) -> Iterator[Chunk]:
@@ -81,7 +81,9 @@ class PacketFeeder:
         rest = rest_of(self._streams, self._pairing, span.connection)
         return rest if rest is None or span.begin is None else rest.moved(span.begin.shifts)
 
-    def _hand_over(self, span: ConnectionWindow, near: Sequence[Chunk], behind: Iterator[Packet], *, has_rest: bool) -> None:
+    def _hand_over(
+        self, span: ConnectionWindow, near: Sequence[Chunk], behind: Iterator[Packet], *, has_rest: bool
+    ) -> None:
         """Continue as the next window does, until no data from before the cut is missing; leave later rows to it.
 
         Raises:
@@ -108,7 +110,9 @@ class PacketFeeder:
         if Counter(map(_comparable, found)) - Counter(map(_comparable, own)) != Counter(map(_comparable, others)):
             check(cut, rest)
 
-    def _converge(self, span: ConnectionWindow, other: PacketFeeder, following: ConnectionWindow, behind: Iterator[Packet]) -> BoundaryState | None:
+    def _converge(
+        self, span: ConnectionWindow, other: PacketFeeder, following: ConnectionWindow, behind: Iterator[Packet]
+    ) -> BoundaryState | None:
         """Read packets in parallel with another reader until both states are equal; return the state, or None at the
         end.
         """

@@ -5,9 +5,12 @@ The native engine reads records and the link, IP and TCP headers, but does not d
 
 from __future__ import annotations
 
-import numpy as np
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
 from ...capture.packets.header_layouts import link_layout
 from ...capture.packets.packet import FIRST_INTERFACES, Interface, Packet
 from ...capture.packets.packet_headers import parse_segment
@@ -15,9 +18,6 @@ from ...capture.packets.pcap import NEAR, PcapReader
 from ...capture.packets.pcapng import PcapngReader
 from ...capture.packets.segment import Segment, reverse_key
 from ...native import ENGINE
-from typing import Any, NamedTuple
-
-
 
 if ENGINE == "native":
     from ...native import PacketGroups

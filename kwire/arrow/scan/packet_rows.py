@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from struct import pack, unpack
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from msgspec.msgpack import encode
+
+from ...capture.packets.damage import DamagedBytes
 from .byte_ranges import ByteRange
 from .concatenated_files import Extent
 from .connection_windows import WHOLE, Windows
 from .packet_groups import PacketGroup, times_in_line
 from .raw_frame_ranges import RangePart
-from ...capture.packets.damage import DamagedBytes
-from msgspec.msgpack import encode
-from struct import pack, unpack
-from typing import Any, NamedTuple
 
 # The kinds of rows, in the order in which they must be read.
 VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE, ENTRY, FRAMES, LATE = range(9)

@@ -12,16 +12,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from io import SEEK_END
 from itertools import chain
-from ..input_splits import RAW_FRAMES, kind_of
-from ..read_options import Options, PCAP
-from .byte_ranges import ByteRange
-from .capture_readers import Reader, capture_kind, read_from_middle
-from .concatenated_files import ConcatenatedFiles, Extent
-from .connection_windows import WHOLE, Windows
-from .divided_captures import pieces_around
-from .packet_rows import BROKEN, ENDLESS, FILE, Item, LATE, PacketRecord, PacketRows, VOID
-from .packet_walk import PacketWalk
-from .raw_frame_ranges import FrameRanges
+from typing import Any, BinaryIO
+
+from msgspec.structs import replace
+
 from ...capture.compressed_files import unpack_input
 from ...capture.files import open_file
 from ...capture.packets.capture_formats import CAPTURES
@@ -31,8 +25,16 @@ from ...capture.seekable_compressed_files import CompressedBlocks, find_blocks
 from ...errors import DumpError
 from ...protocol.headers import Apis
 from ...spec.catalog import catalog_for
-from msgspec.structs import replace
-from typing import Any, BinaryIO
+from ..input_splits import RAW_FRAMES, kind_of
+from ..read_options import PCAP, Options
+from .byte_ranges import ByteRange
+from .capture_readers import Reader, capture_kind, read_from_middle
+from .concatenated_files import ConcatenatedFiles, Extent
+from .connection_windows import WHOLE, Windows
+from .divided_captures import pieces_around
+from .packet_rows import BROKEN, ENDLESS, FILE, LATE, VOID, Item, PacketRecord, PacketRows
+from .packet_walk import PacketWalk
+from .raw_frame_ranges import FrameRanges
 
 PLAIN = Options()
 
@@ -145,7 +147,10 @@ def _scan_blocks(blocks: CompressedBlocks, split: ByteRange, rows: PacketRows) -
             rows.add(FILE)
         return
     base, (size, portions) = blocks.position(start), blocks.contents(start, stop)
-    mine, rest = _Readable(_join_portions(portions)), _Readable(blocks.portions(stop) if stop < blocks.end else iter(()))
+    mine, rest = (
+        _Readable(_join_portions(portions)),
+        _Readable(blocks.portions(stop) if stop < blocks.end else iter(())),
+    )
     own = _walk(head, kind, base, chain(mine, rest), rows)
     own.begin()
     yield from own.read_to(base + size)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from .capture_readers import Reader
-from .packet_groups import PacketGrouper, connection_key
-from .packet_rows import ENDLESS, Item, PacketRecord, PacketRows
+from struct import unpack_from
+from typing import Any
+
 from ...capture.packets.damage import DamagedBytes
 from ...capture.packets.packet import Packet
 from ...capture.packets.packet_headers import parse_segment
-from ...capture.packets.pcap import PcapReader, RECORD_HEADER
+from ...capture.packets.pcap import RECORD_HEADER, PcapReader
 from ...capture.packets.segment import Segment
 from ...capture.portions import WINDOW
-from struct import unpack_from
-from typing import Any
+from .capture_readers import Reader
+from .packet_groups import PacketGrouper, connection_key
+from .packet_rows import ENDLESS, Item, PacketRecord, PacketRows
 
 SEGMENTS = "TCP segments"  # counted too, to report a file without any
 LITTLE = 1 << 16  # packets are read in bulk if more bytes are in memory

@@ -21,12 +21,12 @@ from typing import BinaryIO, NamedTuple
 from ...capture.files import open_file
 from ...capture.portions import Cursor, read_portions, read_range
 from ...errors import BadFrame
-from ...protocol import Connection, LEAST
+from ...protocol import LEAST, Connection
 from ...protocol.framing import CutShort, int32
 from ...protocol.headers import Apis
-from ..raw_frames import RawFrame, RawFrameWalker, SASL_HANDSHAKE_0, fragments
-from ..rows.frame_rows import Pairing, RawFrameState
+from ..raw_frames import SASL_HANDSHAKE_0, RawFrame, RawFrameWalker, fragments
 from ..read_options import Options
+from ..rows.frame_rows import Pairing, RawFrameState
 
 LOOK = 1 << 20  # bytes that are searched: for a frame in the first half, for following frames in the rest
 ENOUGH = 16  # so many consecutive frames are not a coincidence
@@ -302,7 +302,9 @@ def fragments_of(entry: RangeEntry, broken: int, piece: int) -> tuple[int, int]:
     return start, stop
 
 
-def broken_cuts(path: str, start: int, stop: int, broken: int, least: int, options: Options) -> Iterator[list[RawFrame]]:
+def broken_cuts(
+    path: str, start: int, stop: int, broken: int, least: int, options: Options
+) -> Iterator[list[RawFrame]]:
     """Yield the fragments in a range of a file after `broken`, the position where frames have ended; `least` is the
     smallest valid size of a frame."""
     with open_file(path) as stream:

@@ -7,18 +7,20 @@ all packets of the connection are stored.
 
 from __future__ import annotations
 
-import msgspec
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from typing import Any
+
+import msgspec
+
+from ...capture.frame_extractor import FrameExtractor
+from ...capture.packets.packet import Packet
 from ..batch_reader import BatchReader
 from ..rows.frame_rows import Pairing, Row
 from ..scan.connection_windows import ConnectionWindow, WindowCut, found_in, go_on, rest_of
 from ..scan.packet_chunks import Chunk, SeenPackets, chunks_of, in_file_order, packets_in
 from ..scan.packet_rows import VOID
-from ...capture.frame_extractor import FrameExtractor
-from ...capture.packets.packet import Packet
-from typing import Any
 
 KEPT = 1 << 17  # bytes of packets that are searched for a frame boundary
 Captured = tuple[str, Packet]  # the file of a packet, and the packet

@@ -11,10 +11,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from ...capture.files import open_file
 from ..find_files import InputFile
 from ..read_options import BadOption
-from ...capture.files import open_file
-from typing import Any, NamedTuple
 
 SAMPLE = 1024  # bytes at both ends whose hashes identify a file
 VERSION = 2
@@ -72,7 +73,7 @@ def places_of(offset: Offset) -> FilePositions:
         BadOption: another version of kwire wrote the offset.
 
     >>> places_of(offset_of({"3f": FilePosition("/in/a", 12, "pcap", ("3f", "3f"), 1700000000)}))
-    {'3f': Place(path='/in/a', stop=12, kind='pcap', mark=('3f', '3f'), changed=1700000000, done=False, header='', \
+    {'3f': FilePosition(path='/in/a', stop=12, kind='pcap', mark=('3f', '3f'), changed=1700000000, done=False, header='', \
 begin=0, is_late=False)}
     """
     if offset.get("version") != VERSION:
@@ -86,7 +87,10 @@ begin=0, is_late=False)}
 @lru_cache(maxsize=2)  # Spark asks for the end of the same offset until there is new data
 def _parse_positions(files: str) -> dict[str, FilePosition]:
     values = json.loads(zlib.decompress(b64decode(files)))
-    return {key: FilePosition(path, stop, kind, tuple(mark), *rest) for key, (path, stop, kind, mark, *rest) in values.items()}
+    return {
+        key: FilePosition(path, stop, kind, tuple(mark), *rest)
+        for key, (path, stop, kind, mark, *rest) in values.items()
+    }
 
 
 def mark_of(path: str, stop: int) -> tuple[str, str]:

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from ..find_files import InputFile, capture_of, find_files
-from ..input_splits import RAW_FRAMES, kind_of
-from ..read_options import AUTO, FRAMES, Options, PCAP
-from ..scan.capture_readers import capture_kind
-from ..scan.concatenated_files import Extent
-from .file_positions import FilePosition, FilePositions, SAMPLE, mark_of
+
 from ...capture.compressed_files import unpack_input
 from ...capture.files import open_file
 from ...capture.logs.batch_recognition import SHORT, find_credible_end
@@ -22,6 +17,12 @@ from ...capture.packets.capture_formats import CAPTURES
 from ...capture.packets.packet import Packet
 from ...capture.portions import PORTION, read_portions
 from ...errors import DumpError, KwireError
+from ..find_files import InputFile, capture_of, find_files
+from ..input_splits import RAW_FRAMES, kind_of
+from ..read_options import AUTO, FRAMES, PCAP, Options
+from ..scan.capture_readers import capture_kind
+from ..scan.concatenated_files import Extent
+from .file_positions import SAMPLE, FilePosition, FilePositions, mark_of
 
 WHOLE = "whole"  # the kind of a file that is read in one piece
 SECOND = 1_000_000_000
@@ -186,7 +187,9 @@ class GrowingFiles:
             self._advance(files[path], key, known[path], size, now, left, places)
         return places
 
-    def _placed(self, files: Mapping[str, InputFile], known: dict[str, FilePosition], read: Iterable[FilePosition]) -> dict[str, FilePosition]:
+    def _placed(
+        self, files: Mapping[str, InputFile], known: dict[str, FilePosition], read: Iterable[FilePosition]
+    ) -> dict[str, FilePosition]:
         """Return the positions of all files; of a new file, with its first time."""
         fresh = [file for path, file in files.items() if path not in known]
         begins = self._begins
@@ -261,7 +264,14 @@ class GrowingFiles:
         return {key: place for key, place in start.items() if key in there or place.changed >= oldest}
 
     def _advance(
-        self, file: InputFile, key: str | None, before: FilePosition, size: int, now: float, left: _Left, places: dict[str, FilePosition]
+        self,
+        file: InputFile,
+        key: str | None,
+        before: FilePosition,
+        size: int,
+        now: float,
+        left: _Left,
+        places: dict[str, FilePosition],
     ) -> None:
         """Move the position of a file to where it can be read now, within what is `left` of the limits."""
         is_over = self._is_over(file, size, now)
@@ -283,7 +293,9 @@ class GrowingFiles:
         timeout = self.options.tail_timeout
         return timeout is not None and size == file.size and now - file.changed / SECOND >= timeout
 
-    def _reach(self, file: InputFile, place: FilePosition, size: int, left: _Left, is_over: bool) -> FilePosition | None:
+    def _reach(
+        self, file: InputFile, place: FilePosition, size: int, left: _Left, is_over: bool
+    ) -> FilePosition | None:
         """Return how far a file can be read now; None if there is nothing new."""
         if size <= place.stop and (place.done or not is_over or place.kind != RAW_FRAMES):
             return None  # the start of a raw frame may be left
@@ -297,7 +309,9 @@ class GrowingFiles:
             path=file.path, stop=stop, kind=kind, mark=mark, changed=changed, done=done, header=header.hex()
         )
 
-    def _stop(self, file: InputFile, place: FilePosition, kind: str, size: int, left: _Left, is_over: bool) -> tuple[int, bytes]:
+    def _stop(
+        self, file: InputFile, place: FilePosition, kind: str, size: int, left: _Left, is_over: bool
+    ) -> tuple[int, bytes]:
         """Return the end of the complete data, or of a file that no longer grows, and the header to read on."""
         path, start = file.path, place.stop
         if kind == WHOLE:

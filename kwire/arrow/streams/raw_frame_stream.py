@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import msgspec
 from itertools import chain
+from typing import Any
+
+import msgspec
+
+from ...errors import BadFrame
 from ..batch_reader import BatchReader
 from ..raw_frames import RawFrameWalker, fragments
 from ..rows.frame_rows import Pairing, RawFrameState
 from ..scan.packet_chunks import chunks_of
 from ..scan.packet_rows import ENTRY
-from ...errors import BadFrame
-from typing import Any
-
 
 
 class StoredTail(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...caches import lazy_pattern
 from ...errors import DumpError
-from .dialects import DIALECTS, Dialect, MAY_BE, UNREADABLE, unhex
+from .dialects import DIALECTS, MAY_BE, UNREADABLE, Dialect, unhex
 from .number_lists import convert_numbers, find_list
 
 MOST = 1 << 28  # most bytes that `*` may represent

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ...errors import DecodeError
 from ...native import EndsState
 from ...protocol import Frame
-from ...protocol.framing import CapturedBatch, CapturedFrame, NOBODY, frame_of
+from ...protocol.framing import NOBODY, CapturedBatch, CapturedFrame, frame_of
 from ..packets.segment import format_address, format_endpoint
 
 

@@ -16,7 +16,7 @@ from ...protocol.framing import BareToken, CapturedFrame, CutShort, Fragment, No
 from ...protocol.framing import Gap as GapFault
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
-from .frame_recognition import AwaitedResponses, FAR, FrameRecogniser, FrameVerdict, NO, REQUESTS, RESERVED_IDS, SHORT
+from .frame_recognition import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, AwaitedResponses, FrameRecogniser, FrameVerdict
 from .frame_search import FrameSearch
 from .frame_splitter import FrameSplitter, StreamCut
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...caches import lazy_pattern
 from ...codecs import codec_in
 from ...errors import TrailingBytes
-from ...protocol import Frame, FrameDecoder, LEAST, LIMIT, Request, Response, Source, Undecodable
+from ...protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
 from ...protocol.headers import header_version_for
 from ...spec.catalog import Catalog, catalog_for
 

@@ -7,7 +7,16 @@ from zlib import crc32
 
 from ...caches import lazy_pattern
 from ...protocol import LEAST
-from ...records.record_layouts_and_checksums import BATCH, CHECKED_FROM, COMPRESSION, LEAST_LENGTH, LOG_OVERHEAD, MESSAGE, UP_TO_MAGIC, crc32c
+from ...records.record_layouts_and_checksums import (
+    BATCH,
+    CHECKED_FROM,
+    COMPRESSION,
+    LEAST_LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE,
+    UP_TO_MAGIC,
+    crc32c,
+)
 
 MOST_BATCH_BYTES = 100 * 1024 * 1024  # the largest batch; a broker accepts no larger request (socket.request.max.bytes)
 NO, SHORT = -1, -2  # there is no batch; more bytes are needed to decide

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from ...codecs import Span, TracingReader
 from ...errors import BadBatchLength, BadRecordCount, BadRecordSize, DecodeError
 from ...internal import ControlRecord, FramedRecord
-from ...internal.topic_records import Embedded, MARKER, codec_of
+from ...internal.topic_records import MARKER, Embedded, codec_of
 from ...records import LIMIT, RecordBatch
 from ...records.compression import inflate
 from ...records.record_layouts_and_checksums import LOG_OVERHEAD, MESSAGES, RECORD
-from ...wire import INT16, INT32, INT64, INT8, UINT32, UNSIGNED_VARINT, VARINT
+from ...wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
 from ...wire.primitives import Construct
 from .log_batch import LogBatch, LogRecord, Message
 

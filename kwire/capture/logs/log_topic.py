@@ -8,7 +8,19 @@ from typing import Any, NamedTuple
 
 from ...caches import lazy_pattern
 from ...errors import DecodeError, KwireError
-from ...internal import ControlRecord, CoordinatorRecord, FramedRecord, decode_control_record, decode_group_record, decode_metadata_frame, decode_remote_log_frame, decode_share_record, decode_transaction_record, encode_frame, encode_record
+from ...internal import (
+    ControlRecord,
+    CoordinatorRecord,
+    FramedRecord,
+    decode_control_record,
+    decode_group_record,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    decode_share_record,
+    decode_transaction_record,
+    encode_frame,
+    encode_record,
+)
 from ...internal.topic_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
 from ...records import Record, RecordBatch
 

@@ -14,8 +14,8 @@ from typing import Any
 from ...caches import lazy_pattern
 from ...errors import DumpError
 from ..portions import Cursor
-from .damage import DamagedBytes, PIECE, ROW, Skipper, describe_cut, find_record, skip_to_record
-from .packet import FIRST_INTERFACES, Interface, LONGEST, Packet
+from .damage import PIECE, ROW, DamagedBytes, Skipper, describe_cut, find_record, skip_to_record
+from .packet import FIRST_INTERFACES, LONGEST, Interface, Packet
 from .pcapng_blocks import BLOCKS, ENHANCED_PACKET, INTERFACE, OLD_PACKET, build_interface_block, parse_interface
 
 MAGIC = b"\x0a\x0d\x0d\x0a"

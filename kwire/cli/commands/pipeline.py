@@ -80,8 +80,7 @@ def pipeline(options: argparse.Namespace) -> int:
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:
-        from ...spark import pipeline
-        from ...spark import session, worker_engines
+        from ...spark import pipeline, session, worker_engines
         from ...spark.history_plots import need_matplotlib
     except ModuleNotFoundError as error:
         raise MissingExtra("kwire pipeline", (error.name or "pyspark").partition(".")[0], "spark") from None

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import DecodeError
 from ...protocol import Frame, FrameDecoder, Result, Source
-from ...protocol.framing import CapturedBatch, CapturedFrame, NOBODY, SECOND
+from ...protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
 from ...protocol.headers import Header
 from ...redact.masking import mask
 from ...render.response_link import link_of

@@ -6,7 +6,7 @@ import msgspec
 
 from ...codecs import Codec, table_of
 from ...protocol import FrameDecoder, Result
-from ...protocol.framing import CapturedFrame, Endpoints, SECOND, frame_of
+from ...protocol.framing import SECOND, CapturedFrame, Endpoints, frame_of
 from ...protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
 from ...protocol.headers import Call, Header
 from ...protocol.results import body_facts

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ...native import ENGINE
 from ...protocol import FrameDecoder, Result
-from ...protocol.framing import CapturedBatch, CapturedFrame, SECOND, frame_of
+from ...protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of
 from ...protocol.header_reader import DecodedConnection, Kinds
 from ...protocol.headers import Apis, Header
 

@@ -11,7 +11,7 @@ from ...internal import decode_control_record
 from ...records import parse_records
 from .consumers import read_records
 from .history import FinalGroup, FinalLog, LoggedBatch, TopicPartition
-from .model_client import ModelClient, RETRY_BACKOFF, Steps
+from .model_client import RETRY_BACKOFF, ModelClient, Steps
 from .schedule import PARTITIONS, TOPIC
 
 

@@ -17,8 +17,8 @@ from kwire.arrow.binary_columns.cell_prefix import CellPrefix, check_size
 from kwire.arrow.binary_columns.decode_cells import AT_ONCE, CellReader, Cells, portions
 from kwire.arrow.binary_columns.encode_cells import CellWriter
 from kwire.arrow.binary_columns.header_column import TYPE, header_column
-from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.arrow.read_options import BadOption
+from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.errors import BadFrame, NotInVersion, Truncated, UnknownField, UnknownMessage, UnknownVersion, WrongType
 from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
 from kwire.protocol.headers import Apis
@@ -219,7 +219,9 @@ def test_frames_say_their_api() -> None:
     frame = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 4, correlation_id=1)
     assert read_prefixed("MetadataRequest", frame, framed=True) == (4, False, frame)
     assert read_prefixed("FetchRequest", frame, framed=True) is None
-    assert [CellPrefix(CATALOG.spec(name), CATALOG, True).has_version for name in ("FetchRequest", "FetchResponse")] == [
+    assert [
+        CellPrefix(CATALOG.spec(name), CATALOG, True).has_version for name in ("FetchRequest", "FetchResponse")
+    ] == [
         True,
         False,
     ]

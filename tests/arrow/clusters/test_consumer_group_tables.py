@@ -10,7 +10,13 @@ import pytest
 
 import kwire
 from kwire import arrow
-from kwire.arrow.clusters.consumer_group_tables import GROUP_OPTIONS, GROUP_ROWS, GROUP_UNION, group_batches, group_schema
+from kwire.arrow.clusters.consumer_group_tables import (
+    GROUP_OPTIONS,
+    GROUP_ROWS,
+    GROUP_UNION,
+    group_batches,
+    group_schema,
+)
 from kwire.cluster.consumer_groups.tracker import GroupTracker
 from tests.arrow.captures import PCAP
 from tests.conftest import SHARED, needs_shared

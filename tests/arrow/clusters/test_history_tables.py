@@ -13,7 +13,7 @@ import pytest
 
 import kwire
 from kwire import arrow
-from kwire.arrow.clusters.history_tables import MixedClusters, UNION, history_batches, table_schema
+from kwire.arrow.clusters.history_tables import UNION, MixedClusters, history_batches, table_schema
 from kwire.arrow.clusters.message_rows import COLUMNS, OPTIONS
 from kwire.cluster import ROWS, history_of, observed
 from kwire.spec.catalog import catalog_for

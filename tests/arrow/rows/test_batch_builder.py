@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from kwire.arrow.rows.frame_rows import Pairing, Row, RowEndpoints
-from kwire.arrow.rows.row_faults import MalformedFrame, RowFault
 from kwire.arrow.read_options import Options
 from kwire.arrow.rows.batch_builder import RowBatchBuilder
+from kwire.arrow.rows.frame_rows import Pairing, Row, RowEndpoints
 from kwire.arrow.rows.message_column import RawBodies
+from kwire.arrow.rows.row_faults import MalformedFrame, RowFault
 from kwire.arrow.rows.row_schema import TYPES
 from kwire.capture.open_dump import open_dump
 from kwire.native import FrameRows
 from kwire.protocol.headers import Api, Apis
 from kwire.spec.catalog import catalog_for
+from tests.conftest import ROOT
 
-CAPTURE = Path(__file__).parents[2] / "fixtures/dumps/kafka-3.9-zk.pcap"
+CAPTURE = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 METADATA = Api(3, 12, "Metadata", catalog_for())
 BAD = RowFault("BAD_FIELD", "because", "topics[0]", 7)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.arrow.rows.frame_rows import Row
-from kwire.arrow.rows.row_faults import RowFault
 from kwire.arrow.rows.message_column import StructBodies, put_in_order
+from kwire.arrow.rows.row_faults import RowFault
 from kwire.errors import BadLength
 from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for

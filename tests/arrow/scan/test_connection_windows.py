@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.arrow.scan.find_boundaries import regions_of
 from kwire.arrow.scan.connection_windows import Windows, windows_of
+from kwire.arrow.scan.find_boundaries import regions_of
 from kwire.arrow.scan.packet_scan import scan
 from kwire.errors import DumpError
 from kwire.spec.catalog import catalog_for

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kwire.arrow.scan import file_order
-from kwire.arrow.scan.packet_chunks import chunks_of
 from kwire.arrow.rows.row_faults import MalformedFrame
+from kwire.arrow.scan import packet_groups
 from kwire.arrow.scan.byte_ranges import ByteRange
 from kwire.arrow.scan.divided_captures import pieces_of
+from kwire.arrow.scan.packet_chunks import chunks_of
 from kwire.arrow.scan.packet_rows import LOST, PACKETS, VOID
 from kwire.arrow.scan.packet_scan import scan
 from kwire.capture.open_capture import open_packets
@@ -450,5 +450,5 @@ def test_packets_in_bulk_are_those_one_by_one(
         for most in (10**6, 2_000):
             in_bulk = packets_by_connection(path, most)
             with monkeypatch.context() as patched:
-                patched.setattr(file_order, "ENGINE", "python")
+                patched.setattr(packet_groups, "ENGINE", "python")
                 assert packets_by_connection(path, most) == in_bulk

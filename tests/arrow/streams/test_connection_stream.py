@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.streams import connection_stream
 from kwire.arrow.scan.byte_ranges import ByteRange
 from kwire.arrow.scan.packet_scan import scan
+from kwire.arrow.streams import connection_stream
 from tests.arrow.captures import PCAP, rows_of, write
 from tests.arrow.pieces import Streamed, content, cut_at_packets
 from tests.capture.building import Talk as Conversation

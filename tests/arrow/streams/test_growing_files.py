@@ -16,14 +16,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.streams.file_positions import FilePosition, mark_of, offset_of, places_of
-from kwire.arrow.streams.growing_files import GrowingFiles, LostData, WHOLE, captured_end, is_whole, kind_so_far
-from kwire.arrow.scan.concatenated_files import Extent
-from kwire.arrow.scan.byte_ranges import ByteRange
-from kwire.arrow.scan.packet_scan import scan
 from kwire.arrow.find_files import InputFile
 from kwire.arrow.input_splits import RAW_FRAMES
 from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.scan.byte_ranges import ByteRange
+from kwire.arrow.scan.concatenated_files import Extent
+from kwire.arrow.scan.packet_scan import scan
+from kwire.arrow.streams.file_positions import FilePosition, mark_of, offset_of, places_of
+from kwire.arrow.streams.growing_files import WHOLE, GrowingFiles, LostData, captured_end, is_whole, kind_so_far
 from tests.arrow.captures import FRAMES, LOG, PCAP, Rows, conversation, rows_of, write
 from tests.arrow.pieces import Streamed, content, records_of
 from tests.arrow.test_batch_reader import UNKNOWN
@@ -486,7 +486,10 @@ def test_packets_that_two_files_of_a_batch_have_are_used_once(tmp_path: Path, sk
 
 
 def test_places_are_written_down_and_read() -> None:
-    places = {"b": FilePosition("/in/b", 9, "pcap", ("00", "ff"), 1_700_000_000, True, "d4c3"), "a": FilePosition("/in/a")}
+    places = {
+        "b": FilePosition("/in/b", 9, "pcap", ("00", "ff"), 1_700_000_000, True, "d4c3"),
+        "a": FilePosition("/in/a"),
+    }
     assert places_of(json.loads(json.dumps(offset_of(places)))) == places
 
 

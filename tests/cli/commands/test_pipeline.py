@@ -53,9 +53,11 @@ def test_frames_that_did_not_decode_are_exit_code_1(
         notices: tuple[str, ...] = ("something to know",)
 
     job = SimpleNamespace(run=lambda *_, **__: Counts(corrupt))
-    session = SimpleNamespace(session=lambda *_: nullcontext(), engine_notices=lambda _: [])
-    monkeypatch.setitem(sys.modules, "kwire.spark", SimpleNamespace(pipeline_and_lake=job, session=session))
-    monkeypatch.setitem(sys.modules, "kwire.spark.cluster_history", SimpleNamespace(need_matplotlib=None))
+    session = SimpleNamespace(session=lambda *_: nullcontext())
+    engines = SimpleNamespace(engine_notices=lambda _: [])
+    spark = SimpleNamespace(pipeline=job, session=session, worker_engines=engines)
+    monkeypatch.setitem(sys.modules, "kwire.spark", spark)
+    monkeypatch.setitem(sys.modules, "kwire.spark.history_plots", SimpleNamespace(need_matplotlib=None))
     monkeypatch.setattr("kwire.cli.commands.pipeline._print", lambda *_: None)
     assert main(["pipeline", "a.pcap", "--out", "x"]) == code
     assert "something to know" in capsys.readouterr().err
