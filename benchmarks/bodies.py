@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import kwire
-from kwire import wire
+from kwire.codecs import wire
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "speed" / "corpus"
 SHORT = 1300  # bytes

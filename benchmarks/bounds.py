@@ -24,14 +24,14 @@ import msgspec
 from turns import once, ratios, spread
 
 import kwire
-from kwire import wire
-from kwire.spec.catalog import catalog_for
+from kwire.codecs import wire
+from kwire.schema.catalog import catalog_for
 
 PROGRAM = """
 import gc, json, time
 import kwire
-from kwire.spec.catalog import catalog_for
-from kwire.codecs.generated_python import compile_decoder, compile_encoder, decoder_source, encoder_source
+from kwire.schema.catalog import catalog_for
+from kwire.codecs.fallback.generated_python import compile_decoder, compile_encoder, decoder_source, encoder_source
 kwire.codec("MetadataRequest", 0).decode(bytes(4))  # all layers warm
 kwire.codec("MetadataRequest", 0).encode(kwire.messages.MetadataRequest(topics=()))
 names, found, clock = catalog_for().names(), {}, time.process_time

@@ -33,7 +33,7 @@ from turns import ratios, spread
 
 import kwire
 from kwire.capture.packets.pcap_writer import PcapWriter, TcpWriter
-from kwire.protocol.headers import header_version_for
+from kwire.protocol.headers.header_versions import header_version_for
 
 HERE = Path(__file__).resolve().parent.parent
 SMALL = HERE / "fixtures/dumps/kafka-3.9-zk.pcap"

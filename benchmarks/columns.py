@@ -33,7 +33,7 @@ from typing import Any
 from bodies import Body, bodies, made
 
 import kwire
-from kwire.codecs.column_plan import paths_in
+from kwire.codecs.columns.column_plan import paths_in
 
 COLUMNS = ("all", "dictionary", "own", "two", "one")
 ALONE = 20  # bodies that are read in a call each

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 
 ROOT = Path(__file__).parent.parent
 ORACLE = ROOT.parent / "shared/kafka/oracle/oracle"

@@ -7,7 +7,7 @@ from typing import Any
 import construct
 import msgspec
 
-from kwire import wire
+from kwire.codecs import wire
 
 
 def construct_of(node: Any) -> Any:

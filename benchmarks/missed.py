@@ -104,7 +104,7 @@ def _others(who: str, seen: Seen) -> str:
 
 
 def _name(key: int) -> str:
-    from kwire.spec.releases import releases
+    from kwire.schema.releases import releases
 
     return releases().name_of(None, key) or f"api key {key}"
 

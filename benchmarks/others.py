@@ -22,7 +22,7 @@ from typing import NamedTuple
 from bodies import Body
 from turns import Timer
 
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 
 SOURCES = Path(__file__).parent / "others"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kwire-benchmarks"

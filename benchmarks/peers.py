@@ -23,8 +23,8 @@ from fromtree import array_like, as_array_like, construct_of
 from values import alike, leaves, our_leaves
 
 import kwire
-from kwire.codecs import fast_path
-from kwire.native import ENGINE
+from kwire.codecs.fast_path import choose_fast_path
+from kwire.codecs.native import ENGINE
 
 
 class Peer(NamedTuple):
@@ -66,14 +66,14 @@ def ours(body: Body) -> Peer:
 
 def generated(body: Body) -> Peer:
     """The fallback, where the native engine was not built."""
-    path = fast_path(schema_of(body), body.label, "python")
+    path = choose_fast_path(schema_of(body), body.label, "python")
     peer = reading(body, path.decode, path.encode)
     return peer._replace(json=path.json, first_use=partial(use_once, body, "python"))
 
 
 def use_once(body: Body, engine: str) -> None:
     """Make a fast path out of the tree, and decode and encode a body."""
-    path = fast_path(schema_of(body), body.label, engine)
+    path = choose_fast_path(schema_of(body), body.label, engine)
     path.encode(path.decode(body.data))
 
 

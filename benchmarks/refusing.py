@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import kwire
 from kwire.errors import DecodeError
-from kwire.wire import Array
+from kwire.codecs.wire import Array
 from tests.random_values import draw
 
 SIZE, ROUNDS = 1_000_000, 5

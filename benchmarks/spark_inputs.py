@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kwire
-from kwire.records import Record
-from kwire.records.batch import build_batch
+from kwire.codecs.records import Record
+from kwire.codecs.records.batch_builder import build_batch
 
 VERSION, BODY = 12, 9  # of the answers, and where their bodies begin
 SMALLER = {"part": 5, "tenth": 10, "fiftieth": 50}

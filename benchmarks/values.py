@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from kwire import wire
+from kwire.codecs import wire
 
 
 def plain(value: Any) -> Any:

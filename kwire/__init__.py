@@ -15,14 +15,14 @@ import sys as _sys
 from types import SimpleNamespace as _SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from . import forks as _forks  # noqa: F401 (registers what happens at a fork)
-from . import hooks as _hooks
+from .runtime import forks as _forks  # noqa: F401 (registers what happens at a fork)
+from .runtime import hooks as _hooks
 
 if TYPE_CHECKING:
     from . import messages as messages
     from . import values as values
-    from ._codec import codec as codec
-    from .caches import preload as preload
+    from .codecs.typed_codec import codec as codec
+    from .runtime.preload import preload as preload
     from .capture.logs.disk_entry import DiskEntry as DiskEntry
     from .capture.logs.log_batch import LogBatch as LogBatch
     from .capture.logs.log_batch import LogBytes as LogBytes
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from .capture.open_dump import read_disk as read_disk
     from .capture.open_dump import read_dump as read_dump
     from .capture.open_dump import read_log as read_log
-    from .codecs import Codec as Codec
-    from .codecs import Salvaged as Salvaged
-    from .codecs import Span as Span
-    from .codecs import arrow_schema as arrow_schema
-    from .codecs import columns as columns
+    from .codecs.message_codec import Codec as Codec
+    from .codecs.message_codec import Salvaged as Salvaged
+    from .codecs.tracing import Span as Span
+    from .codecs.columns.read_columns import arrow_schema as arrow_schema
+    from .codecs.columns.read_columns import columns as columns
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
-    from .native import engine as engine
+    from .codecs.native import engine as engine
     from .protocol import Connection as Connection
     from .protocol import Frame as Frame
     from .protocol import FrameDecoder as FrameDecoder
@@ -62,81 +62,81 @@ if TYPE_CHECKING:
     from .protocol import encode_request as encode_request
     from .protocol import encode_response as encode_response
     from .protocol import peek as peek
-    from .protocol.headers import header_version_for as header_version_for
+    from .protocol.headers.header_versions import header_version_for as header_version_for
     from .query.display_filter import DisplayFilter as DisplayFilter
     from .query.display_filter import parse_filter as parse_filter
     from .query.filter_error import FilterError as FilterError
-    from .records import Record as Record
-    from .records import RecordBatch as RecordBatch
-    from .records import RecordHeader as RecordHeader
-    from .records import UndecodableRecords as UndecodableRecords
-    from .records import build_batch as build_batch
-    from .records import parse_records as parse_records
+    from .codecs.records import Record as Record
+    from .codecs.records import RecordBatch as RecordBatch
+    from .codecs.records import RecordHeader as RecordHeader
+    from .codecs.records import UndecodableRecords as UndecodableRecords
+    from .codecs.records import build_batch as build_batch
+    from .codecs.records import parse_records as parse_records
     from .render.annotated_hex import annotate as annotate
     from .render.html.explain_page import explain_html as explain_html
     from .render.html.notebook import show as show
     from .render.json_objects.frame_json import envelope as envelope
-    from .spec.catalog import Catalog as Catalog
-    from .spec.releases import release as release
+    from .schema.catalog import Catalog as Catalog
+    from .schema.releases import release as release
 
 _MODULES = {
-    "Catalog": "spec.catalog",
-    "Codec": "codecs",
+    "Catalog": "schema.catalog",
+    "Codec": "codecs.message_codec",
     "Connection": "protocol",
-    "DecodeError": "errors",
+    "DecodeError": "errors.decode_errors",
     "DisplayFilter": "query.display_filter",
-    "EncodeError": "errors",
+    "EncodeError": "errors.encode_errors",
     "FilterError": "query.filter_error",
     "Frame": "protocol",
     "FrameDecoder": "protocol",
     "FrameReader": "protocol",
     "Header": "protocol",
     "HeaderReader": "protocol",
-    "KwireError": "errors",
+    "KwireError": "errors.base",
     "DiskEntry": "capture.logs.disk_entry",
     "LogBatch": "capture.logs.log_batch",
     "LogBytes": "capture.logs.log_batch",
     "LogRecord": "capture.logs.log_batch",
-    "MissingExtra": "errors",
+    "MissingExtra": "errors.input_errors",
     "Peek": "protocol",
-    "Record": "records",
-    "RecordBatch": "records",
-    "RecordHeader": "records",
+    "Record": "codecs.records",
+    "RecordBatch": "codecs.records",
+    "RecordHeader": "codecs.records",
     "Request": "protocol",
     "Response": "protocol",
-    "Salvaged": "codecs",
+    "Salvaged": "codecs.message_codec",
     "Source": "protocol",
-    "Span": "codecs",
-    "SpecError": "errors",
+    "Span": "codecs.tracing",
+    "SpecError": "errors.spec_errors",
     "Token": "protocol",
     "Undecodable": "protocol",
-    "UndecodableRecords": "records",
-    "UnknownMessage": "errors",
-    "UnsupportedVersion": "errors",
+    "UndecodableRecords": "codecs.records",
+    "UnknownMessage": "errors.spec_errors",
+    "UnsupportedVersion": "errors.spec_errors",
     "annotate": "render.annotated_hex",
-    "arrow_schema": "codecs",
-    "build_batch": "records",
-    "codec": "codecs",
-    "columns": "codecs",
+    "arrow_schema": "codecs.columns.read_columns",
+    "build_batch": "codecs.records",
+    "codec": "codecs.message_codec",
+    "columns": "codecs.columns.read_columns",
     "decode_frames": "protocol",
     "decode_request": "protocol",
     "decode_response": "protocol",
     "encode_request": "protocol",
     "encode_response": "protocol",
-    "engine": "native",
+    "engine": "codecs.native",
     "envelope": "render.json_objects.frame_json",
     "explain_html": "render.html.explain_page",
-    "header_version_for": "protocol.headers",
+    "header_version_for": "protocol.headers.header_versions",
     "messages": "messages",
     "open_dump": "capture.open_dump",
     "parse_filter": "query.display_filter",
-    "parse_records": "records",
+    "parse_records": "codecs.records",
     "peek": "protocol",
-    "preload": "caches",
+    "preload": "runtime.preload",
     "read_disk": "capture.open_dump",
     "read_dump": "capture.open_dump",
     "read_log": "capture.open_dump",
-    "release": "spec.releases",
+    "release": "schema.releases",
     "show": "render.html.notebook",
     "values": "values",
 }
@@ -212,7 +212,7 @@ def _render(result: Any) -> str:
 
 
 def _message_classes(catalog: Any) -> Any:
-    from .messages.classes import Messages
+    from .schema.message_classes import Messages
 
     return Messages(catalog)
 

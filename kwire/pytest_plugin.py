@@ -178,9 +178,9 @@ def _looks_framed(data: bytes | bytearray) -> bool:
 
 
 def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
-    from .codecs import codec
+    from .codecs.message_codec import codec
     from .render.differences.field_differences import field_difference_lines
-    from .spec.catalog import catalog_for
+    from .schema.catalog import catalog_for
 
     if answers is None:
         return field_difference_lines(left, right)

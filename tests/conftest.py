@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kwire import native
+from kwire.codecs import native
 from tests.browser import browser
 from tests.commands import CommandRunner
 from tests.executions import let_executions_agree
@@ -136,7 +136,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     if report.skipped and isinstance(report.longrepr, tuple) and NO_ENGINE in report.longrepr[2] and compiler():
         report.outcome = "failed"
-        report.longrepr = f"{NO_ENGINE}, or from other sources: python kwire/native/build_hook.py builds it"
+        report.longrepr = f"{NO_ENGINE}, or from other sources: python kwire/codecs/native/build_hook.py builds it"
     return report
 
 

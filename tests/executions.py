@@ -11,13 +11,15 @@ from typing import Any
 
 import msgspec
 
-from kwire import codecs, native
-from kwire.codecs import REFUSALS_OF, FastPath, NoFastPath, fast_path
-from kwire.codecs.generated_python import Generated, Refused, refuse
-from kwire.codecs.json import to_json
+from kwire.codecs import fast_path, native
+from kwire.codecs.fast_path import FastPath, NoFastPath, REFUSALS_OF, choose_fast_path
+from kwire.codecs.fallback.generated_helpers import refuse
+from kwire.codecs.fallback.generated_python import Generated
+from kwire.codecs.native import Refused
+from kwire.codecs.json_writer import to_json
 from kwire.errors import DecodeError, EncodeError
-from kwire.native import ENGINES
-from kwire.wire import Array, Reader, Struct, Writer
+from kwire.codecs.native import ENGINES
+from kwire.codecs.wire import Array, Reader, Struct, Writer
 
 FAST = [engine for engine in ENGINES if engine != "reference" and (engine != "native" or native.AVAILABLE)]
 
@@ -74,7 +76,7 @@ def fast_encoding(path: FastPath, message: Any) -> bytes | None:
 def is_left_out(path: FastPath, schema: Struct) -> bool:
     """Whether a fast path leaves a tree to the reference, as is right for nodes of somebody's own alone."""
     left_out = isinstance(path, NoFastPath) or (isinstance(path, Generated) and refuse in (path._decoder, path.encode))
-    if left_out and all(type(node).__module__.startswith("kwire.wire.") for node in nodes_in(schema)):
+    if left_out and all(type(node).__module__.startswith("kwire.codecs.wire.") for node in nodes_in(schema)):
         raise Disagreement(f"{type(path).__name__} does not know a tree of kwire's own nodes")
     return left_out
 
@@ -95,7 +97,7 @@ class AgreeingPath:
 
     def __init__(self, schema: Struct, title: str) -> None:
         self.schema, self.title = schema, title
-        paths = {engine: fast_path(schema, title, engine) for engine in FAST}
+        paths = {engine: choose_fast_path(schema, title, engine) for engine in FAST}
         self.paths = {engine: path for engine, path in paths.items() if not is_left_out(path, schema)}
 
     def decode_from(self, data: bytes, start: int) -> tuple[Any, int]:
@@ -142,4 +144,4 @@ class AgreeingPath:
 
 def let_executions_agree(patch: Any) -> None:
     """Let every codec of this process compare its executions from now on."""
-    patch.setattr(codecs, "fast_path", AgreeingPath)
+    patch.setattr(fast_path, "fast_path", AgreeingPath)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire import wire
-from kwire.names import snake_case
+from kwire.codecs import wire
+from kwire.schema.field_names import snake_case
 
 Row = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.spec.catalog import catalog_for, profiles
+from kwire.schema.catalog import catalog_for, profiles
 
 FOUNDING = (
     "RequestHeader",

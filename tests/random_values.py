@@ -6,7 +6,7 @@ from functools import singledispatch
 from random import Random
 from typing import Any
 
-from kwire import wire
+from kwire.codecs import wire
 
 WORDS = ("", "a", "orders", "x" * 126, "x" * 127, "x" * 128, "\0", '\n\t"\\', "é", "漢字", "😀", "\u2028", "\U0010ffff")
 

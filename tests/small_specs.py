@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kwire.spec import MessageSpec, read_spec
+from kwire.schema.message_spec import MessageSpec
+from kwire.schema.spec_reader import read_spec
 
 
 def field(name: str = "X", type: str = "int32", versions: str = "0+", **keys: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kwire import wire
+from kwire.codecs import wire
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 # lengths where a compact length takes another byte, and where int16 ends

@@ -20,10 +20,10 @@ import pytest
 import kwire
 from kwire.capture.logs.log_batch import LogBatch
 from kwire.errors import KwireError
-from kwire.native import ENGINE
+from kwire.codecs.native import ENGINE
 from kwire.query.display_filter import parse_filter
 from kwire.render.json_objects.frame_json import json_line
-from kwire.spec import read_spec
+from kwire.schema.spec_reader import read_spec
 from kwire.statistics.traffic import Traffic
 from kwire.zookeeper import znodes_in
 from tests.conftest import ROOT

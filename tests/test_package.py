@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.spec import read_spec
+from kwire.schema.spec_reader import read_spec
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "kwire"
@@ -106,9 +106,9 @@ def test_importing_costs_nothing() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-READERS = "kwire.capture.hex_text kwire.capture.logs kwire.records kwire.capture.request_log kwire.capture.packet_text"
+READERS = "kwire.capture.hex_text kwire.capture.logs kwire.codecs.records kwire.capture.request_log kwire.capture.packet_text"
 WRITERS = (
-    "kwire.codecs.json kwire.codecs.generated_python kwire.redact "
+    "kwire.codecs.json_reader kwire.codecs.fallback.generated_python kwire.redact "
     + "kwire.render.frame_line kwire.render.frame_tree hexdump subprocess re2"
 )
 
@@ -116,11 +116,11 @@ WRITERS = (
 @pytest.mark.parametrize(
     ("arguments", "spared"),
     [
-        ("--help", f"msgspec construct kwire.codecs kwire.spec kwire.native {READERS} {WRITERS}"),
-        ("--version", f"construct kwire.codecs kwire.spec kwire.wire kwire.messages {READERS} {WRITERS}"),
+        ("--help", f"msgspec construct kwire.codecs.message_codec kwire.schema.message_spec kwire.codecs.native {READERS} {WRITERS}"),
+        ("--version", f"construct kwire.codecs.message_codec kwire.schema.message_spec kwire.codecs.wire kwire.messages {READERS} {WRITERS}"),
         (
             "stats fixtures/dumps/kafka-3.9-zk.pcap",
-            f"{READERS} {WRITERS} kwire.internal kwire.cluster pyarrow numpy re2",
+            f"{READERS} {WRITERS} kwire.protocol.nested kwire.cluster pyarrow numpy re2",
         ),
     ],
 )

@@ -139,12 +139,12 @@ def test_codecs_and_messages_travel_between_processes(method: str, own: kwire.Ca
 
 
 def test_a_codec_of_a_changed_tree_says_that_it_cannot_be_pickled() -> None:
-    from kwire.codecs import Codec
-    from kwire.codecs.schema_tree import grow
+    from kwire.codecs.message_codec import Codec
+    from kwire.codecs.schema_tree import grow_tree
 
     spec = kwire.codec("ControlledShutdownRequest", 1).spec
     with pytest.raises(TypeError, match="has a tree of its own, and cannot be pickled"):
-        pickle.dumps(Codec(spec, 1, grow(spec, 1)))
+        pickle.dumps(Codec(spec, 1, grow_tree(spec, 1)))
 
 
 def test_two_loads_of_a_folder_are_the_same_unless_it_has_changed(own: kwire.Catalog, tmp_path: Path) -> None:

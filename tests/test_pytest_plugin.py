@@ -13,7 +13,7 @@ import kwire
 from kwire.pytest_plugin import assert_frames_equal, pytest_assertrepr_compare
 from tests.conftest import ROOT
 from tests.effort import at_most
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 FIXTURE = ROOT / "fixtures/kafka/MetadataRequest/v4.hex"
 

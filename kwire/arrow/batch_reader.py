@@ -18,14 +18,14 @@ from ..capture.portions import read_portions
 from ..capture.tcp.connection_share import ConnectionShare
 from ..capture.znode_files import read_znode_text
 from ..errors import DumpError, ZnodeError
-from ..protocol.framing import BrokenDump, NotKafka
-from ..protocol.headers import Apis
-from ..spec.catalog import catalog_for
+from ..protocol.frames.stream_faults import BrokenDump, NotKafka
+from ..protocol.headers.apis import Apis
+from ..schema.catalog import catalog_for
 from ..zookeeper import znodes_in
 from .find_files import find_files
-from .input_splits import RAW_FRAMES, InputSplit, divide
+from .input_splits import InputSplit, RAW_FRAMES, divide
 from .raw_frames import RawFrameWalker
-from .read_options import AUTO, FRAMES, HEX, LOG, PCAP, Options
+from .read_options import AUTO, FRAMES, HEX, LOG, Options, PCAP
 from .rows.batch_builder import RowBatchBuilder
 from .rows.frame_rows import Pairing
 from .rows.row_faults import PADDING, RowFault, fault_of

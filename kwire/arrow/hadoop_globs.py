@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from ..caches import lazy_pattern
+from ..runtime.lazy_patterns import lazy_pattern
 from ..capture.files import FileEntry, find_entry, list_folder, local_path, split_query
 
 GLOB = frozenset("*?[{")

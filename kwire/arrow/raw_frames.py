@@ -8,7 +8,7 @@ from struct import Struct
 from ..capture.portions import Cursor
 from ..errors import BadFrame, DecodeError, DumpError
 from ..protocol import LEAST
-from ..protocol.framing import BrokenDump, CutShort
+from ..protocol.frames.stream_faults import BrokenDump, CutShort
 
 RawFrame = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault
 SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # messages after it have no header, and may be empty

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ..codecs import need_libraries
+from ..codecs.columns.read_columns import need_libraries
 
 if TYPE_CHECKING:
     from .read_options import ReadOptions

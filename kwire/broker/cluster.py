@@ -6,9 +6,9 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
-from ..records import RecordBatch
-from ..spec.catalog import Catalog, catalog_for
-from ..spec.releases import releases
+from ..codecs.records import RecordBatch
+from ..schema.catalog import Catalog, catalog_for
+from ..schema.releases import releases
 from ..values import ErrorCode
 from .api import ServedApi
 from .client_quota_manager import ClientQuotaManager

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..codecs import codec_in
+from ..codecs.message_codec import codec_in
 from ..messages import ProduceRequest
-from ..spec.catalog import Catalog
+from ..schema.catalog import Catalog
 from ..values import ErrorCode
-from ..wire import Array, Integer, String, Struct
+from ..codecs.wire import Array, Integer, String, Struct
 from .request_parts import api_of
 
 # Which array of a request an array of its response answers, from the top on, where each element has an error.
@@ -88,7 +88,7 @@ def error_response(message: Any, version: int, code: int, catalog: Catalog) -> A
         closes instead. A request that names nothing, in a version without a code at the top, has no place for it.
 
     >>> from kwire.messages import HeartbeatRequest
-    >>> from kwire.spec.catalog import catalog_for
+    >>> from kwire.schema.catalog import catalog_for
     >>> int(error_response(HeartbeatRequest(), 4, ErrorCode.UNKNOWN_SERVER_ERROR, catalog_for(None)).error_code)
     -1
     """

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ..cluster.java.hash_order import string_hash
 from ..cluster.state import NO_LEADER
 from ..errors.refused import Refused
-from ..internal import decode_control_record
-from ..records import Record, RecordBatch, build_batch, parse_records
+from ..protocol.nested import decode_control_record
+from ..codecs.records import Record, RecordBatch, build_batch, parse_records
 from ..values import ErrorCode
 from .controller.kraft_controller import KRaftController
 from .controller.metadata_journal import Row

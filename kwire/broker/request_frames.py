@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from ..codecs import codec_in
+from ..codecs.message_codec import codec_in
 from ..errors import TooLong
 from ..protocol import Frame, Request, Undecodable, encode_response
-from ..protocol.frame_codec import FrameReading
-from ..protocol.framing import int16, int32
-from ..spec.catalog import Catalog
+from ..protocol.frame_parser import FrameParser
+from ..protocol.frames.frame_size import get_int16, get_int32
+from ..schema.catalog import Catalog
 from ..values import ErrorCode
 from .api import ServedApi
 from .apis.cluster.api_versions import versions_response
@@ -52,7 +52,7 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi]) -> 
         catalog: the specs.
         apis: the served apis, by key.
     """
-    api_key, version = int16(frame.data, 4), int16(frame.data, 6)
+    api_key, version = get_int16(frame.data, 4), get_int16(frame.data, 6)
     api = apis.get(api_key)
     if api is None:
         return Unserved(problem=f"api key {api_key} is not served")
@@ -60,7 +60,7 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi]) -> 
         return _unsupported(frame, catalog, apis, f"version {version} of api key {api_key} is not served")
     spec = catalog.find(api_key, "request", version)
     assert spec is not None
-    read = FrameReading(frame, catalog, salvage=True, trace=False).request(codec_in(catalog, spec.name, version))
+    read = FrameParser(frame, catalog, salvage=True, trace=False).request(codec_in(catalog, spec.name, version))
     if isinstance(read, Undecodable):
         return Unserved(problem=str(read.error))
     assert isinstance(read, Request)
@@ -95,7 +95,7 @@ def _with_short_errors(message: Any) -> Any:
 
 
 def _unsupported(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi], problem: str) -> Unserved:
-    if int16(frame.data, 4) != API_VERSIONS or len(frame.data) < 12:
+    if get_int16(frame.data, 4) != API_VERSIONS or len(frame.data) < 12:
         return Unserved(problem=problem)
     response = versions_response(apis, ErrorCode.UNSUPPORTED_VERSION)
-    return Unserved(encode_response(response, 0, correlation_id=int32(frame.data, 8), catalog=catalog))
+    return Unserved(encode_response(response, 0, correlation_id=get_int32(frame.data, 8), catalog=catalog))

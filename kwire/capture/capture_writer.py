@@ -9,7 +9,7 @@ from math import isfinite
 from typing import BinaryIO
 
 from ..protocol import Frame, Source
-from ..protocol.framing import BegunBefore, Gap, NotKafka
+from ..protocol.frames.stream_faults import BegunBefore, Gap, NotKafka
 from .packets.packet import SECOND
 from .packets.pcap_writer import End, PcapWriter, TcpWriter
 

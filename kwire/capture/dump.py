@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..protocol import Frame
-from ..protocol.framing import CapturedBatch
+from ..protocol.frames.captured_frame import CapturedBatch
 
 if TYPE_CHECKING:
     from .logs.disk_files import DiskFile

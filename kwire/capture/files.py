@@ -13,7 +13,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ..caches import lazy_pattern
+from ..runtime.lazy_patterns import lazy_pattern
 from ..errors import DumpError, MissingExtra
 
 READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its start to its end

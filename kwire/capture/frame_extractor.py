@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DumpError
-from ..native import ENGINE, FrameBatch
+from ..codecs.native import ENGINE, FrameBatch
 from ..protocol import Frame
-from ..protocol.framing import BrokenDump, CapturedBatch, CutRecord, Damaged, LostPackets, OpenConnection
-from ..spec.catalog import Catalog
+from ..protocol.frames.captured_frame import CapturedBatch, OpenConnection
+from ..protocol.frames.stream_faults import BrokenDump, CutRecord, Damaged, LostPackets
+from ..schema.catalog import Catalog
 from .kafka.captured_frames import build_frames, fault_item
 from .kafka.connection_detection import UndecidedConnection, begins_with_request
 from .kafka.connection_frames import KafkaConnection
@@ -31,12 +32,12 @@ from .packets.packet_headers import LOST, NOT_TCP, parse_segment
 from .packets.pcap import NEAR, PcapReader
 from .packets.pcapng import PcapngReader
 from .packets.segment import Segment
-from .tcp.connection import WITH_TIME, Ended, Event, Finished, Portion, TcpConnection
+from .tcp.connection import Ended, Event, Finished, Portion, TcpConnection, WITH_TIME
 from .tcp.connection_share import ALL, ConnectionShare
-from .tcp.connection_table import EVERY, LINGER, LINGER_PACKETS, STRAY, ConnectionTable, ReassemblyLimits
+from .tcp.connection_table import ConnectionTable, EVERY, LINGER, LINGER_PACKETS, ReassemblyLimits, STRAY
 
 if TYPE_CHECKING or ENGINE == "native":
-    from ..native import PacketWalker
+    from ..codecs.native import PacketWalker
 
 BUFFERED = 32 << 20  # bytes of incomplete frames, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes

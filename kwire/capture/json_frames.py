@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..codecs import codec_in
-from ..codecs.json import UNKNOWN_TAGS
-from ..codecs.json import unknown_tags as tags_from_json
+from ..codecs.message_codec import codec_in
+from ..codecs.json_writer import UNKNOWN_TAGS
+from ..codecs.json_reader import read_unknown_tags as tags_from_json
 from ..errors import HiddenValue, MissingField, WrongType
 from ..protocol import Frame, Source, encode_request, encode_response
-from ..protocol.framing import BegunBefore, Fragment, Gap, NoFrame, PassedOver
+from ..protocol.frames.stream_faults import BegunBefore, Fragment, Gap, NoFrame, PassedOver
 from ..schema.sensitive_fields import HIDDEN
-from ..spec.catalog import Catalog
+from ..schema.catalog import Catalog
 
 FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore, Fragment, Gap, PassedOver)}
 

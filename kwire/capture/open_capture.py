@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import DumpError
-from ..spec.catalog import Catalog
+from ..schema.catalog import Catalog
 from .compressed_files import OpenedInput
 from .dump import Dump
 from .files import local_path

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DumpError
-from ..protocol import LEAST, LIMIT, Frame, Source
-from ..protocol.framing import int32
-from ..spec.catalog import Catalog, catalog_for
+from ..protocol import Frame, LEAST, LIMIT, Source
+from ..protocol.frames.frame_size import get_int32
+from ..schema.catalog import Catalog, catalog_for
 from .compressed_files import OpenedInput, unpack_input
 from .dump import Dump
 from .files import printable_name
@@ -89,7 +89,7 @@ def _open_growing(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
             return build_capture_dump(
                 kind, FrameExtractor(file, catalog), reader(opened.portions(), file, looks_ahead=False)
             )
-    size = int32(opened.head, 0)
+    size = get_int32(opened.head, 0)
     if opened.prefix or not LEAST <= size <= LIMIT or _TEXT.issuperset(opened.head[:4]):
         raise DumpError("only captures and raw frames can be followed", file=file, hint="leave out --follow")
     remarks = list[str]()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DumpError
 from ..protocol import Frame, Source
-from ..spec.catalog import Catalog
+from ..schema.catalog import Catalog
 from .compressed_files import OpenedInput, read_up_to_damage
 from .dump import Dump
 from .open_file import read_whole

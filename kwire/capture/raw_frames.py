@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import BadFrame, DumpError
 from ..protocol import Frame, FrameReader, Source, cut_short
-from ..protocol.framing import BrokenDump
+from ..protocol.frames.stream_faults import BrokenDump
 from .compressed_files import read_up_to_damage
 from .kafka.connection_frames import SASL_HANDSHAKE_0
 

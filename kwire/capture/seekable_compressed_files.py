@@ -15,7 +15,7 @@ from itertools import accumulate
 from struct import Struct, iter_unpack
 from typing import BinaryIO, Protocol
 
-from ..caches import lazy_pattern
+from ..runtime.lazy_patterns import lazy_pattern
 from .compressed_files import COMPRESSIONS, decompress
 from .portions import read_portions, read_range
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import DumpError
 from ..protocol import LEAST, LIMIT
-from ..protocol.framing import int32
+from ..protocol.frames.frame_size import get_int32
 
 # name -> how it begins
 UNSUPPORTED = {
@@ -46,7 +46,7 @@ def refuse_foreign(head: bytes, file: str) -> None:
 
 def refuse_unknown(head: bytes, file: str) -> None:
     """Raise DumpError if these bytes cannot be the start of raw frames: the format is unknown."""
-    size = int32(head, 0)
+    size = get_int32(head, 0)
     if len(head) >= 4 and not LEAST <= size <= LIMIT:
         problem = f"this is not a dump of a known format; as a frame it would have {size} bytes; tried: {TRIED}"
         raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")

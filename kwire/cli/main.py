@@ -278,7 +278,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
         try:
-            from ..native import ENGINE, MISSING
+            from ..codecs.native import ENGINE, MISSING
         except KwireError as error:
             parser.error(str(error))
         print(f"kwire {__version__} (engine: {ENGINE})")

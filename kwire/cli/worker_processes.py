@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from ..native import ENGINE
+from ..codecs.native import ENGINE
 
 # Bytes of a file. Each process reads all packets, which is half of the work with the native engine: 20 MB take 0.2 s,
 # and starting another process takes as long and saves only a quarter of that.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ..cluster.placement.create_replica_assignment import DEFAULT_TIMEOUT_MS
 from ..cluster.placement.create_replica_assignment import create_replica_assignment as asking
 from ..cluster.placement.rack_aware import Assignment
-from ..codecs import codec_in
-from ..spec.catalog import catalog_for
+from ..codecs.message_codec import codec_in
+from ..schema.catalog import catalog_for
 from .address import Address
 from .address import address as read_address
 from .connection import BrokerConnection

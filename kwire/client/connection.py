@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from msgspec import Struct
 
 from .. import __version__
-from ..codecs import Codec, codec_in
+from ..codecs.message_codec import Codec, codec_in
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
-from ..protocol.headers import expects_response
+from ..protocol.headers.unanswered_requests import expects_response
 from ..protocol.results import CodecOf
-from ..spec.catalog import Catalog, catalog_for
-from ..spec.model import Versions
+from ..schema.catalog import Catalog, catalog_for
+from ..schema.version_ranges import Versions
 from .address import Address
 from .call_errors import call_errors
 from .deadline import Deadline
-from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime
+from .security import PLAINTEXT, Security, SessionLifetime, TLS_RECORDS
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage

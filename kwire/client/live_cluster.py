@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..cluster import ClusterState
-from ..codecs import codec_in
+from ..codecs.message_codec import codec_in
 from ..errors import CallError
 from .address import Address
 from .connection import BrokerConnection

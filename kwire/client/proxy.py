@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 from ..capture.packets.pcap_writer import PcapWriter, TcpWriter
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
-from ..protocol.framing import int32
-from ..spec.catalog import Catalog, catalog_for
+from ..protocol.frames.frame_size import get_int32
+from ..schema.catalog import Catalog, catalog_for
 from .address import Address
 from .call_errors import call_errors
 from .frame_memory import FrameMemory, FrameMemoryShare
 from .proxy_addresses import addresses, rewrite_addresses
-from .proxy_listeners import MOST_LISTENERS, Listeners
-from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime, Steps
+from .proxy_listeners import Listeners, MOST_LISTENERS
+from .security import PLAINTEXT, Security, SessionLifetime, Steps, TLS_RECORDS
 
 PORTION = 1 << 16
 SIZE = 4  # bytes of the length before each frame
@@ -330,7 +330,7 @@ class _Conversation:
         whether it is."""
         if self.renewal is None or self.renewal.done():
             return False
-        if frame is not None and int32(frame.data, SIZE) != RENEWAL:
+        if frame is not None and get_int32(frame.data, SIZE) != RENEWAL:
             return False
         self.renewal.set_result(frame and replace(frame, source=Source(direction="response")))
         return True

@@ -9,8 +9,8 @@ import msgspec
 
 from ..errors import EncodeError
 from ..protocol import Response
-from ..protocol.frame_codec import encode_result
-from ..spec.catalog import Catalog
+from ..protocol.frame_encoder import encode_result
+from ..schema.catalog import Catalog
 from .address import Address
 
 # Where responses tell clients to connect to: arrays at the top of Metadata, DescribeCluster, FindCoordinator, and of

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..cluster import ClusterModel, ClusterState, Observation
-from ..codecs import codec_in
+from ..codecs.message_codec import codec_in
 from ..errors import CallError
 from ..values import ConfigResourceType
 from .address import Address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..codecs import Codec
+from ..codecs.message_codec import Codec
 
 # Apis that change nothing, in the sense of Kafka's ACL operations Describe and Read.
 READING = frozenset(

@@ -1,21 +1,15 @@
 """Builds the construct tree of a message at one version.
 
-The only module that checks whether a field is present, nullable, tagged or compact in a version.
-The resulting tree has no versions, only a byte layout.
-
-`plan_of` finds fields of interest in a tree, by a plan that is created once per codec. The caller defines which fields
-these are: topics, error codes, secrets, records.
+The only module that checks whether a field is present, nullable, tagged or compact in a version. The resulting tree
+has no versions, only a byte layout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
-
-from .. import wire
-from ..messages.classes import default_for, message_class
-from ..spec import FieldSpec, MessageSpec, StructSpec
+from . import wire
+from ..schema.message_classes import default_for, message_class
+from ..schema.message_spec import FieldSpec, MessageSpec, StructSpec
+from typing import Any
 
 _SCALARS = {
     "bool": wire.BOOLEAN,
@@ -30,7 +24,7 @@ _SCALARS = {
 }
 
 
-def grow(spec: MessageSpec, version: int) -> wire.Struct:
+def grow_tree(spec: MessageSpec, version: int) -> wire.Struct:
     """Build the tree of a message.
 
     Args:
@@ -40,10 +34,10 @@ def grow(spec: MessageSpec, version: int) -> wire.Struct:
     Returns:
         A construct: `grow(spec, version).parse(data)` returns a message, `.build(message)` returns bytes.
     """
-    return _Growth(spec, version).struct(spec.struct)
+    return _TreeBuilder(spec, version).struct(spec.struct)
 
 
-class _Growth:
+class _TreeBuilder:
     """One message at one version."""
 
     def __init__(self, spec: MessageSpec, version: int) -> None:
@@ -99,116 +93,3 @@ class _Growth:
 
     def compact(self, field: FieldSpec) -> bool:
         return self.flexible and (field.flexible_versions is None or self.version in field.flexible_versions)
-
-
-class HasTree(Protocol):
-    """What has the name and the tree of a message: a codec."""
-
-    name: str
-
-    @property
-    def schema(self) -> wire.Struct:
-        """The construct tree."""
-
-
-class Place(NamedTuple):
-    """A field that is not a struct: the message, the struct that contains it, and the node of its value or elements."""
-
-    message: str
-    struct: wire.Struct
-    field: wire.Field
-    node: Any
-    is_array: bool
-
-    @property
-    def name(self) -> str:
-        """The name of the attribute."""
-        return str(self.field.name)
-
-    @property
-    def owner(self) -> str:
-        """The name of the struct."""
-        return str(self.struct.message_class.__name__)
-
-
-class Step(NamedTuple):
-    """A field of interest, or one that holds structs with such fields.
-
-    Attributes:
-        name: the name of the attribute.
-        path: the path from the message, with dots, without indices.
-        is_array: whether the field is an array.
-        interest: the caller's value for the field; None for a struct with fields of interest.
-        steps: the steps to the fields of its struct.
-    """
-
-    name: str
-    path: str
-    is_array: bool
-    interest: Any = None
-    steps: tuple[Step, ...] = ()
-
-
-Interest = Callable[[Place], Any]  # None means not of interest
-
-
-@lru_cache(maxsize=1024)
-def plan_of(codec: HasTree, interest: Interest) -> tuple[Step, ...]:
-    """Return the steps to the fields of interest in wire order; empty if there are none. Raises UnknownNode."""
-    return tuple(_steps(codec.name, codec.schema, "", interest))
-
-
-def _steps(message: str, struct: wire.Struct, above: str, interest: Interest) -> Iterator[Step]:
-    for field in struct.all_fields:
-        content, name = wire.content_of(field.subcon), str(field.name)
-        if content.struct is not None:
-            steps = tuple(_steps(message, content.struct, f"{above}{name}.", interest))
-            if steps:
-                yield Step(name, above + name, content.is_array, None, steps)
-        else:
-            value = interest(Place(message, struct, field, content.node, content.is_array))
-            if value is not None:
-                yield Step(name, above + name, content.is_array, value)
-
-
-def found_in(steps: tuple[Step, ...], *values: Any) -> list[tuple[Step, tuple[Any, ...], Any]]:
-    """Return the non-empty fields of interest, in order: step, structs from the message to the field's owner, value.
-
-    Args:
-        steps: a plan.
-        values: the message.
-    """
-    found: list[tuple[Step, tuple[Any, ...], Any]] = []
-    _find(steps, values, found)
-    return found
-
-
-def _find(steps: tuple[Step, ...], values: tuple[Any, ...], found: list[tuple[Step, tuple[Any, ...], Any]]) -> None:
-    """Append to a list: a generator per struct, most of which find nothing, took 1.5 times as long."""
-    for step in steps:
-        held = getattr(values[-1], step.name)
-        if not held:
-            continue
-        if not step.steps:
-            found.append((step, values, held))
-        elif step.is_array:
-            for item in held:
-                _find(step.steps, (*values, item), found)
-        else:
-            _find(step.steps, (*values, held), found)
-
-
-def leaves(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """Yield the last steps of a plan: the fields of interest."""
-    for step in steps:
-        yield from leaves(step.steps) if step.steps else (step,)
-
-
-@lru_cache(maxsize=256)
-def places_in(codec: HasTree) -> dict[str, Place]:
-    """Return the fields that are not structs, by their paths without indices."""
-    return {step.path: step.interest for step in leaves(tuple(_steps(codec.name, codec.schema, "", _any)))}
-
-
-def _any(place: Place) -> Place:
-    return place

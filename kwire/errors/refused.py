@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import KwireError, excerpt
+from .base import KwireError
+from .texts import excerpt
 
 # reason -> the problem, and what to try. Braces contain attributes of the error.
 WORDS: dict[str, tuple[str, str]] = {

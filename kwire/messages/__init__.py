@@ -2,7 +2,7 @@
 
 A class is created on first use; its inner structs are its attributes: `UpdateMetadataRequest.UpdateMetadataBroker`. The
 classes of a profile are in `getattr(kwire.messages, "KIP-112")`, and layouts that existed up to Kafka 3.6 in
-`kwire.messages.kafka_3_6`. Type checkers and editors read a stub instead of this, which `kwire.stubs` generates.
+`kwire.messages.kafka_3_6`. Type checkers and editors read a stub instead of this, which `kwire.schema.stubs` generates.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import UnknownMessage
-from ..spec.catalog import catalog_for, profiles
-from .classes import Messages, message_class
+from ..schema.catalog import catalog_for, profiles
+from ..schema.message_classes import Messages, message_class
 
 
 def __getattr__(name: str) -> Any:

@@ -256,7 +256,7 @@ cdef int* WIDTHS = [1, 2, 4, 8, 2, 4, 1, 8, 16]
 
 cdef tuple EMPTY = ()
 cdef str UNKNOWN_TAGS = "unknown_tags"
-cdef int64_t HIGHEST_TAG   # from `kwire.wire`, like the next names: imported with the first table, to start quickly
+cdef int64_t HIGHEST_TAG   # from `kwire.codecs.wire`, like the next names: imported with the first table, to start quickly
 cdef object _is_default, NodeRow, FieldRow
 cdef enum:
     LONGEST = 2147483646  # the largest compact length (KIP-482)
@@ -526,8 +526,9 @@ cdef bint present(Node* n, Cursor* c) except -1:
 cdef int know_trees() except -1:
     global HIGHEST_TAG, _is_default, NodeRow, FieldRow
     if NodeRow is None:
-        from kwire.native.table import FieldRow as field_row, NodeRow as node_row
-        from kwire.wire.structs import HIGHEST_TAG as highest_tag, is_default
+        from kwire.codecs.native.node_table import FieldRow as field_row, NodeRow as node_row
+        from kwire.codecs.wire.unknown_tags import HIGHEST_TAG as highest_tag
+        from kwire.codecs.wire.tagged_fields import is_default
         HIGHEST_TAG, _is_default, FieldRow, NodeRow = highest_tag, is_default, field_row, node_row
     return 0
 

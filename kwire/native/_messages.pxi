@@ -544,7 +544,7 @@ cdef int write_tag(Field* f, PyObject* value, Output* o) except -1:
     return 0
 
 
-# Checks bodies and finds their topics and errors without creating objects; `kwire.protocol.results.body_facts` selects
+# Checks bodies and finds their topics and errors without creating objects; `kwire.protocol.message_summary.make_body_facts` selects
 # the fields.
 
 cdef enum Interest:

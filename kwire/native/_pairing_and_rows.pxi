@@ -18,7 +18,7 @@ cdef object header_of(CallState call, const Asked* one):
     """Create the header of a request."""
     global _header_class
     if _header_class is None:
-        from kwire.protocol.headers import Header
+        from kwire.protocol.headers.header import Header
         _header_class = Header
     header = _header_class(True, call, one.correlation_id, number_or_none(one.now))
     if one.frame >= 0:

@@ -4,13 +4,18 @@ This package handles sizes, headers, and the pairing of responses with requests;
 sockets.
 """
 
-from .connection import Connection
-from .decoder import FrameDecoder, decode_frames, decode_request, decode_response, spans_for
-from .frame_codec import encode_request, encode_response
-from .framing import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
+from .connections.connection import Connection
+from .frame_decoder import FrameDecoder, decode_frames
+from .frame_spans import spans_for
+from .single_frame import decode_request, decode_response
+from .frame_encoder import encode_request, encode_response
+from .frames.frame import Frame, Source
+from .frames.frame_reader import FrameReader, cut_frames
+from .frames.frame_size import LEAST, LIMIT
+from .frames.size_faults import cut_short
 from .header_reader import HeaderReader, Peek, peek
-from .headers import Header
-from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
+from .headers.header import Header
+from .results import Client, NOBODY, Request, Response, Result, Token, Undecodable
 from .sasl_tokens import SaslMessage
 
 __all__ = [

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ..codecs import Codec, codec_in
+from ..codecs.message_codec import Codec, codec_in
 from ..errors import DecodeError
-from ..spec.catalog import Catalog, catalog_for
+from ..schema.catalog import Catalog, catalog_for
 from ..values import Value, kind_of
-from ..wire import Reader, Struct, content_of
-from .decoder import FrameDecoder
-from .framing import Frame, int16
-from .headers import header_version_for
+from ..codecs.wire import Reader, Struct, content_of
+from .frame_decoder import FrameDecoder
+from .frames.frame import Frame
+from .frames.frame_size import get_int16
+from .headers.header_versions import header_version_for
 from .results import Request, Response, Result
 
 
@@ -41,7 +42,7 @@ class Guess:
     evidence: int
 
 
-def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
+def guess_types(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
     """Return every request and response, at every version, that decodes a frame to its last byte without a fault.
 
     Args:
@@ -54,7 +55,7 @@ def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
 
     >>> import kwire
     >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="me")
-    >>> guesses(kwire.Frame(data))[0].codec
+    >>> guess_types(kwire.Frame(data))[0].codec
     <kwire codec MetadataRequest v1>
     """
     kinds = ("request", "response") if frame.source.direction is None else (frame.source.direction,)
@@ -80,7 +81,7 @@ def _may_be(frame: Frame, codec: Codec) -> bool:
     """
     data, is_request = frame.data, codec.spec.type == "request"
     if is_request and not frame.bare:
-        return (int16(data, 4), int16(data, 6)) == (codec.spec.api_key, codec.version)
+        return (get_int16(data, 4), get_int16(data, 6)) == (codec.spec.api_key, codec.version)
     if codec.name == "ApiVersionsResponse":  # KIP-511: possibly in version 0
         return True
     if len(data) < _least(codec):

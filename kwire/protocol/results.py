@@ -1,30 +1,18 @@
-"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`; and the summary of a message.
-
-The summary has the topics, error codes and client software, which are found by the names and types of fields.
-`with_response_frames` adds to each request the frame number of its response; it holds results in a bounded window.
-"""
+"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
-
-from msgspec import Struct
-
-from .. import hooks
-from ..codecs import Codec, Place, Span, found_in, leaves, plan_of, table_of
+from dataclasses import dataclass
+from ..codecs.message_codec import Codec
+from ..codecs.tracing import Span
 from ..errors import DecodeError
-from ..names import snake_case
-from ..native import ENGINE
-from ..values import Value, kind, kind_of
-from ..wire import Integer, String
-from .framing import Frame
-from .headers import expects_response
+from .frames.frame import Frame
 from .sasl_tokens import SaslMessage
+from ..runtime import hooks
+from msgspec import Struct
+from typing import Any, Generic, NamedTuple, Protocol, TYPE_CHECKING
+
+
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -73,7 +61,7 @@ class Client(NamedTuple):
 NOBODY = Client()
 
 
-class _Drawn:
+class _NotebookResult:
     """Base of results that notebooks can display."""
 
     __slots__ = ()
@@ -84,7 +72,7 @@ class _Drawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Decoded(_Drawn, Generic[M]):
+class _DecodedFrame(_NotebookResult, Generic[M]):
     """Base of requests and responses.
 
     `header` is the message before the body (None for a bare body, or without a header); `codec` is the codec of the
@@ -116,7 +104,7 @@ class _Decoded(_Drawn, Generic[M]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request(_Decoded[Q]):
+class Request(_DecodedFrame[Q]):
     """A decoded request. `response_frame` is the frame number of its response, set by `with_response_frames`."""
 
     header: RequestHeader | Any = None  # None for a bare body only, for which users need not check everywhere
@@ -129,7 +117,7 @@ class Request(_Decoded[Q]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response(_Decoded[A]):
+class Response(_DecodedFrame[A]):
     """A decoded response.
 
     `request` is the header of its request, if known; `asked_at` is the time of the request's frame, and `request_frame`
@@ -158,7 +146,7 @@ class Response(_Decoded[A]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token(_Drawn):
+class Token(_NotebookResult):
     """A SASL token without a header, after SaslHandshake v0. `from_client` is true if the client sent it."""
 
     frame: Frame
@@ -177,7 +165,7 @@ class Token(_Drawn):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undecodable(_Drawn):
+class Undecodable(_NotebookResult):
     """A frame that could not be decoded, or only partially.
 
     `error` has the offset, path and decoded part; `header` and `codec` are set if known. `is_private` is true while the
@@ -212,240 +200,3 @@ def client_of(result: Result) -> str | None:
         client: str | None = getattr(header, "client_id", None)
         return client
     return result.client.client_id if result.frame.source.client else None
-
-
-MOST_HELD, MOST_BYTES = 100_000, 1 << 26  # limits: waiting results, and bytes of their frames
-T = TypeVar("T")
-
-
-class _Held:
-    """A result that is not yet yielded; for a waiting request, also its connection."""
-
-    __slots__ = ("connection", "result", "size", "waits")
-
-    def __init__(self, result: Any, size: int = 0, connection: object = None, *, waits: bool = False) -> None:
-        self.result = result
-        self.size: int = size
-        self.connection: object = connection
-        self.waits: bool = waits
-
-
-class _Window:
-    """Results in order; the oldest one is a request that waits for its response."""
-
-    def __init__(self) -> None:
-        self._held = deque[_Held]()
-        self._requests: dict[object, dict[int, _Held]] = {}  # the waiting requests, by connection and frame number
-        self._file: str | None = None
-        self._size = 0  # in bytes
-
-    def add(self, result: object) -> None:
-        """Add a result. A response stores its frame number in its request; older requests stop waiting."""
-        if isinstance(result, Request | Response | Token | Undecodable):
-            self._add(result)
-        else:
-            self._held.append(_Held(result))
-
-    def _add(self, result: Result) -> None:
-        source = result.frame.source
-        if source.file != self._file:
-            self.release()
-            self._file = source.file
-        for number in result.frame.closed:
-            self._end(number)
-        connection = source.connection_key
-        held = _Held(result, len(result.frame.data), connection)
-        self._held.append(held)
-        self._size += held.size
-        if isinstance(result, Request) and source.frame is not None and expects_response(result.message):
-            held.waits = True
-            self._requests.setdefault(connection, {})[source.frame] = held
-        elif isinstance(result, Response) and result.request_frame is not None:
-            self._answer(connection, result.request_frame, source.frame)
-
-    def _answer(self, connection: object, request: int, response: int | None) -> None:
-        waiting = self._requests.get(connection, {})
-        for number in list(takewhile(lambda number: number <= request, waiting)):
-            held = waiting.pop(number)
-            held.waits = False
-            if number == request:
-                held.result = replace(held.result, response_frame=response)
-
-    def _end(self, connection: object) -> None:
-        for held in self._requests.pop(connection, {}).values():
-            held.waits = False
-
-    def release(self) -> None:
-        """Mark all results as ready."""
-        for connection in list(self._requests):
-            self._end(connection)
-
-    def ready(self) -> Iterator[Any]:
-        """Yield the first results that do not wait, and the results that exceed the window."""
-        while self._held and (not self._held[0].waits or len(self._held) > MOST_HELD or self._size > MOST_BYTES):
-            held = self._held.popleft()
-            self._size -= held.size
-            if held.waits:
-                del self._requests[held.connection][held.result.frame.source.frame]
-            yield held.result
-
-
-def with_response_frames(results: Iterable[T]) -> Iterator[T]:
-    """Yield results in the same order, each request with the frame number of its response.
-
-    A request is held until its response, a response to a later request or the end of its connection has arrived. At
-    most 100,000 results or 64 MiB of frames are held; then the oldest is yielded without the number.
-
-    Args:
-        results: results of frames that have numbers; other objects are yielded unchanged.
-
-    >>> import kwire
-    >>> results = kwire.decode_frames(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin"))
-    >>> [getattr(result, "response_frame", None) for result in with_response_frames(results)]
-    [1, None, 3, None, 5, None]
-    """
-    window = _Window()
-    for result in results:
-        window.add(result)
-        yield from window.ready()
-    window.release()
-    yield from window.ready()
-
-
-if TYPE_CHECKING or ENGINE == "native":
-    from ..native import BodyFacts
-
-TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
-SOFTWARE = ("client_software_name", "client_software_version")
-MOST_TOPICS = 100_000  # the number of topic ids that are stored
-
-
-class Facts(NamedTuple):
-    """The summary of one message: distinct topics in order, and error codes other than 0 in order."""
-
-    topics: tuple[str, ...] = ()
-    errors: tuple[Value, ...] = ()
-
-
-class MessageSummary:
-    """Extracts topics and errors from messages; stores the topic names of topic ids.
-
-    >>> import kwire
-    >>> Reply = kwire.messages.ControlledShutdownResponse
-    >>> MessageSummary().facts(kwire.codec("ControlledShutdownResponse", 1), Reply(error_code=7)).errors
-    (<ErrorCode 7 REQUEST_TIMED_OUT>,)
-    """
-
-    def __init__(self) -> None:
-        self._names: dict[bytes, str] = {}
-
-    def facts(self, codec: Codec, message: Any) -> Facts:
-        """Return the topics and error codes of a decoded message.
-
-        Args:
-            codec: the codec of the message.
-            message: the decoded message.
-
-        A topic with only an id gets the name that an earlier message contained; otherwise `?` and the start of the id.
-        """
-        found: list[tuple[bytes | None, str]] = []
-        for step, structs, held in found_in(plan_of(codec, _topic), message):
-            if not isinstance(step.interest, _Id):
-                found += [(None, name) for name in (held if step.is_array else (held,))]
-            elif any(held):
-                name = step.interest.name
-                found.append((held, getattr(structs[-1], name) if name else ""))
-        return Facts(self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
-
-    def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
-        """Return distinct names of topics in order; a topic with an id is named as in `facts`.
-
-        Args:
-            topics: ids and names; either may be missing.
-        """
-        return tuple({name or "" if id_ is None else self._named(id_, name): None for id_, name in topics})
-
-    def _named(self, topic_id: bytes, name: str | None) -> str:
-        if name and len(self._names) < MOST_TOPICS:
-            self._names[topic_id] = name
-        return name or self._names.get(topic_id) or f"?{topic_id.hex()[:8]}"
-
-
-def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
-    """Return (path without indices, code) for every error code of a message except 0 (no error).
-
-    >>> import kwire
-    >>> topic = kwire.messages.MetadataResponse.MetadataResponseTopic(error_code=3, name="t")
-    >>> message = kwire.messages.MetadataResponse(topics=(topic,))
-    >>> error_codes(kwire.codec("MetadataResponse", 0), message)
-    (('topics.error_code', 3),)
-    """
-    return tuple(
-        (step.path, code)
-        for step, _, held in found_in(plan_of(codec, _error_code), message)
-        for code in (held if step.is_array else (held,))
-        if code
-    )
-
-
-def software_of(message: Any) -> str:
-    """Return name and version of the client software in an ApiVersions request; an empty string for other messages.
-
-    >>> import kwire
-    >>> software_of(kwire.messages.ApiVersionsRequest(client_software_name="librdkafka", client_software_version="2"))
-    'librdkafka 2'
-    """
-    return " ".join(filter(None, (getattr(message, attribute, "") for attribute in SOFTWARE)))
-
-
-def is_topic_field(struct: str, attribute: str) -> bool:
-    """Whether a text field of a struct contains names of topics.
-
-    >>> is_topic_field("MetadataResponseTopic", "name"), is_topic_field("CreatableTopicConfig", "name")
-    (True, False)
-    """
-    named = attribute == "name" and "_topic" in f"_{snake_case(struct)}" and "Config" not in struct
-    return named or attribute in TOPIC_FIELDS
-
-
-@lru_cache(maxsize=1024)
-def body_facts(codec: Codec, guarded: frozenset[str | bytes] = frozenset()) -> BodyFacts | None:
-    """Return a native function that finds topics and error codes in bodies; None if bodies must be decoded.
-
-    Args:
-        codec: the codec of the bodies.
-        guarded: names and ids of topics; bodies that contain one of them are not handled.
-    """
-    table = table_of(codec)
-    if table is None:
-        return None
-    try:
-        return BodyFacts(table, dict(step.interest for step in leaves(plan_of(codec, _mark))), guarded)
-    except ValueError:
-        return None
-
-
-def _mark(place: Place) -> tuple[Any, str] | None:
-    topic = _topic(place)
-    if topic is not None:
-        return place.field, "topic id" if isinstance(topic, _Id) else "topic name"
-    return (place.field, "error code") if _error_code(place) else None
-
-
-class _Id(NamedTuple):
-    """A field with a topic id; `name` is the field beside it with the name of the topic."""
-
-    name: str | None
-
-
-def _topic(place: Place) -> _Id | bool | None:
-    if place.name == "topic_id" and not place.is_array:
-        names = [str(field.name) for field in place.struct.all_fields if isinstance(field.subcon, String)]
-        return _Id(next((name for name in names if is_topic_field(place.owner, name)), None))
-    # These fields are not topic indexes.
-    return True if isinstance(place.node, String) and is_topic_field(place.owner, place.name) else None
-
-
-def _error_code(place: Place) -> bool | None:
-    is_number = isinstance(place.node, Integer)
-    return (is_number and kind_of(place.message, place.owner, place.field.json_name) is kind("ErrorCode")) or None

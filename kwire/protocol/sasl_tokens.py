@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ..caches import lazy_pattern
+from ..runtime.lazy_patterns import lazy_pattern
 
 _SCRAM = lazy_pattern(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,[a-zA-Z]=|[a-zA-Z]=[^,]*(?:,[a-zA-Z]=[^,]*)*\Z")
 _BEARER = lazy_pattern(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,\x01")

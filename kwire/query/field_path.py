@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..codecs import Codec, places_in
+from ..codecs.field_search import field_locations
+from ..codecs.message_codec import Codec
 from ..protocol import Request, Response, Result
-from ..spec.model import FieldSpec, MessageSpec, StructSpec
+from ..schema.message_spec import FieldSpec, MessageSpec, StructSpec
 from .frame_properties import PROPERTIES, Property
 
 Steps = tuple[tuple[str, int | None], ...]  # names of attributes; for arrays the index of one element, or None for all
@@ -56,7 +57,7 @@ def _matching(codec: Codec, steps: Steps) -> tuple[Steps, ...]:
     """Return the fields of a codec that match a path, each as steps from the message."""
     names = tuple(name for name, _ in steps)
     found: dict[Steps, None] = {}
-    for path in places_in(codec):
+    for path in field_locations(codec):
         parts = tuple(path.split("."))
         for end in range(len(names), len(parts) + 1):
             if parts[end - len(names) : end] == names:

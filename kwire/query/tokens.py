@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ..caches import lazy_pattern
+from ..runtime.lazy_patterns import lazy_pattern
 from .filter_error import FilterError
 
 _TOKENS = lazy_pattern(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from struct import Struct
 
-from ..records.record_layouts_and_checksums import crc32c
+from ..codecs.records.crc32c import crc32c
 
 FILL = ord("x")
 HEADER, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 61, 16, 17, 21  # header fields of batches of magic 2

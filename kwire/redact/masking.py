@@ -11,12 +11,15 @@ from typing import Any
 
 from msgspec.structs import replace as replaced
 
-from ..codecs import Codec, Place, Span, Step, plan_of
+from ..codecs.field_search import FieldLocation, FieldStep, plan_fields
+from ..codecs.message_codec import Codec
+from ..codecs.tracing import Span
 from ..errors import DecodeError, path_text
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
-from ..protocol.framing import LIMIT, NotKafka
-from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden
-from ..wire import Bytes, String, Uuid
+from ..protocol.frames.frame_size import LIMIT
+from ..protocol.frames.stream_faults import NotKafka
+from ..schema.sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS
+from ..codecs.wire import Bytes, String, Uuid
 from .metadata_log_secrets import RECORDS, holds_secrets
 from .secret_bytes import is_recognised, looks_secret, may_hold_secret, may_leave_secret, reads_as_secret
 from .secret_messages import always_carries, may_hold_secrets
@@ -95,9 +98,9 @@ class _Masking:
 
     def message(self, codec: Codec, value: Any) -> Any:
         """Return a message without its secrets."""
-        return self._struct(plan_of(codec, _may_be_secret), value, [])
+        return self._struct(plan_fields(codec, _may_be_secret), value, [])
 
-    def _struct(self, steps: tuple[Step, ...], value: Any, path: list[str | int]) -> Any:
+    def _struct(self, steps: tuple[FieldStep, ...], value: Any, path: list[str | int]) -> Any:
         changes: dict[str, Any] = {}
         around, self._sensitive = self._sensitive, self._sensitive or _is_sensitive(value)
         for step in steps:
@@ -111,7 +114,7 @@ class _Masking:
         self._sensitive = around
         return replaced(value, **changes) if changes else value
 
-    def _field(self, step: Step, held: Any, path: list[str | int]) -> Any:
+    def _field(self, step: FieldStep, held: Any, path: list[str | int]) -> Any:
         if not step.steps:
             return self._hide(held, path) if self._is_secret(step.name, held) else held
         if not step.is_array:
@@ -144,7 +147,7 @@ def _is_sensitive(config: Any) -> bool:
     return bool(getattr(config, "is_sensitive", False)) or is_sensitive(str(getattr(config, "name", "")))
 
 
-def _may_be_secret(place: Place) -> bool | None:
+def _may_be_secret(place: FieldLocation) -> bool | None:
     may_be = place.name in SECRET_FIELDS or place.name in ENVELOPED or place.name in RECORDS or place.name == "value"
     return (may_be and isinstance(place.node, Bytes | String | Uuid) and not place.is_array) or None
 

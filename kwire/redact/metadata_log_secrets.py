@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..codecs import codec_in
+from ..codecs.message_codec import codec_in
 from ..errors import KwireError
-from ..records import RecordBatch, parse_records
-from ..spec.catalog import catalog_for
-from ..wire import UNSIGNED_VARINT, Reader
+from ..codecs.records import RecordBatch, parse_records
+from ..schema.catalog import catalog_for
+from ..codecs.wire import Reader, UNSIGNED_VARINT
 from .sensitive_configs import is_sensitive
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..protocol.results import is_topic_field
+from ..protocol.message_summary import is_topic_field
 from ..schema.sensitive_fields import SECRET_FIELDS
 
 # kind -> why it is removed

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..caches import lazy_pattern
-from ..codecs import Codec, Span, places_in
+from ..runtime.lazy_patterns import lazy_pattern
+from ..codecs.field_search import field_locations
+from ..codecs.message_codec import Codec
+from ..codecs.tracing import Span
 from ..errors import UnknownVersion
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
-from ..protocol.framing import NoFrame
-from ..spec.catalog import Catalog
+from ..protocol.frames.stream_faults import NoFrame
+from ..schema.catalog import Catalog
 from .blank_records import FILL, blank_records
 from .redaction_rules import NAMES, SEPARATORS, kind_for
 from .secret_bytes import is_doubtful, is_request_header
@@ -126,7 +128,7 @@ class Redactor:
         plain = _INDEX.sub("", path)
         key = codec, plain, is_text
         if key not in self._kinds:
-            place, (owner, _, name) = places_in(codec).get(plain), plain.rpartition(".")
+            place, (owner, _, name) = field_locations(codec).get(plain), plain.rpartition(".")
             self._kinds[key] = kind_for(place.owner if place else owner, name, is_text)
         return self._kinds[key]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..codecs import Codec, Place, codec_in, leaves, plan_of
-from ..protocol.headers import header_version_for
+from ..codecs.field_search import FieldLocation, leaf_steps, plan_fields
+from ..codecs.message_codec import Codec, codec_in
+from ..protocol.headers.header_versions import header_version_for
 from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
-from ..spec.catalog import WIRE_TYPES, catalog_for
+from ..schema.catalog import catalog_for
+from ..schema.spec_layers import WIRE_TYPES
 from .metadata_log_secrets import MESSAGES, is_of_metadata_log
 
 ALWAYS_SECRET = ENVELOPED | SECRET_FIELDS.keys()
@@ -67,8 +69,8 @@ def carriers() -> tuple[SecretCarrier, ...]:
 
 def _names(codec: Codec) -> set[str]:
     """Return the names of a message's fields that indicate a secret."""
-    return {step.name for step in leaves(plan_of(codec, _tells))}
+    return {step.name for step in leaf_steps(plan_fields(codec, _tells))}
 
 
-def _tells(place: Place) -> bool | None:
+def _tells(place: FieldLocation) -> bool | None:
     return place.name in ALWAYS_SECRET or place.name in _CONFIG or None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..codecs import Codec, Span
+from ..codecs.message_codec import Codec
+from ..codecs.tracing import Span
 from .colours import PLAIN, Style
 from .enum_names import EnumNames
 from .escaping import escape

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..caches import lazy_pattern
-from ..codecs import Codec, places_in
+from ..runtime.lazy_patterns import lazy_pattern
+from ..codecs.field_search import field_locations
+from ..codecs.message_codec import Codec
 from ..values import Value, kind_of
 
 _INDEX = lazy_pattern(r"\[\d+\]")
@@ -34,7 +35,7 @@ class EnumNames:
             return self.codec.spec.api_name
         field = _INDEX.sub("", path)
         if field not in self._kinds:
-            place = places_in(self.codec).get(field)
+            place = field_locations(self.codec).get(field)
             self._kinds[field] = place and kind_of(place.message, place.owner, place.field.json_name)
         return name_of(self._kinds[field], value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..capture.hex_text.golden_fixture import Fixture, check_writer, parse_fixture
 from ..errors import DumpError
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
-from ..spec.catalog import catalog_for
+from ..schema.catalog import catalog_for
 from .annotated_hex import annotate
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from ..codecs import Codec
+from ..codecs.message_codec import Codec
 from ..errors import UnexpectedResponse
 from ..protocol import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
-from ..protocol.framing import CutShort
-from ..protocol.results import Facts, MessageSummary, client_of
+from ..protocol.frames.stream_faults import CutShort
+from ..protocol.message_summary import MessageFacts, MessageSummary
+from ..protocol.results import client_of
 from .colours import PLAIN, Style
 from .escaping import escape
 from .response_link import link_text
@@ -117,11 +118,11 @@ def response_words(errors: str, link: str, carried: str, topics: str, client: st
     return (errors, carried, topics, client, link) if errors else (link, carried, topics, client)
 
 
-def errors_text(facts: Facts) -> str:
+def errors_text(facts: MessageFacts) -> str:
     """Format the errors of a message, each with its count if it is repeated.
 
     >>> from kwire.values import ErrorCode
-    >>> errors_text(Facts(errors=(ErrorCode(3), ErrorCode(3), ErrorCode(29))))
+    >>> errors_text(MessageFacts(errors=(ErrorCode(3), ErrorCode(3), ErrorCode(29))))
     '!UNKNOWN_TOPIC_OR_PARTITION x2, TOPIC_AUTHORIZATION_FAILED'
     """
     errors = Counter(str(error) for error in facts.errors)

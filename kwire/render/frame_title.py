@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Request, Response, Result, Token, Undecodable
-from ..protocol.framing import NoFrame, NotKafka
+from ..protocol.frames.stream_faults import NoFrame, NotKafka
 from .value_text import count_text, duration_text, value_text
 
 

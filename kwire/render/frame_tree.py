@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import hexdump
 
-from ..codecs import Codec
+from ..codecs.message_codec import Codec
 from ..errors import DecodeError
-from ..internal.topic_records import codec_of
+from ..protocol.nested.versioned_message import embedded_codec
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..values import Value, kind_of
-from ..wire import Content, Field, Integer, Struct, content_of, split_tags
+from ..codecs.wire import Content, Field, Integer, Struct, content_of, split_tags
 from .colours import PLAIN, Style
 from .enum_names import name_of
 from .escaping import escape
@@ -111,7 +111,7 @@ def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] 
 def _held(name: str, value: Any, depth: int, look: _Look) -> Iterator[str]:
     """Yield the decoded content of a field's bytes, below the field."""
     indent, data = "  " * depth, member_data(look.message, name, value, look.protocol)
-    codec = None if data is None else codec_of(data)
+    codec = None if data is None else embedded_codec(data)
     if data is not None and codec is not None:
         yield f"{indent}{look.style.paint('dim', f'{data.name} v{data.version}')}"
         yield from fields(codec, data.message, depth + 1, look.style)

@@ -9,8 +9,8 @@ from typing import Any
 from ..capture.logs.log_batch import LogBatch
 from ..capture.logs.log_reader import LogReader
 from ..errors import KwireError
-from ..internal import decode_assignment, decode_subscription
-from ..internal.topic_records import Embedded
+from ..protocol.nested import decode_assignment, decode_subscription
+from ..protocol.nested.versioned_message import Embedded
 from .colours import Style
 from .record_lines import RecordLines
 
@@ -44,7 +44,7 @@ def member_data(message: str, field: str, value: Any, protocol: str | None) -> E
         value: the bytes of the field.
         protocol: the protocol type of the group; None if the message does not contain it.
 
-    >>> from kwire.internal import encode_subscription, subscription_of
+    >>> from kwire.protocol.nested import encode_subscription, subscription_of
     >>> data = encode_subscription(subscription_of(["orders"]))
     >>> member_data("JoinGroupRequest", "metadata", data, "consumer").message.topics
     ('orders',)

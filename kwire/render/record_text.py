@@ -11,12 +11,12 @@ import msgspec
 
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord, Message
-from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
-from ..internal.topic_records import Embedded, codec_of
-from ..records import RecordBatch
-from ..records.record_layouts_and_checksums import hex32
+from ..protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
+from ..protocol.nested.versioned_message import Embedded, embedded_codec
+from ..codecs.records import RecordBatch
+from ..codecs.records.crc32c import hex32
 from ..values import kind
-from ..wire import Struct, content_of
+from ..codecs.wire import Struct, content_of
 from .value_text import count_text, shorten, value_text
 
 MOST = 200  # characters of one value
@@ -72,7 +72,7 @@ def message_text(message: Message) -> str:
 
 def _key_text(key: Embedded) -> str:
     """Format the values in a key, without field names; text that is one word has no quotes."""
-    codec = codec_of(key)
+    codec = embedded_codec(key)
     if codec is None:
         return embedded_text(key)
     texts = []
@@ -90,7 +90,7 @@ def control_name(message: ControlRecord) -> str:
 
 def embedded_text(embedded: Embedded | None) -> str:
     """Return the non-empty fields of a message, or the bytes of an unknown message, as text."""
-    codec = None if embedded is None else codec_of(embedded)
+    codec = None if embedded is None else embedded_codec(embedded)
     if embedded is None:
         return ""
     if codec is None:
@@ -133,7 +133,7 @@ def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:
     """Return a message as JSON: name, version and payload; an unknown message has its bytes in `base64`."""
     if embedded is None:
         return None
-    codec = codec_of(embedded)
+    codec = embedded_codec(embedded)
     members: dict[str, Any] = {"name": embedded.name, "version": embedded.version}
     if codec is not None:
         members["payload"] = codec.jsonable(embedded.message)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ..internal import ControlRecord, FramedRecord
-from ..internal.topic_records import Embedded, codec_of
+from ..protocol.nested import ControlRecord, FramedRecord
+from ..protocol.nested.versioned_message import Embedded, embedded_codec
 from .colours import PLAIN, Style
 from .escaping import escape, escape_line
 from .frame_tree import fields
@@ -77,7 +77,7 @@ class RecordTree:
             yield "    " + self.style.paint("warning", escape(f"! {type(entry.fault).__name__}: {entry.fault}"))
 
     def _part(self, name: str, data: bytes | None, embedded: Embedded | None) -> Iterator[str]:
-        codec = None if embedded is None else codec_of(embedded)
+        codec = None if embedded is None else embedded_codec(embedded)
         if embedded is None or codec is None:
             unknown = f"{embedded.name or 'unknown type'} v{embedded.version}: " if embedded is not None else ""
             yield self._line(name, escape_line(unknown + bytes_text(data, WIDTH)), 2)

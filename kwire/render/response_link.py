@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..protocol.framing import SECOND
-from ..protocol.headers import Header
+from ..protocol.frames.captured_frame import SECOND
+from ..protocol.headers.header import Header
 from ..protocol.results import seconds_between
 from .value_text import duration_text
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..codecs import Span
+from ..codecs.tracing import Span
 from ..errors import DecodeError
 from ..schema.sensitive_fields import Hidden
 from .colours import PLAIN, Style
@@ -24,7 +24,7 @@ def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
     if isinstance(value, str):
         return shorten(escape(json.dumps(value, ensure_ascii=False)), width)
     if isinstance(value, bytes):
-        from ..codecs.json import uuid_text
+        from ..codecs.json_writer import uuid_text
 
         return uuid_text(value) if type_name == "uuid" else _bytes_text(value, width)
     if isinstance(value, bool) or value is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..codecs import need_libraries
+from ..codecs.columns.read_columns import need_libraries
 from ..errors import MissingExtra
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ..arrow.clusters.history_tables import UNION, history_batches, reading_opti
 from ..arrow.clusters.message_rows import COLUMNS, OPTIONS, catalog_of
 from ..arrow.read_options import BadOption
 from ..capture.kafka.other_protocols import ZOOKEEPER
-from ..protocol.framing import NotKafka
+from ..protocol.frames.stream_faults import NotKafka
 from ..redact.metadata_log_secrets import TOPIC, TOPIC_ID
 from .column_types import to_spark
 

@@ -28,7 +28,7 @@ from ..arrow.batch_reader import BatchReader
 from ..arrow.input_splits import InputSplit
 from ..arrow.read_options import BadOption, Options
 from ..errors import KwireError
-from ..spec.catalog import catalog_for
+from ..schema.catalog import catalog_for
 from .column_types import schema_to_arrow, to_spark
 from .folder_columns import folder_columns, folder_values
 from .source_options import OF_TABLE, options_of, paths_of, user_options

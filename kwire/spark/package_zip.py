@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from ..resources import SCHEMAS
+from kwire.schema.data_files import SCHEMAS
 
 PURE = ("construct", "hexdump")  # libraries that can be imported from a zip
 NEEDED = ("msgspec", "numpy", "pandas", "pyarrow")  # libraries that cannot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..protocol.framing import SECOND
+from ..protocol.frames.captured_frame import SECOND
 
 
 @dataclass(slots=True)

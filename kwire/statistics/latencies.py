@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from heapq import heappush, heappushpop
 from typing import NamedTuple
 
-from ..protocol.framing import SECOND
+from ..protocol.frames.captured_frame import SECOND
 from .users import User
 
 About = tuple[tuple[str, str], ...]  # combinations of a frame's topics and error codes; empty if no column has them

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..codecs import Codec
+from ..codecs.message_codec import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
-from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of, loses
-from ..protocol.header_reader import DecodedConnection, Kind, Kinds
-from ..protocol.headers import Apis, Call, Header
-from ..protocol.results import body_facts, error_codes
+from ..protocol.frames.captured_frame import CapturedBatch, CapturedFrame, SECOND, make_frame
+from ..protocol.frames.stream_faults import loses_bytes
+from ..protocol.connections.decoded_connection import DecodedConnection
+from ..protocol.frame_kinds import FrameKind, FrameKinds
+from ..protocol.headers.apis import Apis, Call
+from ..protocol.headers.header import Header
+from ..protocol.message_summary import error_codes, make_body_facts
 from .bounded_counter import BoundedCounter
 from .duration_histogram import DurationHistogram
 from .frame_timeline import FrameTimeline
@@ -84,7 +87,7 @@ class ReportCounts:
         source, size = result.frame.source, len(result.frame.data)
         if isinstance(result, Undecodable) and not result.is_failure:
             self.size += size
-            self.frames += not loses(result.frame.fault)
+            self.frames += not loses_bytes(result.frame.fault)
             self.unread[result.error.code] += 1
             return
         result = self._seal(result)
@@ -186,7 +189,7 @@ class CapturedReportCounts:
         self.decoder: FrameDecoder = decoder
         self.file: str = file
         self._tally = tally
-        self._kinds = Kinds(_ReportKind)
+        self._kinds = FrameKinds(_ReportKind)
         self._number = 0
         # attributes that `FrameBatch.tally` uses
         self.apis: Apis = decoder.connections.apis
@@ -211,7 +214,7 @@ class CapturedReportCounts:
         if connection is None or header is None:
             connection = self.decoder.connections.of(captured[0])
             header = connection.pair(captured)
-        self._tally.add(self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND))
+        self._tally.add(self.decoder.result(make_frame(captured, self.file, number), connection, header, SECOND))
 
     def add_errors(self, kind: _ReportKind, body: bytes, number: int, offset: int) -> None:
         """Count the error codes of a response."""
@@ -219,14 +222,14 @@ class CapturedReportCounts:
             self._tally.add_error((kind.codec.spec.api_name, path, code), f"frame {number} at {offset}")
 
 
-class _ReportKind(Kind):
+class _ReportKind(FrameKind):
     """The counts of one kind: the number of frames, their bytes, and the latencies of responses in seconds."""
 
     __slots__ = ()
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
         super().__init__(call, is_request, codec, tagged)
-        self.facts = body_facts(codec)
+        self.facts = make_body_facts(codec)
         self.count = self.size = 0
         self.times: list[float] = []
 

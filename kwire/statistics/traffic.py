@@ -13,14 +13,18 @@ from itertools import product
 from typing import Any
 
 from ..errors import UnexpectedResponse
-from ..native import FrameCount
+from ..codecs.native import FrameCount
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from ..protocol.framing import SECOND, BareToken, CapturedBatch, CapturedFrame, Endpoints, unexpected_response
-from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
-from ..protocol.headers import Apis, Call, client_in
-from ..protocol.results import MessageSummary, software_of
-from ..spec.catalog import Catalog, catalog_for
-from ..spec.releases import releases
+from ..protocol.frames.captured_frame import CapturedBatch, CapturedFrame, Endpoints, SECOND
+from ..protocol.frames.stream_faults import BareToken, unexpected_response
+from ..protocol.connections.connection_table import Connections
+from ..protocol.connections.decoded_connection import DecodedConnection
+from ..protocol.header_reader import Peek, peek_of
+from ..protocol.headers.apis import Apis, Call
+from ..protocol.headers.header import find_client_id
+from ..protocol.message_summary import MessageSummary, software_of
+from ..schema.catalog import Catalog, catalog_for
+from ..schema.releases import releases
 from .counts import Count
 from .latencies import About, Answered, Latencies, percentile
 from .users import NOTHING, User, ip_of, user_of
@@ -136,7 +140,7 @@ class CapturedTraffic:
             connection.regroup(connection.group)
             return
         software, is_first = self._traffic.software_in(data), not connection.software
-        client = None if software is None else client_in(data)
+        client = None if software is None else find_client_id(data)
         if client is not None and software is not None and connection.software.get(client) != software:
             connection.software = {**connection.software, client: software}
             connection.regroup((connection.ip, connection.broker, *sorted(connection.software.items())))

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from ..errors import DecodeError
 from ..protocol import Connection, Frame
-from ..protocol.framing import SECOND, CapturedFrame, CutShort, OpenConnection, loses
-from ..protocol.header_reader import Connections
-from ..protocol.headers import Apis, Header
-from ..spec.catalog import Catalog, catalog_for
+from ..protocol.frames.captured_frame import CapturedFrame, OpenConnection, SECOND
+from ..protocol.frames.stream_faults import CutShort, loses_bytes
+from ..protocol.connections.connection_table import Connections
+from ..protocol.headers.apis import Apis
+from ..protocol.headers.header import Header
+from ..schema.catalog import Catalog, catalog_for
 from .users import NOTHING, User, ip_of, user_of
 
 MOST_LISTED = 10_000  # requests that are listed; further requests are only counted
@@ -132,7 +134,7 @@ class UnansweredRequests:
         """Count a frame; `before` is the number of requests that were in flight before it."""
         number, self._number = self._number, self._number + 1
         self.frames += fault is None
-        if loses(fault) and not isinstance(fault, CutShort):
+        if loses_bytes(fault) and not isinstance(fault, CutShort):
             connection.gap = number
         if not is_request:
             self._leave(connection, header.overtaken, "LATER_ANSWERED")

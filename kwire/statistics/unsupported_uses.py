@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..spec.releases import release, releases
+from ..schema.releases import release, releases
 from .traffic import Traffic
 
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..records import Record
+from ..codecs.records import Record
 from .in_thread import RunningCluster
-from .kafka_base import INTERVAL, NOT_YET, KafkaBase, Text
+from .kafka_base import INTERVAL, KafkaBase, NOT_YET, Text
 from .operations import Rule
 
 

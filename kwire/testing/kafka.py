@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from ..records import Record
+from ..codecs.records import Record
 from .as_process import AsProcess
 from .in_thread import Backend, InThread
-from .kafka_base import INTERVAL, NOT_YET, KafkaBase, Text
+from .kafka_base import INTERVAL, KafkaBase, NOT_YET, Text
 from .operations import Rule
 
 

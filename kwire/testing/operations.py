@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from ..errors import excerpt
-from ..records import Record
+from ..codecs.records import Record
 
 
 class Rule:

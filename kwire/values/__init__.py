@@ -1,17 +1,17 @@
 """Names for numbers. Each kind is an `IntEnum`: `kwire.values.ErrorCode(56)` is `ErrorCode.KAFKA_STORAGE_ERROR`.
 
-A kind is created on first use. Type checkers and editors read a stub of this module, which `kwire.stubs` generates.
+A kind is created on first use. Type checkers and editors read a stub of this module, which `kwire.schema.stubs` generates.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from .enums import Value as Value
-from .enums import kind as kind
-from .enums import kind_of as kind_of
-from .enums import kinds as kinds
-from .enums import words as words
+from ..schema.enums import Value as Value
+from ..schema.enums import kind as kind
+from ..schema.enums import kind_of as kind_of
+from ..schema.enums import kinds as kinds
+from ..schema.enums import words as words
 
 _FUNCTIONS = ("Value", "kind", "kind_of", "kinds", "words")
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, get_args
 
 import msgspec
 
-from ..caches import lazy_pattern
+from ..runtime.lazy_patterns import lazy_pattern
 from ..errors import NotInVersion, WrongType, ZnodeError
 
 # msgspec's error text: a problem and a path in the value

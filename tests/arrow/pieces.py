@@ -24,7 +24,7 @@ from kwire.arrow.scan.packet_rows import GROWN, SCHEMA
 from kwire.arrow.scan.packet_scan import scan
 from kwire.arrow.streams.connection_stream import decoded_batch
 from kwire.arrow.streams.raw_frame_stream import raw_batch
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 COLUMNS = ["direction", "offset", "length", "timestamp", "message", "_corrupt_record", "api_key", "correlation_id"]

@@ -11,7 +11,7 @@ from kwire.broker import Disk, Node, Parked, ServedCluster, Settings
 from kwire.broker.groups.classic_group import Group
 from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.request_frames import ServedRequest, read_request
-from kwire.codecs import Codec
+from kwire.codecs.message_codec import Codec
 from kwire.protocol import Frame
 from kwire.values import ErrorCode
 from tests.broker.served import M

@@ -11,7 +11,7 @@ import kwire
 from kwire.broker.apis.registry import APIS
 from kwire.broker.error_responses import error_response
 from kwire.broker.request_frames import ServedRequest, write_response
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.random_requests import Drawing, Seen
 from tests.broker.served import M

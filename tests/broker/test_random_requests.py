@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.broker import Settings
-from kwire.spec.releases import releases
+from kwire.schema.releases import releases
 from tests.broker.random_requests import RandomWorld
 from tests.conftest import spread
 from tests.effort import at_most

@@ -10,7 +10,7 @@ from typing import Any
 import kwire
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.segment import Segment
-from kwire.protocol.framing import NoFrame
+from kwire.protocol.frames.stream_faults import NoFrame
 
 M: Any = kwire.messages
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16

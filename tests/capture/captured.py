@@ -14,7 +14,7 @@ from typing import Any
 
 import kwire
 from kwire import Request, Response, Undecodable
-from kwire.protocol.framing import CutShort
+from kwire.protocol.frames.stream_faults import CutShort
 from tests.conftest import SHARED
 
 CAPTURES = SHARED / "captures"

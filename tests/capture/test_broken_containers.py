@@ -11,7 +11,7 @@ import pytest
 
 import kwire
 from kwire.errors import DumpError
-from kwire.protocol.framing import BrokenDump, CutRecord, Damaged
+from kwire.protocol.frames.stream_faults import BrokenDump, CutRecord, Damaged
 from tests.capture.building import (
     Talk,
     block,

@@ -18,7 +18,7 @@ from kwire.capture.kafka.captured_frames import build_timed_frames
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcap_writer import PcapWriter, TcpWriter
 from kwire.protocol import FrameDecoder, Request, Response, Source, Token, Undecodable
-from kwire.protocol.framing import BegunBefore, CutShort, Gap, NotKafka
+from kwire.protocol.frames.stream_faults import BegunBefore, CutShort, Gap, NotKafka
 from kwire.redact.redactor import Redactor
 from tests.capture.building import Talk, capture, request, response
 from tests.capture.test_damaged_captures import HARMLESS, LATE, LOSSES

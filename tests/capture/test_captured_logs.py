@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwire import Request, Response
-from kwire.names import FORMER_NAMES
+from kwire.schema.former_field_names import FORMER_NAMES
 from tests.capture.captured import CAPTURES, RUNS, Exchange, ends_of, exchanges, log_of
 from tests.conftest import each_of
 

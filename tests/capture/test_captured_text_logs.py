@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict, deque
 from typing import Any
 
-from kwire.protocol.frame_codec import encode_result
+from kwire.protocol.frame_encoder import encode_result
 from tests.capture.captured import CAPTURES, Exchange, ends_of, exchanges, log_of
 from tests.capture.test_captured_logs import TEXT_RUNS
 from tests.conftest import each_of

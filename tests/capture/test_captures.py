@@ -15,7 +15,7 @@ from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.packet_headers import parse_segment
 from kwire.capture.packets.segment import Segment
 from kwire.protocol import Token
-from kwire.protocol.framing import BareToken, BegunBefore, CutShort, Fragment, NoFrame, NotKafka
+from kwire.protocol.frames.stream_faults import BareToken, BegunBefore, CutShort, Fragment, NoFrame, NotKafka
 from tests.capture.building import unaccounted
 from tests.conftest import SHARED, each_of
 

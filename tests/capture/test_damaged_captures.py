@@ -17,7 +17,7 @@ from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.packet_headers import parse_segment
 from kwire.capture.packets.segment import ACK, FIN, RST, SYN, Segment, format_endpoint, reverse_key
 from kwire.protocol import Result, Token
-from kwire.protocol.framing import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
+from kwire.protocol.frames.stream_faults import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.capture.building import Talk, changed, frames_of, unaccounted
 from tests.conftest import ROOT, SHARED, spread
 from tests.seeds import TRIES, seeded

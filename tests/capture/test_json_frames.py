@@ -10,10 +10,10 @@ import pytest
 import kwire
 from kwire import Frame, Source
 from kwire.capture.json_frames import envelope_frame, need_member, read_source
-from kwire.protocol.framing import BegunBefore, Gap, PassedOver
+from kwire.protocol.frames.stream_faults import BegunBefore, Gap, PassedOver
 from kwire.render.json_objects.frame_json import json_line
-from kwire.spec.catalog import catalog_for
-from tests.protocol.test_decoder import request, response
+from kwire.schema.catalog import catalog_for
+from tests.protocol.test_frame_decoder import request, response
 
 SOURCE = Source("x.bin", 3, 77, 1.5, "10.0.0.1:5000", "10.0.0.2:9092")
 

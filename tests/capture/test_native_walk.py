@@ -20,8 +20,8 @@ from kwire.capture.packets.pcapng import MAGIC, PcapngReader
 from kwire.capture.packets.segment import Segment
 from kwire.capture.tcp.connection_table import EVERY, ReassemblyLimits
 from kwire.errors import DumpError
-from kwire.native import ENGINE
-from kwire.protocol.framing import CapturedBatch
+from kwire.codecs.native import ENGINE
+from kwire.protocol.frames.captured_frame import CapturedBatch
 from kwire.statistics.traffic import COLUMNS, Traffic
 from tests.capture import building
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section

@@ -15,7 +15,7 @@ from kwire import DecodeError, Frame, Request, Response, Source
 from kwire.capture.open_dump import open_dump
 from kwire.capture.request_log import SIZES, RequestLogNotes, convert_object, looks_like_request_log, read_log_frames
 from kwire.errors import DumpError, EncodeError
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from tests.conftest import ROOT
 
 LINE = (

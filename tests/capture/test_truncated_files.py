@@ -13,7 +13,7 @@ import pytest
 import kwire
 from kwire.capture.open_capture import open_packets
 from kwire.errors import DumpError
-from kwire.protocol.framing import BrokenDump
+from kwire.protocol.frames.stream_faults import BrokenDump
 from tests.arrow.captures import FRAMES, PCAP
 from tests.capture.building import block, enhanced, interface, section
 from tests.cli.input.test_non_kafka_streams import told

@@ -14,7 +14,7 @@ from kwire.cli.main import main
 from tests.capture.test_request_log import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 FIXTURE = str(ROOT / "fixtures/kafka/LeaderAndIsrRequest/v7.hex")
 

@@ -9,7 +9,7 @@ import pytest
 from kwire import arrow
 from kwire.cli.main import main
 from kwire.cluster.events.body import RELEASED
-from kwire.spec.catalog import profiles
+from kwire.schema.catalog import profiles
 from tests.conftest import ROOT
 
 FIXTURES = ROOT / "fixtures"

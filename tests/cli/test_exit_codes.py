@@ -10,7 +10,7 @@ import pytest
 from kwire.cli.help.topics import TOPICS
 from kwire.cli.main import COMMANDS, main
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 PCAP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 BIN = str(ROOT / "fixtures/dumps/kafka-3.9-zk.bin")

@@ -15,7 +15,7 @@ import pytest
 
 from kwire.cli.main import main
 from tests.conftest import ROOT, spread
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 DUMP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.bin")
 KWIRE = [sys.executable, "-m", "kwire"]

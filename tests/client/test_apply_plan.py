@@ -19,9 +19,9 @@ from kwire.client.apply_plan import (
     under_way,
 )
 from kwire.cluster import Broker, ClusterState, Partition
-from kwire.codecs import codec_in
+from kwire.codecs.message_codec import codec_in
 from kwire.errors import CallError
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 
 Key = tuple[str, int]
 

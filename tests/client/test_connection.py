@@ -11,7 +11,7 @@ from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
 from kwire.errors import CallError, DecodeError
 from kwire.protocol import Frame
-from kwire.protocol.framing import int16, int32
+from kwire.protocol.frames.frame_size import get_int16, get_int32
 from tests.broker.server.serving import serving
 
 M = kwire.messages
@@ -31,15 +31,15 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="there is no ::1")
 
 
 def metadata(frame: Frame) -> bytes:
-    return kwire.encode_response(M.MetadataResponse(controller_id=7), 1, correlation_id=int32(frame.data, 8))
+    return kwire.encode_response(M.MetadataResponse(controller_id=7), 1, correlation_id=get_int32(frame.data, 8))
 
 
 def old_broker(frame: Frame) -> bytes:
     """Knows ApiVersions 0 only (KIP-511)."""
-    error = 0 if int16(frame.data, 6) == 0 else 35
+    error = 0 if get_int16(frame.data, 6) == 0 else 35
     keys = [M.ApiVersionsResponse.ApiVersion(api_key=3, max_version=5)] * (error == 0)
     answer = M.ApiVersionsResponse(error_code=error, api_keys=keys)
-    return kwire.encode_response(answer, 0, correlation_id=int32(frame.data, 8))
+    return kwire.encode_response(answer, 0, correlation_id=get_int32(frame.data, 8))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("::1", marks=needs_ipv6)])

@@ -25,7 +25,7 @@ from kwire.client.frame_memory import FrameMemory
 from kwire.client.proxy import PORTION, Proxy
 from kwire.errors import CallError
 from kwire.protocol import Frame
-from kwire.protocol.framing import int32
+from kwire.protocol.frames.frame_size import get_int32
 from tests.broker.server.serving import serving
 
 M = kwire.messages
@@ -41,7 +41,7 @@ def naming(*brokers: str) -> Callable[[Frame], bytes]:
             M.MetadataResponse.MetadataResponseBroker(node_id=number, host=place.host, port=place.port)
             for number, place in enumerate(map(address, brokers))
         ]
-        return kwire.encode_response(M.MetadataResponse(brokers=found), 1, correlation_id=int32(frame.data, 8))
+        return kwire.encode_response(M.MetadataResponse(brokers=found), 1, correlation_id=get_int32(frame.data, 8))
 
     return answer
 

@@ -12,7 +12,7 @@ from kwire.client.connection import BrokerConnection
 from kwire.client.read_cluster import ask_cluster
 from kwire.errors import CallError
 from kwire.protocol import Frame
-from kwire.protocol.framing import int32
+from kwire.protocol.frames.frame_size import get_int32
 from tests.broker.server.serving import Answer, serving
 
 M = kwire.messages
@@ -25,7 +25,7 @@ def broker(spoken: dict[int, int], seen: list[Any]) -> Answer:
     def answer(frame: Frame) -> bytes:
         (asked,) = kwire.decode_frames([frame])
         assert isinstance(asked, kwire.Request)
-        correlation, version = int32(frame.data, 8), asked.api_version
+        correlation, version = get_int32(frame.data, 8), asked.api_version
         if asked.api_name == "ApiVersions":
             keys = [M.ApiVersionsResponse.ApiVersion(api_key=key, max_version=last) for key, last in spoken.items()]
             return kwire.encode_response(M.ApiVersionsResponse(api_keys=keys), 3, correlation_id=correlation)

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire import codecs
+from kwire.codecs import fast_path
 from kwire import messages as M  # noqa: N812
-from kwire.codecs import REFUSALS, REFUSALS_OF, Codec
-from kwire.spec.catalog import catalog_for
+from kwire.codecs.fast_path import REFUSALS, REFUSALS_OF
+from kwire.codecs.message_codec import Codec
+from kwire.schema.catalog import catalog_for
 from tests.conftest import ROOT
 
 BODY = bytes.fromhex("00000003")
@@ -33,7 +34,7 @@ class Failing:
 
 
 def codec_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> Codec:
-    monkeypatch.setattr(codecs, "fast_path", lambda *_: Failing(error))
+    monkeypatch.setattr(fast_path, "fast_path", lambda *_: Failing(error))
     return Codec(catalog_for().spec("ControlledShutdownRequest"), 1)
 
 
@@ -42,7 +43,7 @@ def codec_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> Codec:
 )
 def test_a_bug_of_the_fast_path_is_seen_by_the_caller(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     codec = codec_with(error, monkeypatch)
-    reader = kwire.wire.Reader(BODY)
+    reader = kwire.codecs.wire.Reader(BODY)
     for call in (
         lambda: codec.decode(BODY),
         lambda: codec.decode(BODY, salvage=True),
@@ -61,7 +62,7 @@ def test_what_it_refuses_is_left_to_the_reference_path(kind: type[Exception], mo
     assert codec.decode(BODY) == MESSAGE
     assert codec.encode(MESSAGE) == BODY
     assert codec.json_text(BODY) is None
-    assert codec.read(kwire.wire.Reader(BODY)) == MESSAGE
+    assert codec.read(kwire.codecs.wire.Reader(BODY)) == MESSAGE
 
 
 def test_no_engine_refuses_with_what_every_failure_is() -> None:
@@ -73,7 +74,7 @@ def test_no_engine_refuses_with_what_every_failure_is() -> None:
 @pytest.mark.parametrize("engine", ["native", "python", "reference"])
 def test_a_message_that_no_engine_accepts_is_explained(engine: str) -> None:
     """Text that is not UTF-8, a lone surrogate, a number out of range, a wrong class: each engine refuses its way."""
-    if engine == "native" and not kwire.native.AVAILABLE:
+    if engine == "native" and not kwire.codecs.native.AVAILABLE:
         pytest.skip("the native engine was not built")
     code = """
 import kwire

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs import Span, TracingReader
-from kwire.codecs.schema_tree import grow
+from kwire.codecs.tracing import Span, TracingReader
+from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import (
     BadBoolean,
     BadLength,
@@ -25,8 +25,8 @@ from kwire.errors import (
     TrailingBytes,
     Truncated,
 )
-from kwire.spec import MessageSpec
-from kwire.wire import BOOLEAN, INT8, INT16, NullableStruct, Reader
+from kwire.schema.message_spec import MessageSpec
+from kwire.codecs.wire import BOOLEAN, INT16, INT8, NullableStruct, Reader
 from tests.conftest import ROOT
 from tests.messages_of import founding_pairs
 from tests.small_specs import field, spec_of
@@ -45,7 +45,7 @@ FLEXIBLE = "01 03 02 61 01 0007 00 00 ff 03 00 01 05 01 02 02 62 09 02 abcd"
 
 def trace(spec: MessageSpec, version: int, data: str, *, salvage: bool = False) -> TracingReader:
     reader = TracingReader(bytes.fromhex(data), salvage=salvage)
-    grow(spec, version)._parse(reader, None, "")
+    grow_tree(spec, version)._parse(reader, None, "")
     return reader
 
 
@@ -108,9 +108,9 @@ def test_a_class_of_constructs_own_is_named_after_its_class() -> None:
 def test_tracing_reads_what_decoding_reads() -> None:
     for version, data in ((0, OLD), (2, FLEXIBLE)):
         plain = Reader(bytes.fromhex(data))
-        message = grow(THING, version)._parse(plain, None, "")
+        message = grow_tree(THING, version)._parse(plain, None, "")
         reader = TracingReader(bytes.fromhex(data))
-        assert grow(THING, version)._parse(reader, None, "") == message
+        assert grow_tree(THING, version)._parse(reader, None, "") == message
         assert (reader.pos, reader.faults, reader.pending) == (plain.pos, [], [])
 
 
@@ -172,7 +172,7 @@ def test_a_fault_of_a_tag_with_a_long_value_is_on_the_head_of_the_tag() -> None:
 def test_what_is_not_understood_is_a_last_span() -> None:
     reader = TracingReader(bytes.fromhex("01 00000002 0001 61 0005 62"), salvage=True)
     with pytest.raises(BadLength) as caught:
-        grow(THING, 0)._parse(reader, None, "")
+        grow_tree(THING, 0)._parse(reader, None, "")
     reader.leave_rest("not understood", caught.value)
     assert reader.spans[-1] == Span(8, 11, "names[1]", "not understood", b"\x00\x05b", (caught.value,))
     assert [span.stop for span in reader.spans[:-1]] == [1, 5, 8]
@@ -190,7 +190,7 @@ def test_what_is_left_over_is_a_last_span() -> None:
 def test_a_fault_in_bytes_that_are_cut_stays_with_the_rest() -> None:
     reader = TracingReader(bytes.fromhex("0200"), salvage=True)
     with pytest.raises(Truncated) as caught:
-        reader.child("it", NullableStruct(grow(spec_of(field("Y", "int16")), 0)))
+        reader.child("it", NullableStruct(grow_tree(spec_of(field("Y", "int16")), 0)))
     reader.leave_rest("not understood", caught.value)
     assert [(span.start, span.stop) for span in reader.spans] == [(0, 1), (1, 2)]
     assert [[type(fault) for fault in span.faults] for span in reader.spans] == [[BadMarker], [Truncated]]

@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import cache
 
 import kwire
-from kwire.codecs import FastPath, fast_path
-from kwire.codecs.json import to_json
+from kwire.codecs.fast_path import FastPath, choose_fast_path
+from kwire.codecs.json_writer import to_json
 from kwire.errors import DecodeError, DefaultTag
 from tests.executions import (
     FAST,
@@ -32,7 +32,7 @@ def pairs() -> list[tuple[str, int]]:
 @cache
 def executions(name: str, version: int) -> list[FastPath]:
     """Return the fast executions of a message."""
-    return [fast_path(kwire.codec(name, version).schema, name, engine) for engine in FAST]
+    return [choose_fast_path(kwire.codec(name, version).schema, name, engine) for engine in FAST]
 
 
 def fuzz_bodies(data: bytes) -> None:

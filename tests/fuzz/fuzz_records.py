@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from kwire.errors import DecodeError
-from tests.records.cases import all_cases, data_of, with_right_crcs
-from tests.records.test_hostile import read_strictly, salvage
+from tests.codecs.records.cases import all_cases, data_of, with_right_crcs
+from tests.codecs.records.test_hostile import read_strictly, salvage
 
 MOST = 1000  # bytes of a batch: mutations of longer ones seldom reach their end
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwire.capture.logs.log_batch import LogBatch
 from kwire.capture.logs.log_reader import LogReader
 from kwire.capture.logs.segment_reader import SegmentItem
-from kwire.records import RecordBatch
+from kwire.codecs.records import RecordBatch
 from tests.capture.logs.building import BATCHES, LOG, cuts, joined
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwire.codecs import codec_of
+from kwire.codecs.message_codec import codec_of
 from kwire.errors import EncodeError, SpecError
-from kwire.spec import read_spec
+from kwire.schema.spec_reader import read_spec
 from tests.conftest import ROOT
 
 MOST = 1500  # bytes of a spec: mutations of longer ones seldom matter

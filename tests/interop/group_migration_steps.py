@@ -15,7 +15,7 @@ from typing import Any
 import kwire
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
-from kwire.internal import decode_assignment, encode_assignment, encode_subscription
+from kwire.protocol.nested import decode_assignment, encode_assignment, encode_subscription
 from tests.interop.consumer_group_steps import Consumers
 from tests.interop.transaction_steps import TRANSIENT, Line
 

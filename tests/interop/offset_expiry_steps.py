@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import kwire
-from kwire.internal import encode_subscription
+from kwire.protocol.nested import encode_subscription
 from tests.interop.transaction_steps import Line, Steps
 
 M = kwire.messages

@@ -20,7 +20,7 @@ from kwire.cli.main import main
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
 from kwire.errors import CallError
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.apis.topics.test_topics import row
 from tests.broker.served import cluster_of

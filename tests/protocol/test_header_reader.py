@@ -6,11 +6,11 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.protocol import headers
+from kwire.protocol.headers import apis
 from kwire.protocol.header_reader import NEITHER, HeaderReader
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 
 def seen(*frames: bytes) -> list[tuple[bool | None, int, int, str | None]]:
@@ -107,9 +107,9 @@ def test_a_single_frame_without_information() -> None:
 
 
 def test_what_is_known_of_clients_and_versions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(headers, "MOST_CLIENTS", 2)
-    monkeypatch.setattr(headers, "MOST_KNOWN", 2)
-    apis = headers.Apis(catalog_for())
+    monkeypatch.setattr(apis, "MOST_CLIENTS", 2)
+    monkeypatch.setattr(apis, "MOST_KNOWN", 2)
+    apis = apis.Apis(catalog_for())
     assert all(apis.get(3 << 16 | version) is not None for version in range(5))
     assert len(apis._known) == 1
     first = apis.calls(b"a")
@@ -124,7 +124,7 @@ def test_what_is_known_of_clients_and_versions_is_bounded(monkeypatch: pytest.Mo
 
 
 def test_a_client_id_is_text_or_null() -> None:
-    api = headers.Apis(catalog_for()).get(3 << 16 | 1)
+    api = apis.Apis(catalog_for()).get(3 << 16 | 1)
     assert api is not None
     clients = (b"", b"\xff\xff", b"\xff\xfe", b"\0\2me", b"\0\2m\xff")
-    assert [headers.Call(api, client).is_clean for client in clients] == [True, True, False, True, False]
+    assert [apis.Call(api, client).is_clean for client in clients] == [True, True, False, True, False]

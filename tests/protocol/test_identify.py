@@ -9,21 +9,21 @@ import pytest
 
 import kwire
 from kwire.protocol import FrameDecoder
-from kwire.protocol.identify import guesses
+from kwire.protocol.identify import guess_types
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 from tests.small_specs import document, field
 
 FRAMES = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
 
 
 def names(data: bytes) -> list[str]:
-    return [f"{guess.codec.name}:{guess.codec.version}" for guess in guesses(kwire.Frame(data))]
+    return [f"{guess.codec.name}:{guess.codec.version}" for guess in guess_types(kwire.Frame(data))]
 
 
 def test_a_request_is_what_its_header_names() -> None:
     assert names(request(7)) == ["MetadataRequest:1"]
-    (guess,) = guesses(FRAMES[2])
+    (guess,) = guess_types(FRAMES[2])
     assert (guess.codec.name, guess.codec.version, guess.named, guess.doubts) == ("UpdateMetadataRequest", 8, True, 0)
 
 
@@ -34,7 +34,7 @@ def test_a_response_is_what_consumes_it_and_the_likely_come_first() -> None:
         "LeaderAndIsrResponse:7",
         "SyncGroupResponse:4",
     ]
-    assert [guess.doubts for guess in guesses(FRAMES[1])] == [0, 0, 0, 1]
+    assert [guess.doubts for guess in guess_types(FRAMES[1])] == [0, 0, 0, 1]
     assert names(FRAMES[5].data) == ["MetadataResponse:11", "MetadataResponse:12"]
 
 
@@ -45,7 +45,7 @@ def test_of_very_many_versions_the_last_are_tried(tmp_path: Path) -> None:
     for version, found in ((300, ["WideRequest"]), (101, ["WideRequest"]), (100, [])):
         data = bytes.fromhex(f"0000000e 0384 {version:04x} 00000007 ffff 00000009")
         frame = kwire.Frame(data, kwire.Source(direction="request"))
-        assert [guess.codec.name for guess in guesses(frame, catalog)] == found
+        assert [guess.codec.name for guess in guess_types(frame, catalog)] == found
 
 
 def test_a_cut_frame_or_one_with_a_tail_is_nothing() -> None:
@@ -56,9 +56,9 @@ def test_a_cut_frame_or_one_with_a_tail_is_nothing() -> None:
 def test_a_body_alone_may_be_a_request_and_the_profile_of_its_file_does_not_matter() -> None:
     (body,) = kwire.read_dump(ROOT / "fixtures/kafka/StopReplicaRequest/v4.hex")
     assert body.bare
-    assert "StopReplicaRequest:4" in [f"{guess.codec.name}:{guess.codec.version}" for guess in guesses(body)]
+    assert "StopReplicaRequest:4" in [f"{guess.codec.name}:{guess.codec.version}" for guess in guess_types(body)]
     (draft,) = kwire.read_dump(ROOT / "fixtures/by-hand/KIP-112/MetadataResponse.v3.offline-replica.hex")
-    assert all(guess.codec.spec.profile == "" for guess in guesses(draft))
+    assert all(guess.codec.spec.profile == "" for guess in guess_types(draft))
 
 
 def test_only_what_may_fit_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from kwire.records.record_layouts_and_checksums import crc32c
+from kwire.codecs.records.crc32c import crc32c
 from kwire.redact.blank_records import blank_records
 
 RECORDS = bytes.fromhex("1e 00 02 04 04 6b31 06 763132 02 02 68 02 76".replace(" ", ""))

@@ -12,13 +12,13 @@ import kwire
 from kwire import Frame, Request, Undecodable
 from kwire.errors import BadLength, DecodeError, Truncated, UnexpectedResponse, UnknownVersion
 from kwire.protocol import Source, Token
-from kwire.protocol.framing import NotKafka
+from kwire.protocol.frames.stream_faults import NotKafka
 from kwire.redact.masking import mask, mask_error, mask_message
 from kwire.redact.secret_messages import may_hold_secrets
 from kwire.schema.sensitive_fields import Hidden
-from tests.protocol.test_connections import HANDSHAKE, PLAIN, answered, asked, sized
-from tests.protocol.test_decoder import decoded, request, response
-from tests.protocol.test_nested import enveloped
+from tests.protocol.connections.test_connection_table import HANDSHAKE, PLAIN, answered, asked, sized
+from tests.protocol.test_frame_decoder import decoded, request, response
+from tests.protocol.test_nested_payloads import enveloped
 
 M: Any = kwire.messages
 DETAILS = "details hidden (may contain secrets); use --show-secrets"

@@ -7,12 +7,12 @@ from typing import Any
 
 import kwire
 from kwire import Record, build_batch
-from kwire.internal import encode_frame, framed_record
+from kwire.protocol.nested import encode_frame, framed_record
 from kwire.redact.masking import mask
 from kwire.redact.metadata_log_secrets import holds_secrets
 from kwire.schema.sensitive_fields import Hidden
-from tests.protocol.test_connections import asked
-from tests.protocol.test_decoder import decoded
+from tests.protocol.connections.test_connection_table import asked
+from tests.protocol.test_frame_decoder import decoded
 
 M: Any = kwire.messages
 CREDENTIAL = M.UserScramCredentialRecord(name="carol", mechanism=1, salt=b"salt", stored_key=b"stored", server_key=b"x")

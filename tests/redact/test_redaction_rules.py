@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.redact.redaction_rules import _BYTES, _TEXTS, NAMES, REASONS, kind_for
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 
 
 def test_no_field_of_bytes_stays_by_oversight() -> None:

@@ -10,7 +10,7 @@ import kwire
 from kwire import messages
 from kwire.redact.redactor import Redactor
 from tests.conftest import ROOT, spread
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 
 def redacted(message: Any, version: int, *keep: str, client: str = "app") -> bytes:

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs import places_in
+from kwire.codecs.field_search import field_locations
 from kwire.redact.secret_bytes import looks_secret, may_hold_secret, reads_as_secret
 from kwire.redact.secret_messages import carriers
 from kwire.redact.sensitive_configs import is_sensitive
 from kwire.schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from tests.conftest import ROOT
 from tests.messages_of import released_pairs
-from tests.protocol.test_connections import answered, asked
-from tests.protocol.test_decoder import response
+from tests.protocol.connections.test_connection_table import answered, asked
+from tests.protocol.test_frame_decoder import response
 from tests.protocol.test_sasl_tokens import BEARER, CHALLENGE, FINAL, FIRST, VERIFIED
 
 M: Any = kwire.messages
@@ -55,7 +55,7 @@ def test_all_messages_with_secrets_are_known_without_reading_all_specs() -> None
         kwire.codec(name, version) for name, version in released_pairs() if name.endswith(("Request", "Response"))
     )
     fields = ENVELOPED | SECRET_FIELDS.keys()
-    found = {codec for codec in codecs if any(place.name in fields for place in places_in(codec).values())}
+    found = {codec for codec in codecs if any(place.name in fields for place in field_locations(codec).values())}
     assert {one.codec for one in carriers()} == found
     assert len(found) == 23
 

@@ -6,7 +6,7 @@ import pytest
 
 from kwire.redact.sensitive_configs import is_sensitive
 from kwire.schema.sensitive_fields import SECRET_FIELDS, Hidden
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 
 
 def test_every_name_is_a_field_of_some_message() -> None:

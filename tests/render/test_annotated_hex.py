@@ -12,7 +12,7 @@ import kwire
 from kwire.capture.hex_text.parser import parse_hex_text
 from kwire.render.annotated_hex import annotate
 from kwire.render.colours import Style
-from tests.test_round_trip import FOUNDING, messages
+from tests.codecs.test_round_trip import FOUNDING, messages
 
 PARTITION = """\
                                    ungrouped_partition_states[0]

@@ -9,7 +9,7 @@ from kwire import Frame
 from kwire.capture.hex_text.golden_fixture import parse_fixture
 from kwire.errors import DumpError
 from kwire.render.fixture import fixture_text, rewrite_fixture
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 
 def traced() -> kwire.Request:

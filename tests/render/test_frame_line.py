@@ -8,10 +8,10 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.protocol.results import MessageSummary
+from kwire.protocol.message_summary import MessageSummary
 from kwire.render.colours import Style
 from kwire.render.frame_line import FrameLines, frame_line
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 
 def lines(*frames: bytes, **source: object) -> list[str]:

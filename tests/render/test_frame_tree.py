@@ -9,7 +9,7 @@ from kwire import Frame, Source
 from kwire.render.frame_title import title
 from kwire.render.frame_tree import tree
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 

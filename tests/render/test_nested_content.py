@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import kwire
-from kwire.protocol.results import MessageSummary
+from kwire.protocol.message_summary import MessageSummary
 from kwire.protocol.sasl_tokens import read_token
 from kwire.redact.masking import mask
 from kwire.render.colours import Style
@@ -15,9 +15,9 @@ from kwire.render.frame_tree import tree
 from kwire.render.json_objects.frame_json import envelope, json_line, sender_of
 from kwire.render.sasl_token import token_json, token_text
 from tests.conftest import ROOT
-from tests.protocol.test_connections import HANDSHAKE, PLAIN, asked, sized
-from tests.protocol.test_decoder import decoded, request, response
-from tests.protocol.test_nested import answer, enveloped
+from tests.protocol.connections.test_connection_table import HANDSHAKE, PLAIN, asked, sized
+from tests.protocol.test_frame_decoder import decoded, request, response
+from tests.protocol.test_nested_payloads import answer, enveloped
 
 M: Any = kwire.messages
 WIDE = Style(width=200)

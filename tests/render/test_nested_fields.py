@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire import Record, build_batch
-from kwire.internal import assignment_of, encode_assignment, encode_subscription, subscription_of
+from kwire.protocol.nested import assignment_of, encode_assignment, encode_subscription, subscription_of
 from kwire.render.colours import PLAIN
 from kwire.render.frame_tree import tree
 from kwire.render.nested_fields import MOST, member_data, record_lines

@@ -6,7 +6,7 @@ import pytest
 
 from kwire import LogBatch, Record, RecordHeader, build_batch
 from kwire.capture.logs.log_reader import LogReader
-from kwire.internal.topic_records import TRANSACTIONS
+from kwire.protocol.nested.topic_record_types import TRANSACTIONS
 from kwire.render.record_lines import RecordLines
 from kwire.render.record_text import batch_text
 from tests.capture.logs.test_log_topic import STATUS, record

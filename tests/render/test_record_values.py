@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire import messages
-from kwire.internal import coordinator_record, decode_metadata_frame, framed_record
-from kwire.internal.topic_records import Embedded
+from kwire.protocol.nested import coordinator_record, decode_metadata_frame, framed_record
+from kwire.protocol.nested.versioned_message import Embedded
 from kwire.render.record_text import bytes_json, embedded_json, message_text, time_text
 
 

@@ -49,7 +49,7 @@ def test_everything_is_found_in_the_zip(tmp_path: Path) -> None:
     write_zip(tmp_path / "kwire.zip")
     code = f"""
 import kwire, construct
-from kwire.spec import catalog
+from kwire.schema import catalog
 print(kwire.__file__, construct.__file__)
 print([type(result).__name__ for result in kwire.decode_frames(kwire.read_dump({str(DUMP)!r}))][:2])
 print(catalog.profiles(), kwire.codec("CreateReplicaAssignmentRequest", 0, profile="KIP-879").name)

@@ -14,7 +14,7 @@ import kwire
 from kwire import Frame, Source
 from kwire.statistics.report_counts import SAMPLES, ReportCounts
 from tests.conftest import ROOT, spread
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 M: Any = kwire.messages
 

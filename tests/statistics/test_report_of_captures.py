@@ -12,7 +12,7 @@ import pytest
 
 import kwire
 from kwire.capture.open_dump import open_dump
-from kwire.native import ENGINE
+from kwire.codecs.native import ENGINE
 from kwire.protocol import FrameDecoder
 from kwire.redact.masking import mask
 from kwire.render.html.report_page import report_html
@@ -20,7 +20,7 @@ from kwire.statistics.report_counts import CapturedReportCounts, ReportCounts
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
 from tests.conftest import ROOT, each_of, needs_shared
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 from tests.seeds import named, seeded
 from tests.statistics.test_report_counts import refused
 

@@ -9,7 +9,7 @@ from kwire import messages
 from kwire.errors import UnknownMessage
 from kwire.statistics.traffic import Traffic
 from kwire.statistics.unsupported_uses import unsupported_uses
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 
 def counted(by: list[str], frames: list[kwire.Frame], errors: bool = False) -> Traffic:

@@ -17,10 +17,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 MODULES = [
     "kwire/wire/*",
-    "kwire/protocol/framing.py",
-    "kwire/protocol/frame_codec.py",
+    "kwire/protocol/frames/frame_reader.py",
+    "kwire/protocol/frame_parser.py",
     "kwire/protocol/header_reader.py",
-    "kwire/protocol/headers.py",
+    "kwire/protocol/headers/apis.py",
     "kwire/protocol/sasl_tokens.py",
     "kwire/broker/security/api_permissions.py",
 ]
@@ -32,14 +32,14 @@ SUITE = [
         "tests/broker/security/test_authorizer.py",
     ),
     *("tests/broker/server/test_security.py", "tests/client/test_security.py", "tests/capture/tcp/test_reassembly.py"),
-    *("tests/codecs/test_codecs.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_plan.py"),
-    *("tests/codecs/test_schema_tree.py", "tests/spec/test_catalog.py", "tests/statistics/test_unanswered_requests.py"),
+    *("tests/codecs/test_message_codec.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_search.py"),
+    *("tests/codecs/test_schema_tree.py", "tests/schema/test_catalog.py", "tests/statistics/test_unanswered_requests.py"),
     *("tests/render/captured/test_json_lines.py", "tests/statistics/test_traffic.py", "tests/test_pickling.py"),
     *(
         "tests/arrow/test_batch_reader.py",
         "tests/cli/commands/test_stats.py",
-        "tests/test_messages.py",
-        "tests/test_early_access.py",
+        "tests/schema/test_message_classes.py",
+        "tests/schema/test_early_access.py",
     ),
     *("kwire/wire", "kwire/protocol", "kwire/broker/security/api_permissions.py"),
 ]

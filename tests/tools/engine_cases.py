@@ -18,27 +18,27 @@ import msgspec
 import numpy as np
 
 import kwire
-from kwire import native
+from kwire.codecs import native
 from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
-from kwire.codecs.column_plan import paths_in
-from kwire.codecs.json import to_json
-from kwire.native.table import node_table
-from kwire.protocol.headers import Apis
-from kwire.spec.catalog import catalog_for
+from kwire.codecs.columns.column_plan import paths_in
+from kwire.codecs.json_writer import to_json
+from kwire.codecs.native.node_table import node_table
+from kwire.protocol.headers.apis import Apis
+from kwire.schema.catalog import catalog_for
 from tests.capture.building import enhanced, interface, section
 from tests.codecs.columns.rows import expected
-from tests.codecs.generated.test_agreement import altered
+from tests.codecs.fallback.test_agreement import altered
 from tests.conftest import ROOT
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
 from tests.messages_of import released_pairs
-from tests.native import misuse
+from tests.codecs.native import misuse
 from tests.random_values import damaged, draw
-from tests.records.damaged_batches import damaged_batches, read_one_by_one, whole
-from tests.test_golden import CORPUS
+from tests.codecs.records.damaged_batches import damaged_batches, read_one_by_one, whole
+from tests.codecs.test_golden import CORPUS
 
 CAPTURES = [path.read_bytes() for path in sorted((ROOT / "fixtures/dumps").glob("*.pcap"))]
 APIS = Apis(catalog_for())
@@ -146,10 +146,10 @@ def golden() -> dict[tuple[str, int], list[bytes]]:
 def repeats(rng: Random) -> None:
     """Call what repeats values with rows that there are not."""
     codec = kwire.codec("MetadataResponse", 12)
-    from kwire.codecs.column_plan import Plan
-    from kwire.codecs.column_reader import BufferCollector
+    from kwire.codecs.columns.column_plan import ColumnPlan
+    from kwire.codecs.columns.buffer_collector import BufferCollector
 
-    collector = BufferCollector(codec.schema, Plan([codec.schema], "topics[].partitions[]", None))
+    collector = BufferCollector(codec.schema, ColumnPlan([codec.schema], "topics[].partitions[]", None))
     bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(5)]
     collector.add_bodies(bodies, list(range(5)), 0)
     rows, levels, columns = collector._table.take()

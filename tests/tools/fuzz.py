@@ -36,8 +36,8 @@ def files() -> list[str]:
 def failures(line: str) -> list[str]:
     """Return the test that a line of pytest's summary names as failed, if it does.
 
-    >>> failures("FAILED tests/test_round_trip.py::test_every_message_comes_back[0] - AssertionError")
-    ['tests/test_round_trip.py::test_every_message_comes_back[0]']
+    >>> failures("FAILED tests/codecs/test_round_trip.py::test_every_message_comes_back[0] - AssertionError")
+    ['tests/codecs/test_round_trip.py::test_every_message_comes_back[0]']
     """
     return re.findall(r"^(?:FAILED|ERROR) (\S+)", line)
 

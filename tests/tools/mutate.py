@@ -38,7 +38,7 @@ ROOT = Path(__file__).parent.parent.parent
 LEAST_LIMIT, LIMIT = 240, 5  # seconds that any run may take, and times as many as without a change
 MEMORY = 4 << 30  # bytes that a mutant may take, for some never stop to ask for more
 LEFT_OUT = ("kwire/spark/",)  # takes minutes for each
-EVERYWHERE = ["tests/test_round_trip.py", "tests/test_golden.py"]  # what the whole codec is tested by
+EVERYWHERE = ["tests/codecs/test_round_trip.py", "tests/codecs/test_golden.py"]  # what the whole codec is tested by
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "benchmarks/others")
 
 
@@ -84,8 +84,8 @@ def sample(seed: int, count: int, under: str) -> tuple[list[Mutant], int]:
 def own_tests(module: str) -> list[str]:
     """Return the module with its doctests, and the test files named after it.
 
-    >>> own_tests("kwire/names.py")
-    ['kwire/names.py', 'tests/test_names.py']
+    >>> own_tests("kwire/schema/former_field_names.py")
+    ['kwire/schema/former_field_names.py', 'tests/schema/test_field_names.py']
     """
     folder, stem = Path("tests", *Path(module).parts[1:-1]), Path(module).stem
     stem = Path(module).parent.name if stem == "__init__" else stem

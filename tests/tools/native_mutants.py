@@ -28,14 +28,14 @@ NUMBER = re.compile(r"(?<![\w.])(0x[0-9A-Fa-f]+|\d+)(?![\w.])")
 GUARD = re.compile(r"(?P<word>(?:el)?if|while) (?P<test>.+):")
 LEFT_OUT = re.compile(r"(?:[\w.\[\]]+(?:, [\w.\[\]]+)* [-+*|]?= |raise |refuse\(\)|self\.\w+\().*")
 UNCHANGED = re.compile(r"(?:#|include|cimport|from |import |@|cdef extern|def |class |cdef [^=]*$|ctypedef|return 0$)")
-OWN = ["tests/native", "--ignore=tests/native/test_wheel.py"]
+OWN = ["tests/native", "--ignore=tests/codecs/native/test_wheel.py"]
 TESTS = [
     *OWN,
-    *("tests/codecs", "tests/records", "tests/protocol", "tests/test_golden.py", "tests/test_round_trip.py"),
+    *("tests/codecs", "tests/records", "tests/protocol", "tests/codecs/test_golden.py", "tests/codecs/test_round_trip.py"),
     *("tests/capture", "tests/arrow", "tests/render", "tests/statistics/test_traffic.py", "tests/cli"),
 ]
 COMPILE = """import pathlib, runpy
-hook = runpy.run_path("kwire/native/build_hook.py")
+hook = runpy.run_path("kwire/codecs/native/build_hook.py")
 hook["compile_extension"](pathlib.Path("kwire/native").resolve(), ["-O0"])
 """
 # What is added to the engine, after its imports: a file with a byte for each probe, mapped into each process.

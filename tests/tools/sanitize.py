@@ -20,7 +20,7 @@ from random import SystemRandom
 from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
-ENGINE = "kwire.native._engine"
+ENGINE = "kwire.codecs.native._engine"
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1"]
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",

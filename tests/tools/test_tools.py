@@ -45,7 +45,7 @@ def test_all_kinds_of_changes_are_found() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["kwire/caches.py"])
+@pytest.mark.parametrize("name", ["kwire/runtime/caches.py"])
 def test_every_change_is_python_and_another_program(name: str) -> None:
     source = (ROOT / name).read_text("utf-8")
     before = ast.dump(ast.parse(source))
@@ -71,13 +71,13 @@ def test_probes_change_nothing_and_tell_what_runs(monkeypatch: pytest.MonkeyPatc
 
 
 def test_who_reached_a_change_is_asked() -> None:
-    mutant = Mutant("kwire/names.py", changes("x = 1 < 2")[0])
-    times = {"kwire/names.py": 1.0, "tests/test_names.py": 2.0, "tests/a.py": 9.0, "tests/a.py::b": 0.5}
-    reached = {"kwire/names.py::kwire.names.folded", "tests/a.py::b", "test_of_another_folder.py::c", ""}
+    mutant = Mutant("kwire/schema/former_field_names.py", changes("x = 1 < 2")[0])
+    times = {"kwire/schema/former_field_names.py": 1.0, "tests/schema/test_field_names.py": 2.0, "tests/a.py": 9.0, "tests/a.py::b": 0.5}
+    reached = {"kwire/schema/former_field_names.py::kwire.schema.field_names.fold_name", "tests/a.py::b", "test_of_another_folder.py::c", ""}
     assert Survey(times, [], {mutant: reached}).tests(mutant) == [
         "tests/a.py::b",
-        "kwire/names.py",
-        "tests/test_names.py",
+        "kwire/schema/former_field_names.py",
+        "tests/schema/test_field_names.py",
     ]
     assert Survey(times, [], {mutant: set()}).tests(mutant) == own_tests(mutant.module)
     everything = Survey(defaultdict(float), [], {mutant: {""}}).tests(mutant)
@@ -85,7 +85,7 @@ def test_who_reached_a_change_is_asked() -> None:
 
 
 def test_a_seed_samples_the_same() -> None:
-    one, same, other = (sample(seed, 20, "kwire/wire/primitives.py") for seed in (1, 1, 2))
+    one, same, other = (sample(seed, 20, "kwire/codecs/wire/reader.py") for seed in (1, 1, 2))
     assert one == same != other
     assert one[0][0].diff().startswith(f"--- {one[0][0].module}\n")
 
@@ -96,16 +96,16 @@ def test_every_module_has_tests() -> None:
         name for name in modules for test in (*own_tests(name), *all_tests(name)) if not Path(ROOT, test).exists()
     ]
     assert missing == []
-    assert "tests/wire/test_varints.py" in all_tests("kwire/wire/structs.py")
-    assert "tests/codecs/test_codecs.py" in own_tests("kwire/codecs/__init__.py")
-    assert "tests/codecs/json/test_json.py" in all_tests("kwire/codecs/json.py")
+    assert "tests/codecs/wire/test_varints.py" in all_tests("kwire/codecs/wire/structs.py")
+    assert "tests/codecs/test_message_codec.py" in own_tests("kwire/codecs/message_codec.py")
+    assert "tests/codecs/test_json.py" in all_tests("kwire/codecs/json_reader.py")
 
 
 def test_what_failed_is_listed() -> None:
     assert failures("FAILED tests/a.py::b[1 2] - boom") == ["tests/a.py::b[1"]
     assert failures("ERROR tests/a.py - x") == ["tests/a.py"]
     assert failures("1 FAILED") == []
-    assert str(ROOT / "tests/test_round_trip.py") in files()
+    assert str(ROOT / "tests/codecs/test_round_trip.py") in files()
 
 
 def test_a_download_that_fails_is_named_and_the_others_go_on(capsys: pytest.CaptureFixture[str]) -> None:

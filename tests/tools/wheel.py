@@ -24,7 +24,7 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
     "tests/wire",
     "tests/codecs",
     "tests/protocol",
-    "tests/records/test_batch.py",
+    "tests/codecs/records/test_batch.py",
     "tests/capture/packets/test_pcap.py",
     "tests/capture/test_captures.py",
     "tests/cli/commands/test_decode.py",

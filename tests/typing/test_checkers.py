@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.stubs import write
+from kwire.schema.stubs import write_stubs
 from tests.conftest import ROOT
 
 HERE = Path(__file__).parent
@@ -34,7 +34,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with kwire and its stubs, and nothing else."""
     folder = tmp_path_factory.mktemp("installed")
     shutil.copytree(ROOT / "kwire", folder / "kwire", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    write(folder / "kwire")
+    write_stubs(folder / "kwire")
     for name in ("right", *PROGRAMS):
         shutil.copy(HERE / f"{name}.py", folder)
     return folder

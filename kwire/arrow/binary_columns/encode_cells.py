@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ... import wire
-from ...codecs import Codec, codec_in
-from ...codecs.column_plan import fields_of, trees_of
+from ...codecs import wire
+from ...codecs.message_codec import Codec, codec_in
+from ...codecs.columns.arrow_types import fields_of
+from ...codecs.columns.column_plan import trees_of
 from ...errors import KwireError, UnknownField
 from .decode_cells import Cells
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...protocol import Connection
-from ...protocol.headers import Apis
+from ...protocol.headers.apis import Apis
 
 TYPE = pa.struct(
     [

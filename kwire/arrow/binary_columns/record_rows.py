@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ... import wire
-from ...codecs import Codec, Step, found_in, plan_of
-from ...codecs import Place as FieldPlace
-from ...protocol.headers import Api, Apis
-from ...records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
-from ...spec.catalog import catalog_for
+from ...codecs import wire
+from ...codecs.field_search import FieldStep, find_values, plan_fields
+from ...codecs.message_codec import Codec
+from ...codecs.field_search import FieldLocation as FieldPlace
+from ...protocol.headers.apis import Api, Apis
+from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
+from ...schema.catalog import catalog_for
 from ..read_options import BadOption
 from ..rows.batch_builder import error_column
 from ..rows.frame_body import read_carefully
@@ -216,9 +217,9 @@ class FoundRecords:
         return batch
 
 
-def records_in(codec: Codec) -> tuple[Step, ...]:
+def records_in(codec: Codec) -> tuple[FieldStep, ...]:
     """Return the paths of records fields in a message; an empty tuple if it has none."""
-    return plan_of(codec, _is_records)
+    return plan_fields(codec, _is_records)
 
 
 def _is_records(place: FieldPlace) -> bool | None:
@@ -227,7 +228,7 @@ def _is_records(place: FieldPlace) -> bool | None:
 
 def sets_in(codec: Codec, message: Any) -> Iterator[tuple[RecordsPartition, bytes]]:
     """Yield all records fields of a message, with topic and partition."""
-    for _, structs, records in found_in(records_in(codec), message):
+    for _, structs, records in find_values(records_in(codec), message):
         yield reduce(_within, structs[1:], UNKNOWN), records
 
 

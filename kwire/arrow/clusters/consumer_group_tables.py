@@ -13,7 +13,7 @@ import pyarrow as pa
 from ...cluster.consumer_groups.rows import MemberRow, PartitionRow
 from ...cluster.consumer_groups.tracker import APIS, GroupTracker
 from ...protocol import Client, Frame, Request, Response, Source
-from ...spec.catalog import Catalog, catalog_for
+from ...schema.catalog import Catalog, catalog_for
 from .message_rows import OPTIONS, ends_of, read_row, rows_in, sort_messages
 from .table_batches import ARROW_TYPES, union_batches
 

@@ -18,20 +18,20 @@ import pyarrow.compute as pc
 
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...capture.logs.log_topic import LogTopic, topic_of_folder
-from ...cluster import ROWS, LoggedRecord, Observation, Tables, history_of
+from ...cluster import LoggedRecord, Observation, ROWS, Tables, history_of
 from ...cluster.events.body import RELEASED
 from ...cluster.events.metadata_log import logged_records
 from ...cluster.events.observation import LOG
 from ...cluster.refused_requests import Seen
 from ...cluster.sources import files_of_ids
 from ...errors import DecodeError, KwireError
-from ...internal import decode_enveloped_request, decode_enveloped_response
-from ...internal.topic_records import METADATA
+from ...protocol.nested import decode_enveloped_request, decode_enveloped_response
+from ...protocol.nested.topic_record_types import METADATA
 from ...protocol import Frame, Request, Response, Result
-from ...protocol.framing import NotKafka
-from ...records import RecordBatch, parse_records
+from ...protocol.frames.stream_faults import NotKafka
+from ...codecs.records import RecordBatch, parse_records
 from ...redact.metadata_log_secrets import TOPIC, TOPIC_ID, is_of_metadata_log
-from ...spec.catalog import Catalog, catalog_for
+from ...schema.catalog import Catalog, catalog_for
 from ...zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
 from ..rows.row_schema import CORRUPT, ERROR_NAME
 from .message_rows import ENVELOPE, OPTIONS, catalog_of, ends_of, read_row, rows_in, sort_messages

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...cluster import MESSAGES
-from ...codecs import codec_in
+from ...codecs.message_codec import codec_in
 from ...errors import KwireError
 from ...protocol import Frame, Result
-from ...protocol.frame_codec import FrameReading
-from ...spec.catalog import Catalog, catalog_for
+from ...protocol.frame_parser import FrameParser
+from ...schema.catalog import Catalog, catalog_for
 
 ENVELOPE = "Envelope"
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
@@ -63,7 +63,7 @@ def read_row(frame: Frame, api_name: str, direction: str, api_version: int, cata
     except KwireError:
         return None
     frame = replace(frame, bare=int.from_bytes(frame.data[:4], "big") != len(frame.data) - 4)
-    reading = FrameReading(frame, catalog, salvage=True, trace=False)
+    reading = FrameParser(frame, catalog, salvage=True, trace=False)
     read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
     return read(codec)
 

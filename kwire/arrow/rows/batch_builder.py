@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...caches import once_attribute
+from ...runtime.caches import once_attribute
 from ...capture.files import find_entry
-from ...codecs.column_plan import halves
+from ...codecs.columns.record_batches import halve_batch
 from ...errors import without_password
-from ...native import FrameRows
-from ...protocol.headers import Api
+from ...codecs.native import FrameRows
+from ...protocol.headers.apis import Api
 from ..read_options import DROPMALFORMED, FAILFAST, Options
 from .frame_rows import RowEndpoints
 from .message_column import Bodies
@@ -94,7 +94,7 @@ class RowBatchBuilder:
             kept[list(faults)] = False
             batch = batch.filter(pa.array(kept))
         if batch.num_rows:
-            yield from halves(batch, self.max_bytes)
+            yield from halve_batch(batch, self.max_bytes)
 
     def _files_metadata(self, shared: _Shared) -> Any:
         paths = _paths(shared).dictionary_encode()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...codecs import Codec
+from ...codecs.message_codec import Codec
 from ...errors import DefaultTag
 from ...protocol import Frame, Undecodable
-from ...protocol.frame_codec import FrameReading
-from ...protocol.headers import Api, may_be_downgraded
+from ...protocol.frame_parser import FrameParser
+from ...protocol.headers.api_versions_downgrade import may_be_downgraded
+from ...protocol.headers.apis import Api
 from .row_faults import RowFault, fault_of
 
 
@@ -24,7 +25,7 @@ def read_carefully(data: bytes, api: Api, asked: bool | None) -> DecodedBody:
     """Decode one frame on the reference path; never raise for invalid bytes."""
     codec = api.codec(asked)
     assert codec is not None
-    reading = FrameReading(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
+    reading = FrameParser(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
     read = reading.body if api.bare else reading.request if asked else reading.response
     result: Any = read(codec)
     if isinstance(result, Undecodable):

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ...errors import DecodeError, Truncated, UnexpectedResponse
-from ...native import FrameBatch, FrameRows
-from ...protocol import LEAST, Connection, Frame, Header, Source, cut_short
-from ...protocol.decoder import unread
-from ...protocol.frame_codec import FrameReading
-from ...protocol.framing import NOBODY, CapturedFrame, CutShort, Endpoints, NamedEnds
-from ...protocol.headers import Api, Apis
+from ...codecs.native import FrameBatch, FrameRows
+from ...protocol import Connection, Frame, Header, LEAST, Source, cut_short
+from ...protocol.frame_decoder import explain_unread
+from ...protocol.frame_parser import FrameParser
+from ...protocol.frames.captured_frame import CapturedFrame, Endpoints, NamedEnds, WHOLE_FILE
+from ...protocol.frames.stream_faults import CutShort
+from ...protocol.headers.apis import Api, Apis
 from ..raw_frames import RawFrame
 from .row_faults import RowFault, fault_of
 
@@ -211,7 +212,7 @@ class Pairing:
         for number in frame.closed:
             self._connections.pop(number, None)
         now = None if source.time is None else round(source.time * 1e6) * 1000
-        whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else NOBODY
+        whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else WHOLE_FILE
         connection = self._connection(source.connection_key, whose, now)
         place = source.offset or 0, frame.data, now, connection.ends
         if frame.message is not None and frame.version is not None and frame.fault is None:
@@ -220,7 +221,7 @@ class Pairing:
         asked = None if source.direction is None else source.direction == "request"
         self._odd(connection, place, asked, connection.receive(frame.data, asked, None, frame.fault), frame.fault)
 
-    def _connection(self, key: Any, whose: Endpoints = NOBODY, now: int | None = None) -> _Ended:
+    def _connection(self, key: Any, whose: Endpoints = WHOLE_FILE, now: int | None = None) -> _Ended:
         connection = self._connections.get(key)
         if connection is None:
             connection = self._connections[key] = _Ended(self.apis, whose, now)
@@ -262,7 +263,7 @@ class Pairing:
     ) -> None:
         """Return why a frame is neither request nor response; `fault` is set if it is truncated."""
         frame, cut = Frame(place[1], Source(direction=DIRECTIONS[asked]), fault=fault), fault or cut_short(place[1])
-        read: Any = unread(FrameReading(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
+        read: Any = explain_unread(FrameParser(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
         error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
         why = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
         asks, api, number, client = asked, None, None, None

@@ -11,12 +11,12 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ...codecs import arrow_schema
-from ...codecs.column_plan import conform
-from ...codecs.column_reader import Columns
+from ...codecs.columns.read_columns import arrow_schema
+from ...codecs.columns.column import conform_array
+from ...codecs.columns.column_reader import Columns
 from ...errors import DecodeError, EncodeError
-from ...protocol.headers import Api
-from ...spec.catalog import Catalog
+from ...protocol.headers.apis import Api
+from ...schema.catalog import Catalog
 from .frame_body import body_start, read_carefully
 from .frame_rows import Row
 from .row_faults import RowFault, fault_of
@@ -210,7 +210,7 @@ class ProjectedBodies(Bodies):
 
     def column(self, rows: Sequence[Row], faults: dict[int, RowFault]) -> Any:
         """Return structs of this type."""
-        return conform(self.bodies.column(rows, faults), self.type)
+        return conform_array(self.bodies.column(rows, faults), self.type)
 
 
 def put_in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:

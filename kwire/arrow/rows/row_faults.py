@@ -5,17 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import DecodeError, KwireError
-from ...protocol.framing import (
-    BareToken,
-    BegunBefore,
-    CutShort,
-    Fragment,
-    Gap,
-    LateFile,
-    LostPackets,
-    NotKafka,
-    RequestNotCaptured,
-)
+from ...protocol.frames.stream_faults import BareToken, BegunBefore, CutShort, Fragment, Gap, LateFile, LostPackets, NotKafka, RequestNotCaptured
 
 PADDING = "PADDING"
 HARMLESS = frozenset([PADDING, NotKafka.code])  # not malformed in any mode

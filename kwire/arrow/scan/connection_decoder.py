@@ -19,11 +19,11 @@ from ...capture.frame_extractor import FrameExtractor
 from ...capture.kafka.captured_frames import fault_item
 from ...capture.packets.packet_headers import NOT_TCP
 from ...errors import DecodeError, DumpError
-from ...protocol.framing import BrokenDump, CutRecord, Damaged, LateFile, LostPackets
+from ...protocol.frames.stream_faults import BrokenDump, CutRecord, Damaged, LateFile, LostPackets
 from ..batch_reader import BatchReader
 from ..input_splits import InputSplit
 from ..rows.frame_rows import Pairing
-from .connection_windows import WHOLE, ConnectionWindow, Windows
+from .connection_windows import ConnectionWindow, WHOLE, Windows
 from .packet_chunks import Ahead, Chunk, chunks_of, in_file_order, is_void, packet_reader
 from .packet_feeder import PacketFeeder
 from .packet_rows import BROKEN, DAMAGE, ENTRY, FILE, LATE, LOST, PACKETS, VOID

@@ -20,8 +20,8 @@ from ...capture.kafka.connection_frames import KafkaConnection
 from ...capture.packets.packet import Packet
 from ...capture.tcp.stream_reassembly import MASK
 from ...errors import DumpError
-from ...protocol.headers import Apis
-from ...spec.catalog import Catalog
+from ...protocol.headers.apis import Apis
+from ...schema.catalog import Catalog
 from ..rows.frame_rows import Pairing, Row, RowEndpoints, Sink
 
 REGION = 1 << 20  # bytes that are searched for a cut

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 from .byte_ranges import ByteRange
 from .capture_readers import head_of, is_compressed
-from .connection_windows import LEAST_SHARE, REGION, FoundBoundary, Region, found_in
+from .connection_windows import FoundBoundary, LEAST_SHARE, REGION, Region, found_in
 from .divided_captures import pieces_around
 from .packet_chunks import Chunk, chunks_of, packets_in
 from .packet_rows import ENDLESS, PACKETS, VOID

@@ -17,10 +17,10 @@ from ...capture.packets.packet_headers import parse_segment
 from ...capture.packets.pcap import NEAR, PcapReader
 from ...capture.packets.pcapng import PcapngReader
 from ...capture.packets.segment import Segment, reverse_key
-from ...native import ENGINE
+from ...codecs.native import ENGINE
 
 if ENGINE == "native":
-    from ...native import PacketGroups
+    from ...codecs.native import PacketGroups
 
 
 class PacketGroup(NamedTuple):

@@ -21,10 +21,11 @@ from typing import BinaryIO, NamedTuple
 from ...capture.files import open_file
 from ...capture.portions import Cursor, read_portions, read_range
 from ...errors import BadFrame
-from ...protocol import LEAST, Connection
-from ...protocol.framing import CutShort, int32
-from ...protocol.headers import Apis
-from ..raw_frames import SASL_HANDSHAKE_0, RawFrame, RawFrameWalker, fragments
+from ...protocol import Connection, LEAST
+from ...protocol.frames.frame_size import get_int32
+from ...protocol.frames.stream_faults import CutShort
+from ...protocol.headers.apis import Apis
+from ..raw_frames import RawFrame, RawFrameWalker, SASL_HANDSHAKE_0, fragments
 from ..read_options import Options
 from ..rows.frame_rows import Pairing, RawFrameState
 
@@ -186,7 +187,7 @@ class FrameRanges:
         """Whether consecutive frames start at a position, as far as their bytes are available."""
         place, count = pos, 0
         while count < ENOUGH and place + 4 <= len(data):
-            size = int32(data, place)
+            size = get_int32(data, place)
             if not LEAST <= size <= self._options.max_frame_bytes:
                 return False
             place, count = place + 4 + size, count + 1
@@ -309,6 +310,6 @@ def broken_cuts(
     smallest valid size of a frame."""
     with open_file(path) as stream:
         stream.seek(broken)
-        fault = BadFrame(offset=0, found=int32(stream.read(4), 0), need=least, have=options.max_frame_bytes)
+        fault = BadFrame(offset=0, found=get_int32(stream.read(4), 0), need=least, have=options.max_frame_bytes)
         stream.seek(start)
         yield from fragments(read_portions(stream, stop - start), start, fault, options.max_corrupt_bytes)

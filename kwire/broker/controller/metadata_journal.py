@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from ...errors import KwireError
-from ...records import Record, RecordBatch, build_batch
+from ...codecs.records import Record, RecordBatch, build_batch
 from ..log.batch_recovery import LogDamage, valid_prefix
 from ..log.disk import Disk, Store
 from ..node import LogDir

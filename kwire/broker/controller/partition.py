@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from errno import ENOSPC
 
 from ...cluster.state import NO_LEADER
-from ...records import RecordBatch
+from ...codecs.records import RecordBatch
 from ...values import ErrorCode
 from ..log.batch_stamps import stamp_batch
 from ..log.replica_log import ReplicaLog

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ...cluster.state import NO_LEADER
-from ...records import parse_records
+from ...codecs.records import parse_records
 from ..log.replica_log import ReplicaLog
 from ..node import LogDir
 from .kraft_controller import KRaftController

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from math import inf
 
 from ...errors import DecodeError
-from ...internal import decode_subscription
+from ...protocol.nested import decode_subscription
 from ..purgatory import Parked
 from .committed_offsets import Commit, Commits
 from .consumer_group import ConsumerGroup, GroupState
-from .group_memory import LEAST_SIZE, GroupMemory, Protocols, size_of
+from .group_memory import GroupMemory, LEAST_SIZE, Protocols, size_of
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ...internal import assignment_of, decode_assignment, decode_subscription, encode_assignment
+from ...protocol.nested import assignment_of, decode_assignment, decode_subscription, encode_assignment
 from .classic_group import Group, Member
 from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState, places_of
 from .group_memory import Protocols

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ... import messages
-from ...internal import coordinator_record, encode_record
+from ...protocol.nested import coordinator_record, encode_record
 from ..controller.metadata_journal import Row
 from ..controller.topic import NO_TOPIC_ID, Topic
 from ..internal_topics import Written

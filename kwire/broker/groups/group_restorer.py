@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import KwireError
-from ...internal import CoordinatorRecord, decode_group_record
+from ...protocol.nested import CoordinatorRecord, decode_group_record
 from ..controller.topic import NO_TOPIC_ID
 from .classic_group import Group, Member
 from .committed_offsets import Commit

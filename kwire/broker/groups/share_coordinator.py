@@ -14,7 +14,7 @@ from math import inf
 
 from ... import messages
 from ...errors import KwireError
-from ...internal import coordinator_record, decode_share_record, encode_record
+from ...protocol.nested import coordinator_record, decode_share_record, encode_record
 from ...values import ErrorCode
 from ..controller.kraft_controller import KRaftController
 from ..controller.metadata_journal import Row
@@ -25,16 +25,7 @@ from ..purgatory import Parked, Purgatory
 from .classic_group import Group
 from .group_coordinator import GroupCoordinator
 from .share_group import ShareGroup, TopicIdPartition
-from .share_partition import (
-    RECORD_SIZE,
-    AcquiredRange,
-    OffsetRange,
-    RecordState,
-    ShareLimits,
-    SharePartition,
-    ShareSnapshot,
-    ShareStateBatch,
-)
+from .share_partition import AcquiredRange, OffsetRange, RECORD_SIZE, RecordState, ShareLimits, SharePartition, ShareSnapshot, ShareStateBatch
 
 MOST_SESSIONS = 2000  # the default of Kafka's group.share.max.share.sessions, per broker
 FIRST, FINAL = 0, -1  # epochs that begin and end a session

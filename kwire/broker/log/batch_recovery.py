@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...errors import DecodeError
-from ...records import RecordBatch
-from ...records.batch import read_whole
-from ...records.record_layouts_and_checksums import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
+from ...codecs.records import RecordBatch
+from ...codecs.records.batch_parser import read_whole
+from ...codecs.records.record_layouts import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
 
 CUT_SHORT = "cut short"
 HIGHEST_OFFSET = 2**62  # so that adding a batch's last offset delta, and further batches, does not exceed 64 bits

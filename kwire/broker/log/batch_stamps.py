@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ...records import RecordBatch
-from ...records.record_layouts_and_checksums import LOG_APPEND_TIME, crc32c
+from ...codecs.records import RecordBatch
+from ...codecs.records.crc32c import crc32c
+from ...codecs.records.record_layouts import LOG_APPEND_TIME
 
 
 def stamp_batch(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBatch:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import KwireError
-from ...records import Record, RecordBatch, build_batch
+from ...codecs.records import Record, RecordBatch, build_batch
 from .producer_state_manager import AbortedTxn
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ...errors import KwireError
-from ...records import RecordBatch, parse_records
+from ...codecs.records import RecordBatch, parse_records
 from .batch_recovery import LogDamage, valid_prefix
 from .disk import Store
 from .log_cleaner import LogCleaner, latest_offsets

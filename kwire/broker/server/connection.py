@@ -18,7 +18,7 @@ from ...client.address import Address
 from ...client.frame_memory import FrameMemoryShare
 from ...errors import BadFrame, KwireError
 from ...protocol import Frame, Source
-from ...protocol.framing import FrameJoiner
+from ...protocol.frames.frame_joiner import FrameJoiner
 from ...protocol.sasl.mechanisms import AuthenticationFailed
 from ...values import ErrorCode
 from .. import Node, Parked

@@ -13,11 +13,11 @@ from ssl import SSLContext
 from typing import Any
 
 from ... import messages
-from ...codecs import codec
+from ...codecs.message_codec import codec
 from ...errors import CallError, excerpt
 from ...protocol import Request, Response, Result, decode_frames
-from ...records import Record, RecordHeader, build_batch, parse_records
-from ...spec.catalog import catalog_for
+from ...codecs.records import Record, RecordHeader, build_batch, parse_records
+from ...schema.catalog import catalog_for
 from ...values import ErrorCode
 from .. import ServedCluster, fault_rule_checks, fault_rules
 from ..configs import check_configs

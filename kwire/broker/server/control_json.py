@@ -8,7 +8,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from ...records import Record, RecordHeader
+from ...codecs.records import Record, RecordHeader
 
 
 def to_json(value: Any) -> Any:

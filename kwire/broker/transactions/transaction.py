@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ... import messages
-from ...internal import coordinator_record, encode_record
+from ...protocol.nested import coordinator_record, encode_record
 from ..controller.metadata_journal import Row
 from ..purgatory import Parked
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...caches import lazy_pattern
+from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DumpError
 from .parser import parse_hex_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...caches import lazy_pattern
+from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DumpError
 from .dialects import DIALECTS
 

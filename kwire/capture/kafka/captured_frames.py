@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...errors import DecodeError
-from ...native import EndsState
+from ...codecs.native import EndsState
 from ...protocol import Frame
-from ...protocol.framing import NOBODY, CapturedBatch, CapturedFrame, frame_of
+from ...protocol.frames.captured_frame import CapturedBatch, CapturedFrame, WHOLE_FILE, make_frame
 from ..packets.segment import format_address, format_endpoint
 
 
@@ -47,7 +47,7 @@ class TcpEnds(EndsState):
 
 def fault_item(fault: DecodeError, data: bytes = b"", offset: int = 0) -> CapturedFrame:
     """Create an item about the whole file, or about bytes of it at an offset."""
-    return NOBODY, False, offset, None, data, fault, None, 0
+    return WHOLE_FILE, False, offset, None, data, fault, None, 0
 
 
 def build_frames(batches: Iterable[CapturedBatch], file: str) -> Iterator[Frame]:
@@ -68,7 +68,7 @@ def build_timed_frames(batches: Iterable[CapturedBatch], file: str) -> Iterator[
             if type(captured) is not tuple:
                 closed.append(captured)
                 continue
-            yield frame_of(captured, file, count, closed), captured[3]
-            if captured[0] is not NOBODY:
+            yield make_frame(captured, file, count, closed), captured[3]
+            if captured[0] is not WHOLE_FILE:
                 closed.clear()
             count += 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...protocol.framing import CapturedFrame
+from ...protocol.frames.captured_frame import CapturedFrame
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .connection_frames import KafkaConnection
-from .frame_recognition import STRONG, FrameRecogniser
+from .frame_recognition import FrameRecogniser, STRONG
 from .non_kafka_connection import NonKafkaConnection
 from .other_protocols import UNKNOWN, recognise_protocol
 from .stream_head import StreamHead

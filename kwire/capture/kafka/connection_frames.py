@@ -10,13 +10,14 @@ from collections.abc import Iterable, Set
 from struct import Struct
 
 from ...errors import DecodeError
-from ...native import ConversationState
+from ...codecs.native import ConversationState
 from ...protocol import FrameReader
-from ...protocol.framing import BareToken, CapturedFrame, CutShort, Fragment, NoFrame, PassedOver, numbers_of
-from ...protocol.framing import Gap as GapFault
+from ...protocol.frames.captured_frame import CapturedFrame, first_numbers
+from ...protocol.frames.stream_faults import BareToken, CutShort, Fragment, NoFrame, PassedOver
+from ...protocol.frames.stream_faults import Gap as GapFault
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
-from .frame_recognition import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, AwaitedResponses, FrameRecogniser, FrameVerdict
+from .frame_recognition import AwaitedResponses, FAR, FrameRecogniser, FrameVerdict, NO, REQUESTS, RESERVED_IDS, SHORT
 from .frame_search import FrameSearch
 from .frame_splitter import FrameSplitter, StreamCut
 
@@ -128,7 +129,7 @@ class KafkaConnection(ConversationState):
     def _frames(self, cuts: list[StreamCut], asked: bool, now: int | None) -> list[CapturedFrame]:
         captured: list[CapturedFrame] = []
         for offset, data, fault in cuts:
-            first, second = numbers_of(data) if fault is None else (None, 0)
+            first, second = first_numbers(data) if fault is None else (None, 0)
             if fault is None or isinstance(fault, CutShort):
                 token: DecodeError | None = (self.note_request if asked else self.note_response)(data)
                 fault = fault or token

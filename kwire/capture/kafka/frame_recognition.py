@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Set
 from typing import NamedTuple
 
-from ...caches import lazy_pattern
-from ...codecs import codec_in
+from ...runtime.lazy_patterns import lazy_pattern
+from ...codecs.message_codec import codec_in
 from ...errors import TrailingBytes
-from ...protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
-from ...protocol.headers import header_version_for
-from ...spec.catalog import Catalog, catalog_for
+from ...protocol import Frame, FrameDecoder, LEAST, LIMIT, Request, Response, Source, Undecodable
+from ...protocol.headers.header_versions import header_version_for
+from ...schema.catalog import Catalog, catalog_for
 
 # How much a header resembles that of a request. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the
 # api is Produce, which many responses resemble: the correlation id looks like api key 0 and a version, followed by a

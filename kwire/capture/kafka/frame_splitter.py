@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ...errors import BadFrame, DecodeError
 from ...protocol import FrameReader, cut_short
-from ...protocol.framing import BegunBefore, Fragment, PassedOver
-from ...protocol.framing import Gap as GapFault
+from ...protocol.frames.stream_faults import BegunBefore, Fragment, PassedOver
+from ...protocol.frames.stream_faults import Gap as GapFault
 from .frame_search import FrameSearch
 
 PIECE = 1 << 20  # bytes outside frames are returned in fragments of about this size

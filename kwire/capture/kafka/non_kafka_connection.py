@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ...protocol.framing import CapturedFrame, Encrypted, NoFrame, NotKafka
-from ...protocol.framing import Gap as GapFault
+from ...protocol.frames.captured_frame import CapturedFrame
+from ...protocol.frames.stream_faults import Encrypted, NoFrame, NotKafka
+from ...protocol.frames.stream_faults import Gap as GapFault
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
 from .connection_frames import KafkaConnection
-from .frame_recognition import STRONG, FrameRecogniser
+from .frame_recognition import FrameRecogniser, STRONG
 from .other_protocols import TLS, UNKNOWN, ZOOKEEPER
 
 SIZE_FIELD = 4

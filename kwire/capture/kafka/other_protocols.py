@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...caches import lazy_pattern
+from ...runtime.lazy_patterns import lazy_pattern
 
 TLS = "TLS"
 UNKNOWN = "an unknown protocol"

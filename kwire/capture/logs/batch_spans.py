@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ...codecs import Span, TracingReader
+from ...codecs.tracing import Span, TracingReader
 from ...errors import BadBatchLength, BadRecordCount, BadRecordSize, DecodeError
-from ...internal import ControlRecord, FramedRecord
-from ...internal.topic_records import MARKER, Embedded, codec_of
-from ...records import LIMIT, RecordBatch
-from ...records.compression import inflate
-from ...records.record_layouts_and_checksums import LOG_OVERHEAD, MESSAGES, RECORD
-from ...wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
-from ...wire.primitives import Construct
+from ...protocol.nested import ControlRecord, FramedRecord
+from ...protocol.nested.control_records import MARKER
+from ...protocol.nested.versioned_message import Embedded, embedded_codec
+from ...codecs.records import LIMIT, RecordBatch
+from ...codecs.compression.compression_types import inflate
+from ...codecs.records.record_layouts import LOG_OVERHEAD, MESSAGES, RECORD
+from ...codecs.wire import INT16, INT32, INT64, INT8, UINT32, UNSIGNED_VARINT, VARINT
+from ...codecs.wire.construct_classes import Construct
 from .log_batch import LogBatch, LogRecord, Message
 
 _HEADER: dict[str, Construct] = {
@@ -207,7 +208,7 @@ def _find_embedded(message: Message, name: str) -> tuple[Embedded, _Front] | Non
 
 
 def _unfold_message(span: Span, embedded: Embedded, front: _Front) -> Iterator[Span]:
-    codec = codec_of(embedded)
+    codec = embedded_codec(embedded)
     if codec is None:
         yield span
         return

@@ -6,18 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ...caches import lazy_pattern
-from .disk_entry import (
-    DiskEntry,
-    DiskItem,
-    EpochStart,
-    PartitionOffset,
-    Value,
-    WrongCount,
-    bad_bytes,
-    read_text_file,
-    split_lines,
-)
+from ...runtime.lazy_patterns import lazy_pattern
+from .disk_entry import DiskEntry, DiskItem, EpochStart, PartitionOffset, Value, WrongCount, bad_bytes, read_text_file, split_lines
 from .log_batch import LogBytes
 
 EPOCH_LINE = lazy_pattern(rb"(\d{1,10}) (\d{1,19})")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ...errors import DecodeError
-from ...internal import ControlRecord, CoordinatorRecord, FramedRecord
-from ...records import LIMIT, Record, RecordBatch, UndecodableRecords
+from ...protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
+from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ...schema.sensitive_fields import Hidden
 from .log_topic import DecodedRecord
 

@@ -6,23 +6,11 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ...caches import lazy_pattern
+from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DecodeError, KwireError
-from ...internal import (
-    ControlRecord,
-    CoordinatorRecord,
-    FramedRecord,
-    decode_control_record,
-    decode_group_record,
-    decode_metadata_frame,
-    decode_remote_log_frame,
-    decode_share_record,
-    decode_transaction_record,
-    encode_frame,
-    encode_record,
-)
-from ...internal.topic_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
-from ...records import Record, RecordBatch
+from ...protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord, decode_control_record, decode_group_record, decode_metadata_frame, decode_remote_log_frame, decode_share_record, decode_transaction_record, encode_frame, encode_record
+from ...protocol.nested.topic_record_types import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
+from ...codecs.records import Record, RecordBatch
 
 ENOUGH = 50  # records of a batch that are examined
 OF_A_QUORUM = range(2, 7)  # types of control records in a metadata log: leader change, snapshots, voters

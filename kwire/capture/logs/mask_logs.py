@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from ...codecs import Span
-from ...internal import FramedRecord
-from ...internal.topic_records import codec_of
+from ...codecs.tracing import Span
+from ...protocol.nested import FramedRecord
+from ...protocol.nested.versioned_message import embedded_codec
 from ...redact.masking import mask_error, mask_message, masked
 from ...redact.metadata_log_secrets import TOPIC, holds_secrets, is_secret_record
 from ...redact.secret_bytes import looks_secret
 from ...redact.sensitive_configs import is_sensitive
-from ...schema.sensitive_fields import SECRET_FIELDS, Hidden
+from ...schema.sensitive_fields import Hidden, SECRET_FIELDS
 from .batch_spans import ExplainedBytes
 from .log_batch import LogBatch, LogBytes, LogRecord
 
@@ -35,7 +35,7 @@ def mask_record(entry: LogRecord) -> LogRecord:
 
 
 def _mask_framed_record(message: Any) -> Any:
-    codec = codec_of(message.value) if isinstance(message, FramedRecord) else None
+    codec = embedded_codec(message.value) if isinstance(message, FramedRecord) else None
     if codec is None:
         return None
     sealed = mask_message(codec, message.value.message, keep_tags=False)

@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ...caches import lazy_pattern
+from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import BadFrame, DumpError
 from ...protocol import Frame, FrameReader, Source, cut_short
 

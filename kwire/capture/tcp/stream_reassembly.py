@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ...native import StreamState
+from ...codecs.native import StreamState
 
 MASK = 0xFFFFFFFF
 WINDOW = 1 << 30  # RFC 7323: no receiver accepts more in advance

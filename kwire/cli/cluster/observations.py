@@ -18,7 +18,7 @@ from ...cluster.events.metadata_log import message_in
 from ...cluster.refused_requests import Seen, judged
 from ...errors import DumpError
 from ...protocol import Result
-from ...protocol.framing import NotKafka
+from ...protocol.frames.stream_faults import NotKafka
 from ...zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from ..filters.time_span import TimeSpan
 from ..input.dump_decoder import DumpDecoder

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ...spec.catalog import catalog_for
-from ...spec.releases import Api, first_release, removed_in
+from ...schema.catalog import catalog_for
+from ...schema.releases import ReleasedApi, first_release, removed_in
 from ..options.api_names import found_apis
 from ..options.parser import add_command
 from ..options.releases import named_release
@@ -40,6 +40,6 @@ def apis(options: argparse.Namespace) -> int:
     return 0
 
 
-def _all_versions(api: Api) -> str:
+def _all_versions(api: ReleasedApi) -> str:
     spec = catalog_for().find(api.key, "request")
     return str(spec.versions) if spec else "none"

@@ -12,10 +12,10 @@ from ...client.address import address
 from ...client.connection import BrokerConnection
 from ...client.deadline import Deadline
 from ...client.read_only_apis import changes_state
-from ...codecs import codec_in
+from ...codecs.message_codec import codec_in
 from ...errors import UnknownMessage, json_problem
 from ...protocol import Response, encode_request
-from ...protocol.results import MessageSummary
+from ...protocol.message_summary import MessageSummary
 from ...render.escaping import json_text
 from ...render.frame_tree import tree
 from ...render.json_objects.frame_json import envelope, json_line

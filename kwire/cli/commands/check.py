@@ -20,7 +20,7 @@ from ...capture.logs.log_batch import LogBatch, LogBytes
 from ...capture.logs.mask_logs import has_secrets
 from ...errors import DecodeError, EncodeError
 from ...protocol import Request, Response, Result, Token, Undecodable
-from ...protocol.frame_codec import encode_result
+from ...protocol.frame_encoder import encode_result
 from ...render.escaping import escape, json_text
 from ...render.frame_title import title
 from ...render.record_text import batch_text

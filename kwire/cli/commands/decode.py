@@ -15,7 +15,8 @@ from ...capture.dump import Dump
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ...protocol import Result
-from ...protocol.results import MessageSummary, with_response_frames
+from ...protocol.message_summary import MessageSummary
+from ...protocol.response_frames import with_response_frames
 from ...query.display_filter import names_property, parse_path
 from ...render.colours import Style
 from ...render.escaping import json_text
@@ -23,7 +24,7 @@ from ...render.frame_tree import tree
 from ...render.json_objects.frame_json import envelope
 from ...render.json_objects.record_json import record_envelope
 from ...render.record_tree import RecordTree
-from ...spec.catalog import Catalog, catalog_for
+from ...schema.catalog import Catalog, catalog_for
 from ..filters.frame_filter import add_filters, filter_for, pushed_filter
 from ..filters.kafka_frames import KafkaFrames, omit_other_streams
 from ..filters.log_filter import LogFilter
@@ -40,7 +41,7 @@ from ..output.capture_lines import CaptureLines
 from ..output.chosen_fields import FORMATS, write_fields
 from ..output.guesses import guess
 from ..output.item_counts import count_item, count_items, print_counts
-from ..output.item_text import ENTRY, AsJson, AsText, Form, Item, Print
+from ..output.item_text import AsJson, AsText, ENTRY, Form, Item, Print
 from ..output.parquet import parquet
 from ..terminal.pager import Paged, paged
 from ..terminal.progress import with_progress

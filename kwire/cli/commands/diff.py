@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ...codecs import Codec, codec_in
+from ...codecs.message_codec import Codec, codec_in
 from ...protocol import Undecodable
 from ...render.colours import Style
 from ...render.differences.frame_differences import frame_differences
@@ -17,8 +17,8 @@ from ...render.differences.layout_differences import NOTHING, layout_difference_
 from ...render.escaping import escape
 from ...render.frame_title import title
 from ...render.value_text import count_text
-from ...spec.catalog import Catalog, catalog_for
-from ...spec.releases import Api, release
+from ...schema.catalog import Catalog, catalog_for
+from ...schema.releases import ReleasedApi, release
 from ..input.dump_decoder import results
 from ..options.api_names import found_apis
 from ..options.message_names import named_codecs
@@ -132,7 +132,7 @@ def _versions(one: Codec | None, other: Codec | None) -> str:
     return " -> ".join(names)
 
 
-def _newest(name: str, api: Api, suffix: str) -> Codec | None:
+def _newest(name: str, api: ReleasedApi, suffix: str) -> Codec | None:
     catalog: Catalog = catalog_for(None, name)
     versions = release(name).versions(api.key)
     spec = catalog.find(api.key, suffix.lower(), versions.last) if versions else None

@@ -16,7 +16,7 @@ from ...errors import DumpError, KwireError, json_problem
 from ...protocol import Frame
 from ...render.json_objects.json_template import template
 from ...render.value_text import count_text
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 from ..options.message_names import named_codec, named_codecs
 from ..options.output import add_raw
 from ..options.parser import add_command

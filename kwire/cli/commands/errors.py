@@ -1,6 +1,6 @@
 """`kwire errors`: explains Kafka's error codes, by number, by name or by a part of a name.
 
-The exit codes of commands are in `kwire.cli.main`, kwire's own exceptions in `kwire.errors`.
+The exit codes of commands are in `kwire.cli.main`, kwire's own exceptions in `kwire.errors.decode_errors`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import textwrap
 from typing import Any
 
 from ...errors import UnknownMessage
-from ...names import folded
+from ...schema.field_names import fold_name
 from ...values import Value, kind
 from ..options.parser import add_command
 
@@ -40,7 +40,7 @@ def _errors_like(codes: type[Value], word: str) -> list[Value]:
         code = codes(word)
         found = [code] if code.name else []
     except UnknownMessage:
-        found = [code for code in codes if folded(word) in folded(str(code))]
+        found = [code for code in codes if fold_name(word) in fold_name(str(code))]
     if not found:
         raise UnknownMessage("error code", word, [str(code) for code in codes])
     return found

@@ -14,7 +14,7 @@ from ...capture.logs.batch_spans import ExplainedBytes, explain_batch
 from ...capture.logs.log_batch import LogBatch, LogBytes
 from ...capture.logs.mask_logs import mask_explained
 from ...capture.open_file import read_text
-from ...codecs import Span
+from ...codecs.tracing import Span
 from ...errors import DumpError
 from ...protocol import Result, Token, Undecodable
 from ...render.annotated_hex import frame_lines

@@ -9,13 +9,13 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from ...capture.packets.pcap_writer import PcapWriter
-from ...client.address import LOOPBACK, Address, address
+from ...client.address import Address, LOOPBACK, address
 from ...client.operator_lines import OperatorLines
 from ...client.proxy import Proxy, Show
 from ...client.proxy_listeners import MOST_LISTENERS
 from ...errors import excerpt
 from ...protocol import Result
-from ...protocol.results import MessageSummary
+from ...protocol.message_summary import MessageSummary
 from ...render.frame_line import FrameLines
 from ...render.json_objects.frame_json import json_line
 from ...render.value_text import count_text

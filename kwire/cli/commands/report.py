@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import Any
 
-from ...protocol.framing import count_frames
+from ...protocol.frames.captured_frame import count_frames
 from ...render.html.report_page import report_html
 from ...render.value_text import count_text
 from ...statistics.report_counts import CapturedReportCounts, ReportCounts

@@ -10,8 +10,8 @@ from itertools import takewhile
 from typing import Any
 
 from ...protocol import Frame, FrameDecoder
-from ...protocol.headers import Header
-from ...protocol.results import MessageSummary
+from ...protocol.headers.header import Header
+from ...protocol.message_summary import MessageSummary
 from ...query.display_filter import names_property
 from ...redact.masking import mask
 from ...render.value_text import count_text

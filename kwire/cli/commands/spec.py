@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...codecs.schema_tree import grow
+from ...codecs.schema_tree import grow_tree
 from ...errors import SpecError
 from ...render.escaping import escape
 from ...render.value_text import count_text
-from ...spec import read_spec
+from ...schema.spec_reader import read_spec
 from ..options.parser import add_command
 from ..terminal.terminal_style import style_for
 
@@ -53,7 +53,7 @@ def spec_errors(path: Path) -> list[SpecError]:
     try:
         spec = read_spec(path.read_text("utf-8"), str(path))
         for version, _ in zip(spec.versions, range(MOST_VERSIONS), strict=False):
-            grow(spec, version)
+            grow_tree(spec, version)
     except SpecError as error:
         return [error, *error.others]
     except UnicodeDecodeError as error:

@@ -13,7 +13,7 @@ import msgspec
 
 from ...capture.tcp.connection_share import ALL, ConnectionShare
 from ...errors import KwireError, suggestion
-from ...protocol.framing import count_frames
+from ...protocol.frames.captured_frame import count_frames
 from ...render.escaping import json_text
 from ...render.statistics.count_table import count_table, traffic_json
 from ...render.statistics.latency_table import latency_table, slowest_table

@@ -12,9 +12,10 @@ from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
 from ...protocol import Frame, Request, Response, Result, Undecodable
-from ...protocol.results import MessageSummary, client_of
+from ...protocol.message_summary import MessageSummary
+from ...protocol.results import client_of
 from ...query.display_filter import DisplayFilter, parse_filter
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 from ..input.dump_decoder import PushedFilter
 from ..options.message_names import name_and_version, named_codecs
 from ..options.usage_error import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...protocol import Undecodable
-from ...protocol.framing import NotKafka
+from ...protocol.frames.stream_faults import NotKafka
 from ...render.frame_title import is_note
 from ..input.log_entries import Other
 

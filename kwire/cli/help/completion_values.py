@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ...caches import lazy_pattern
+from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import KwireError
 from .command_line import Candidates, CommandLine
 from .topics import TOPICS
@@ -24,7 +24,7 @@ SAFE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names that need no quoting
 
 def complete_apis(line: CommandLine) -> Candidates:
     """Return the names of apis and messages, or the versions after a colon."""
-    from ...spec.catalog import catalog_for
+    from ...schema.catalog import catalog_for
 
     catalog = catalog_for()
     name, colon, _ = line.word.partition(":")
@@ -38,7 +38,7 @@ def complete_apis(line: CommandLine) -> Candidates:
 
 def complete_releases(line: CommandLine) -> Candidates:
     """Return the releases of Kafka, the newest first."""
-    from ...spec.releases import releases
+    from ...schema.releases import releases
 
     return dict.fromkeys(reversed(releases().names), "")
 
@@ -52,7 +52,7 @@ def complete_error_codes(line: CommandLine) -> Candidates:
 
 def complete_profiles(line: CommandLine) -> Candidates:
     """Return the profiles of drafts."""
-    from ...spec.catalog import profiles
+    from ...schema.catalog import profiles
 
     return dict.fromkeys(profiles(), "")
 
@@ -79,7 +79,7 @@ def complete_help_topics(line: CommandLine) -> Candidates:
 def complete_topics(line: CommandLine) -> Candidates:
     """Return the topics in the files on the line."""
     from ...protocol import Request, Response
-    from ...protocol.results import MessageSummary
+    from ...protocol.message_summary import MessageSummary
 
     summary = MessageSummary()
     results = (result for result in first_results(line.files) if isinstance(result, Request | Response))
@@ -96,11 +96,11 @@ def complete_clients(line: CommandLine) -> Candidates:
 
 def complete_fields(line: CommandLine) -> Candidates:
     """Return the properties of frames, and the fields of the messages in the files."""
-    from ...codecs import places_in
+    from ...codecs.field_search import field_locations
     from ...query.frame_properties import PROPERTIES
 
     codecs = {result.codec for result in first_results(line.files) if result.codec is not None}
-    fields = {path.rpartition(".")[2] for codec in codecs for path in places_in(codec)}
+    fields = {path.rpartition(".")[2] for codec in codecs for path in field_locations(codec)}
     return {name: one.about for name, one in PROPERTIES.items()} | dict.fromkeys(sorted(fields), "")
 
 

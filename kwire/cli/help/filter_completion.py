@@ -14,7 +14,7 @@ from .completion_values import complete_apis, complete_clients, complete_topics,
 
 if TYPE_CHECKING:
     from ...query.tokens import FilterToken
-    from ...spec.model import MessageSpec, StructSpec
+    from ...schema.message_spec import MessageSpec, StructSpec
 
 OPERATORS = {
     "==": "equal",
@@ -96,7 +96,7 @@ class FilterWords:
 
     def _specs(self) -> list[MessageSpec]:
         """Return the specs of the apis that the filter names, or else of the messages in the files on the line."""
-        from ...spec.catalog import catalog_for
+        from ...schema.catalog import catalog_for
 
         names: dict[str, None] = {}
         for api in self._apis:
@@ -111,7 +111,7 @@ class FilterWords:
         """Return properties, and the matching fields of the named messages, or of all messages if the named ones have
         none.
         """
-        from ...spec.catalog import catalog_for
+        from ...schema.catalog import catalog_for
 
         found = self._fields_of(self._specs(), part)
         catalog = catalog_for()

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...capture.dump import Dump
-from ...codecs import Codec
+from ...codecs.message_codec import Codec
 from ...protocol import Frame, FrameDecoder, Result
-from ...protocol.header_reader import DecodedConnection, Peek
-from ...protocol.headers import Header
+from ...protocol.connections.decoded_connection import DecodedConnection
+from ...protocol.header_reader import Peek
+from ...protocol.headers.header import Header
 from ...render.value_text import count_text
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 from ..options.message_names import named_codec
 from ..options.secrets import leave_unmasked, masker
 from ..options.specs import catalog_of

@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from ... import native
+from ...codecs import native
 from ...capture.dump import Dump
 from ...capture.open_dump import open_dump
 from ...capture.open_text import open_hex

@@ -15,8 +15,8 @@ from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.disk_files import DiskFile, parse_base_offset
 from ...capture.logs.segment_reader import SegmentReader
 from ...capture.open_file import open_unpacked
-from ...records import RecordBatch
-from ...records.record_layouts_and_checksums import BATCH
+from ...codecs.records import RecordBatch
+from ...codecs.records.record_layouts import BATCH
 
 _OF_ONE_SEGMENT = ("offset index", "time index", "transaction index")
 _OF_THE_FOLDER = ("producer snapshot", "leader epochs", "quorum state")

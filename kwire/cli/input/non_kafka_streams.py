@@ -10,7 +10,8 @@ from ...capture.dump import Dump
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...errors import DecodeError
 from ...protocol import Frame
-from ...protocol.framing import CapturedBatch, Damaged, NotKafka
+from ...protocol.frames.captured_frame import CapturedBatch
+from ...protocol.frames.stream_faults import Damaged, NotKafka
 from ...render.value_text import count_text
 
 SHOWN = 3  # damaged places that a remark lists

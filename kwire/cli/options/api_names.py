@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from ...errors import UnknownMessage
-from ...names import folded
-from ...spec.releases import Api, releases
+from ...schema.field_names import fold_name
+from ...schema.releases import ReleasedApi, releases
 from .message_names import name_and_version
 
 
-def found_apis(names: list[str]) -> list[Api]:
+def found_apis(names: list[str]) -> list[ReleasedApi]:
     """Return the apis with the given keys, names or parts of names; all apis if no names are given."""
     apis = [api for _, api in sorted(releases().apis.items())]
     found = {} if names else {api.key: api for api in apis}
@@ -18,7 +18,7 @@ def found_apis(names: list[str]) -> list[Api]:
         name = name_and_version(text)[0]
         name = name if name.isdecimal() else re.sub("(?i)(?<=.)(request|response)$", "", name)
         exact = {api.key: api for api in apis if api.is_named(name)}
-        near = exact or {api.key: api for api in apis if folded(name) in folded(api.name)}
+        near = exact or {api.key: api for api in apis if fold_name(name) in fold_name(api.name)}
         if not near:
             raise UnknownMessage("api", text, [api.name for api in apis])
         found |= near

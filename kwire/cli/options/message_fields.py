@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...client.connection import SOFTWARE
-from ...codecs import Codec
+from ...codecs.message_codec import Codec
 from ...errors import json_problem, suggestion
-from ...wire import Field, Integer, String
+from ...codecs.wire import Field, Integer, String
 from .usage_error import UsageError
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...caches import lazy_pattern
-from ...codecs import Codec, codec_in
-from ...spec.catalog import Catalog
+from ...runtime.lazy_patterns import lazy_pattern
+from ...codecs.message_codec import Codec, codec_in
+from ...schema.catalog import Catalog
 from .usage_error import UsageError
 
 _NAMED = lazy_pattern(r"([A-Za-z0-9_-]+)(?:[:\s]v?(\d{1,5}))?")

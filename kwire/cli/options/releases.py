@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..terminal.remarks import remark
 
 if TYPE_CHECKING:
-    from ...spec.releases import Release
+    from ...schema.releases import Release
 
 
 def named_release(text: str) -> Release:
@@ -15,7 +15,7 @@ def named_release(text: str) -> Release:
 
     Raises UnknownMessage if there is none.
     """
-    from ...spec.releases import release, releases
+    from ...schema.releases import release, releases
 
     found = release(text)
     if sum(name.startswith(f"{text}.") for name in releases().names) > 1:

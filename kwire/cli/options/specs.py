@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...spec.catalog import Catalog, catalog_for
+from ...schema.catalog import Catalog, catalog_for
 from .usage_error import UsageError
 
 

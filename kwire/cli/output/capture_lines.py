@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ...capture.dump import Dump
 from ...protocol import Result
-from ...protocol.framing import CapturedBatch, count_frames
+from ...protocol.frames.captured_frame import CapturedBatch, count_frames
 from ...render.captured.line_writer import MOST_TEXT
 from ..input.dump_decoder import DumpDecoder
 from ..input.fraction_read import part_read

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from ...codecs.json import uuid_text
+from ...codecs.json_writer import uuid_text
 from ...query.display_filter import parse_path
 from ...query.field_path import FieldPath
 from ...render.escaping import escape
 from ...render.table import table
 from ...schema.sensitive_fields import HIDDEN, Hidden
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 from ..options.usage_error import UsageError
 from .item_text import ENTRY, Item, Print
 

@@ -13,7 +13,7 @@ from ...capture.capture_writer import CaptureWriter, names_connection
 from ...capture.dump import Dump
 from ...capture.kafka.captured_frames import build_timed_frames
 from ...protocol import Frame, Source
-from ...protocol.framing import BareToken, BrokenDump, CutRecord, NoFrame
+from ...protocol.frames.stream_faults import BareToken, BrokenDump, CutRecord, NoFrame
 from ...render.value_text import count_text
 from ..terminal.remarks import remark
 

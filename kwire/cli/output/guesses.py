@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from ...protocol import Result, Undecodable
-from ...protocol.framing import NoFrame
-from ...protocol.identify import Guess, guesses
+from ...protocol.frames.stream_faults import NoFrame
+from ...protocol.identify import Guess, guess_types
 from ...render.escaping import escape
 from ...render.frame_title import title
 from ...render.value_text import count_text
-from ...spec.model import Versions
+from ...schema.version_ranges import Versions
 from ..input.dump_decoder import results
 from ..options.secrets import masker
 from ..options.specs import catalog_of
@@ -31,7 +31,7 @@ def guess(options: argparse.Namespace) -> int:
             known += not isinstance(frame.fault, NoFrame)
             continue
         shown += 1
-        found = guesses(frame, catalog_of(options))
+        found = guess_types(frame, catalog_of(options))
         print(escape(f"# {_title(masker(options)(result))}"))
         print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
         for line in _guess_lines(found):

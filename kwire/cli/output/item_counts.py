@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogRecord
 from ...protocol import Token, Undecodable
-from ...protocol.framing import CutShort, NoFrame, NotKafka
+from ...protocol.frames.stream_faults import CutShort, NoFrame, NotKafka
 from ...render.unread_counts import unread_text
 from ...render.value_text import count_text
 from ..input.log_entries import is_bad, is_faulty

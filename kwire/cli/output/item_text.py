@@ -8,8 +8,8 @@ from typing import Protocol
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
 from ...protocol import FrameDecoder, Result
-from ...protocol.framing import CapturedBatch
-from ...protocol.results import MessageSummary
+from ...protocol.frames.captured_frame import CapturedBatch
+from ...protocol.message_summary import MessageSummary
 from ...render.captured.json_lines import JsonLines
 from ...render.captured.text_lines import CapturedLines
 from ...render.colours import Style

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ...codecs import need_libraries
+from ...codecs.columns.read_columns import need_libraries
 from ...render.value_text import count_text
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark

@@ -20,7 +20,7 @@ from textual.worker import get_current_worker
 
 from ...errors import KwireError
 from ...protocol import Frame
-from ...protocol.results import MessageSummary
+from ...protocol.message_summary import MessageSummary
 from ...query.display_filter import DisplayFilter, parse_filter
 from ...render.colours import Style
 from ...render.frame_line import frame_line

@@ -12,11 +12,11 @@ from typing import Any
 
 from ...errors import DecodeError
 from ...protocol import Frame, FrameDecoder, Result, Source
-from ...protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
-from ...protocol.headers import Header
+from ...protocol.frames.captured_frame import CapturedBatch, CapturedFrame, SECOND, WHOLE_FILE
+from ...protocol.headers.header import Header
 from ...redact.masking import mask
 from ...render.response_link import link_of
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 
 NOTHING = 0xFFFFFFFF  # no partner; every dump has fewer frames
 OTHER = -1  # the api key of a frame whose header was not recognised
@@ -106,7 +106,7 @@ class FrameIndex:
     def _add_captured(self, captured: CapturedFrame) -> None:
         ends, asked, offset, now, data, fault, _, _ = captured
         header = self._decoder.connections.of(ends).pair(captured)
-        number, size, of_file = len(self._partners), len(data), ends is NOBODY
+        number, size, of_file = len(self._partners), len(data), ends is WHOLE_FILE
         latency = partner = None
         if asked:
             header.number(number)

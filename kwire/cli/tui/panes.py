@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ...codecs import Span
+from ...codecs.tracing import Span
 from ...protocol import Result
 from ...render.enum_names import EnumNames
 from ...render.escaping import escape

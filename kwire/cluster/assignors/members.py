@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..java.hash_order import STRINGS, HashOrder, hash_order_of
+from ..java.hash_order import HashOrder, STRINGS, hash_order_of
 from ..state import ClusterState
 
 NO_GENERATION = -1
@@ -55,10 +55,10 @@ def member_of(
     Args:
         member_id: the member id in the JoinGroupResponse.
         subscription: a `ConsumerProtocolSubscription`.
-        user_data: None, `UNREADABLE`, or a `StickyUserData` or `CooperativeUserData` of `kwire.internal`.
+        user_data: None, `UNREADABLE`, or a `StickyUserData` or `CooperativeUserData` of `kwire.protocol.nested`.
         group_instance_id: for a static member (KIP-345).
 
-    >>> from kwire.internal import CooperativeUserData, subscription_of
+    >>> from kwire.protocol.nested import CooperativeUserData, subscription_of
     >>> member_of("c1", subscription_of(["a"], owned=[("a", 2)]), user_data=CooperativeUserData(7))
     Member(member_id='c1', topics=('a',), rack=None, group_instance_id=None, generation=-1, owned=(('a', 2),),
         user_data=MemberData(partitions=(), generation=7))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import DecodeError
-from ...internal import decode_assignment, decode_subscription
+from ...protocol.nested import decode_assignment, decode_subscription
 from ...protocol import Request, Response
 from ..assignors import Member, MetadataSnapshot, snapshot_of, topics_of
 from ..assignors.members import TopicPartition

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...errors import KwireError
-from ...internal import ControlRecord, FramedRecord, decode_control_record, decode_metadata_frame
-from ...records import Record, RecordBatch, parse_records
+from ...protocol.nested import ControlRecord, FramedRecord, decode_control_record, decode_metadata_frame
+from ...codecs.records import Record, RecordBatch, parse_records
 from ...redact.metadata_log_secrets import is_of_metadata_log
 from ..state import ClusterState
 from .metadata_records import RECORDS

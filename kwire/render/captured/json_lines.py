@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from ...codecs import Codec, table_of
+from ...codecs.fast_path import table_of
+from ...codecs.message_codec import Codec
 from ...protocol import FrameDecoder, Result
-from ...protocol.framing import SECOND, CapturedFrame, Endpoints, frame_of
-from ...protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
-from ...protocol.headers import Call, Header
-from ...protocol.results import body_facts
+from ...protocol.frames.captured_frame import CapturedFrame, Endpoints, SECOND, make_frame
+from ...protocol.connections.decoded_connection import DecodedConnection
+from ...protocol.frame_kinds import FrameKind, FrameKinds, decode_clean
+from ...protocol.headers.apis import Call
+from ...protocol.headers.header import Header
+from ...protocol.message_summary import make_body_facts
 from ...redact.masking import mask_message
 from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
@@ -24,7 +27,7 @@ class JsonLines(CaptureWriterBase):
     """Writes the JSON lines of one capture; for the arguments see `CaptureWriterBase`."""
 
     def __init__(self, decoder: FrameDecoder, file: str, *, sealed: bool = True) -> None:
-        self._kinds = Kinds(self._kind)
+        self._kinds = FrameKinds(self._kind)
         super().__init__(decoder, file, self._kinds, sealed=sealed)
         start = f'"source":{{"file":{_json_text(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
@@ -44,7 +47,7 @@ class JsonLines(CaptureWriterBase):
         header, kind, body = self._kinds.take(connection, captured, number)
         text = None if kind is None or now is None or now < SECOND else self.body_text(kind, body)
         if kind is None or text is None or now is None:
-            return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
+            return self.decoder.result(make_frame(captured, self.file, number), connection, header, SECOND)
         if asked and header.call is not connection.call:
             self.meet(connection, kind, body)
         tails = (connection.note or _json_tails(connection, ends))[2:]
@@ -70,7 +73,7 @@ class JsonLines(CaptureWriterBase):
         return None if text is None else escape(text)
 
 
-class _JsonKind(Kind):
+class _JsonKind(FrameKind):
     """The common parts of the lines of requests or responses: the text before and after the correlation id."""
 
     __slots__ = ("head", "may_hold_secrets", "tail")
@@ -86,7 +89,7 @@ class _JsonKind(Kind):
         version = f',"payloadVersion":{codec.version}' if codec.version != api.version and not is_request else ""
         self.tail: str = f',"clientId":{_json_text(client_id)}}}{version},"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()
-        self.facts = body_facts(codec, METADATA_LOG) if may_hold_secrets and not may_carry(codec) else None
+        self.facts = make_body_facts(codec, METADATA_LOG) if may_hold_secrets and not may_carry(codec) else None
         self.table = None if may_hold_secrets and self.facts is None else table_of(codec)
 
 

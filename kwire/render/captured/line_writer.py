@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Protocol
 
-from ...native import ENGINE
+from ...codecs.native import ENGINE
 from ...protocol import FrameDecoder, Result
-from ...protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of
-from ...protocol.header_reader import DecodedConnection, Kinds
-from ...protocol.headers import Apis, Header
+from ...protocol.frames.captured_frame import CapturedBatch, CapturedFrame, SECOND, make_frame
+from ...protocol.connections.decoded_connection import DecodedConnection
+from ...protocol.frame_kinds import FrameKinds
+from ...protocol.headers.apis import Apis
+from ...protocol.headers.header import Header
 
 MOST_TEXT = 1 << 20  # approximate number of characters per write
 Carefully = Callable[[Result], str]
@@ -47,7 +49,7 @@ class CaptureWriterBase:
 
     is_text = False
 
-    def __init__(self, decoder: FrameDecoder, file: str, kinds: Kinds[Any], *, sealed: bool) -> None:
+    def __init__(self, decoder: FrameDecoder, file: str, kinds: FrameKinds[Any], *, sealed: bool) -> None:
         self.decoder: FrameDecoder = decoder
         self.file: str = file
         self.sealed: bool = sealed
@@ -80,7 +82,7 @@ class CaptureWriterBase:
         """
         if connection is None or header is None:
             return self._carefully(self.result(captured, number))
-        frame = frame_of(captured, self.file, number)
+        frame = make_frame(captured, self.file, number)
         return self._carefully(self.decoder.result(frame, connection, header, SECOND))
 
     def result(self, captured: CapturedFrame, number: int) -> Result:
@@ -89,7 +91,7 @@ class CaptureWriterBase:
         header = connection.pair(captured)
         if captured[1]:
             header.number(number)
-        return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
+        return self.decoder.result(make_frame(captured, self.file, number), connection, header, SECOND)
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame; or its decoded result, if it had to be decoded."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ...codecs import Codec
+from ...codecs.message_codec import Codec
 from ...protocol import FrameDecoder
-from ...protocol.header_reader import Kind, Kinds, decode_clean
-from ...protocol.headers import Call
-from ...protocol.results import body_facts
+from ...protocol.frame_kinds import FrameKind, FrameKinds, decode_clean
+from ...protocol.headers.apis import Call
+from ...protocol.message_summary import make_body_facts
 from ...redact.metadata_log_secrets import MESSAGES, METADATA_LOG
 from ...redact.secret_messages import may_carry, may_hold_secrets
 from ..frame_line import ARROWS, FrameLines, errors_text, fitted, name_text, request_words, response_words
@@ -27,7 +27,7 @@ class CapturedLines(CaptureWriterBase):
     is_text = True
 
     def __init__(self, decoder: FrameDecoder, file: str, lines: FrameLines, *, sealed: bool = True) -> None:
-        super().__init__(decoder, file, Kinds(self._kind), sealed=sealed)
+        super().__init__(decoder, file, FrameKinds(self._kind), sealed=sealed)
         self.begin = decoder.connections.of
         self.width: int = lines.style.width
         before, _, behind = lines.style.paint("value", "-").partition("-")
@@ -60,11 +60,11 @@ class CapturedLines(CaptureWriterBase):
         if self.sealed and (may_carry(codec) or not (is_request or str(call.client_id).isprintable())):
             return None
         kind = _TextKind(call, is_request, codec, tagged)
-        kind.facts = body_facts(codec, METADATA_LOG if self.sealed and codec.name in MESSAGES else frozenset())
+        kind.facts = make_body_facts(codec, METADATA_LOG if self.sealed and codec.name in MESSAGES else frozenset())
         return kind
 
 
-class _TextKind(Kind):
+class _TextKind(FrameKind):
     """The common parts of the lines of requests or responses.
 
     These are the text before the correlation id, the client, and the order of Client, Topics, Link and Errors.

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...cluster import Broker, ClusterState, LogDir, Partition, Tables
 from ...cluster.placement.rack_rule import RackRule
-from ...codecs.json import uuid_text
+from ...codecs.json_writer import uuid_text
 from .cluster_text import settings_as_text
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ...codecs import Codec, Span
+from ...codecs.message_codec import Codec
+from ...codecs.tracing import Span
 from ...protocol import FrameDecoder, Result, Undecodable, cut_frames, spans_for
 from ..enum_names import EnumNames
 from ..escaping import escape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...codecs import Span
+from ...codecs.tracing import Span
 from ...protocol import Result
 from ..colours import PLAIN, Style
 from ..escaping import escape

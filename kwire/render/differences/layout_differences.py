@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...codecs import Codec
+from ...codecs.message_codec import Codec
 from ..colours import PLAIN, Style
 from ..schema_layout import LayoutRow, rows
 

@@ -6,9 +6,10 @@ import base64
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ...codecs import Codec, Span
+from ...codecs.message_codec import Codec
+from ...codecs.tracing import Span
 from ...protocol import Request, Response, Result, Undecodable, spans_for
-from ...protocol.results import MessageSummary
+from ...protocol.message_summary import MessageSummary
 from ..colours import Style
 from ..frame_line import frame_line
 from ..frame_title import is_note, note, title

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...codecs import Codec, Span
+from ...codecs.message_codec import Codec
+from ...codecs.tracing import Span
 from ..enum_names import EnumNames
 from ..escaping import escape
 from ..span_text import SEGMENT, joined, span_text

@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
-from ...codecs import codec
-from ...messages.classes import find_spec
+from ...codecs.message_codec import codec
+from ...schema.message_classes import find_spec
 from ...protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames
 from ...redact.masking import mask
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 from ..frame_title import title
 from ..value_text import count_text
 from .document import text

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from ...codecs.json import UNKNOWN_TAGS
-from ...codecs.json import unknown_tags_json as tags_to_json
+from ...codecs.json_writer import UNKNOWN_TAGS
+from ...codecs.json_writer import write_unknown_tags as tags_to_json
 from ...errors import DecodeError
-from ...internal import principal_of
+from ...protocol.nested import principal_of
 from ...protocol import Request, Response, Result, SaslMessage, Token, Undecodable
-from ...protocol.framing import NotKafka
+from ...protocol.frames.stream_faults import NotKafka
 from ...schema.sensitive_fields import HIDDEN, Hidden
 from ..escaping import escape
 from ..sasl_token import token_json

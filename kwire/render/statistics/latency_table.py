@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from ...protocol.framing import SECOND
+from ...protocol.frames.captured_frame import SECOND
 from ...statistics.latencies import percentile
 from ...statistics.traffic import Traffic
 from ...statistics.users import NOTHING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from ...protocol.framing import BareToken
+from ...protocol.frames.stream_faults import BareToken
 from ...statistics.traffic import Traffic
 from ...statistics.unsupported_uses import UnsupportedUse
 from ...statistics.users import NOTHING

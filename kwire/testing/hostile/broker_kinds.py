@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from ...broker.request_frames import ServedRequest, write_response
-from ...codecs import Codec, codec_in
+from ...codecs.message_codec import Codec, codec_in
 from ...messages import ApiVersionsResponse, FindCoordinatorResponse
-from ...spec.catalog import Catalog
+from ...schema.catalog import Catalog
 from ...values import ErrorCode
 from .steps import End, Step
 

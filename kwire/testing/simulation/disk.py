@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...broker import MemoryDisk
 from ...broker.log.batch_recovery import LogDamage, StoredBatch
-from ...records import parse_records
+from ...codecs.records import parse_records
 
 
 class BatchPosition(NamedTuple):

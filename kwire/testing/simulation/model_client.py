@@ -9,10 +9,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ... import messages
-from ...codecs import Codec, codec_in
+from ...codecs.message_codec import Codec, codec_in
 from ...protocol import encode_request
-from ...protocol.headers import header_version_for
-from ...spec.catalog import catalog_for
+from ...protocol.headers.header_versions import header_version_for
+from ...schema.catalog import catalog_for
 from ...values import ErrorCode
 from .client import Action, Close, Send, Wake
 from .history import HistoryEvent

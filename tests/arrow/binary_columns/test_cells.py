@@ -20,9 +20,9 @@ from kwire.arrow.binary_columns.header_column import TYPE, header_column
 from kwire.arrow.read_options import BadOption
 from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.errors import BadFrame, NotInVersion, Truncated, UnknownField, UnknownMessage, UnknownVersion, WrongType
-from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
-from kwire.protocol.headers import Apis
-from kwire.spec.catalog import catalog_for
+from kwire.protocol.nested import coordinator_record, encode_record, encode_subscription, subscription_of
+from kwire.protocol.headers.apis import Apis
+from kwire.schema.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 from tests.arrow.golden import golden_columns
 from tests.conftest import spread
@@ -130,7 +130,7 @@ def test_subscriptions_of_newer_versions_are_read_as_ours() -> None:
 
 
 def test_records_of_the_metadata_log_say_their_type() -> None:
-    from kwire.internal import encode_frame, framed_record
+    from kwire.protocol.nested import encode_frame, framed_record
 
     topic = encode_frame(framed_record(kwire.messages.TopicRecord(name="t")))
     other = encode_frame(framed_record(kwire.messages.NoOpRecord()))

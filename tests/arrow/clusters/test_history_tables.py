@@ -16,7 +16,7 @@ from kwire import arrow
 from kwire.arrow.clusters.history_tables import UNION, MixedClusters, history_batches, table_schema
 from kwire.arrow.clusters.message_rows import COLUMNS, OPTIONS
 from kwire.cluster import ROWS, history_of, observed
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 from tests.conftest import SHARED, needs_shared
 

@@ -14,9 +14,9 @@ from kwire.arrow.rows.message_column import RawBodies
 from kwire.arrow.rows.row_faults import MalformedFrame, RowFault
 from kwire.arrow.rows.row_schema import TYPES
 from kwire.capture.open_dump import open_dump
-from kwire.native import FrameRows
-from kwire.protocol.headers import Api, Apis
-from kwire.spec.catalog import catalog_for
+from kwire.codecs.native import FrameRows
+from kwire.protocol.headers.apis import Api, Apis
+from kwire.schema.catalog import catalog_for
 from tests.conftest import ROOT
 
 CAPTURE = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"

@@ -20,9 +20,10 @@ from kwire.capture.open_dump import open_dump
 from kwire.capture.raw_frames import read_raw_frames
 from kwire.errors import BadFrame, DumpError
 from kwire.protocol import LIMIT, Request, Response, Token, Undecodable
-from kwire.protocol.framing import BrokenDump, CutShort, NamedEnds
-from kwire.protocol.headers import Apis
-from kwire.spec.catalog import catalog_for
+from kwire.protocol.frames.captured_frame import NamedEnds
+from kwire.protocol.frames.stream_faults import BrokenDump, CutShort
+from kwire.protocol.headers.apis import Apis
+from kwire.schema.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP, conversation
 from tests.arrow.test_batch_reader import HANDSHAKE, HANDSHAKEN, TOKENS, UNKNOWN
 from tests.conftest import SHARED, each_of

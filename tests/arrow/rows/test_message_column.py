@@ -11,8 +11,8 @@ import kwire
 from kwire.arrow.rows.frame_body import body_start, read_carefully
 from kwire.arrow.rows.message_column import JsonBodies, RawBodies
 from kwire.arrow.rows.row_faults import RowFault
-from kwire.protocol.headers import Api, Apis
-from kwire.spec.catalog import catalog_for
+from kwire.protocol.headers.apis import Api, Apis
+from kwire.schema.catalog import catalog_for
 from tests.arrow.golden import golden_columns
 
 APIS = Apis(catalog_for())

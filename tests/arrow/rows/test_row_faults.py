@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire import errors as faults
 from kwire.arrow.rows.row_faults import fault_of
 from kwire.errors import DecodeError
-from kwire.protocol.framing import BareToken, Encrypted, Gap, NotKafka
+from kwire.protocol.frames.stream_faults import BareToken, Encrypted, Gap, NotKafka
 
 
 def code(error: DecodeError) -> str | None:

@@ -15,8 +15,8 @@ from kwire.arrow.rows.frame_rows import Row
 from kwire.arrow.rows.message_column import StructBodies, put_in_order
 from kwire.arrow.rows.row_faults import RowFault
 from kwire.errors import BadLength
-from kwire.protocol.headers import Api
-from kwire.spec.catalog import catalog_for
+from kwire.protocol.headers.apis import Api
+from kwire.schema.catalog import catalog_for
 from tests.arrow.golden import golden_columns
 from tests.codecs.columns.rows import members
 

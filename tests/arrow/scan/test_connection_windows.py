@@ -16,7 +16,7 @@ from kwire.arrow.scan.connection_windows import Windows, windows_of
 from kwire.arrow.scan.find_boundaries import regions_of
 from kwire.arrow.scan.packet_scan import scan
 from kwire.errors import DumpError
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from tests.arrow.captures import rows_of, write
 from tests.arrow.pieces import content, cut_at_packets, decoded, splits_of, windowed
 from tests.conftest import SHARED, each_of, spread

@@ -12,7 +12,7 @@ from kwire.broker.controller.topic_names import TRANSACTIONS
 from kwire.broker.groups.consumer_group import GroupState
 from kwire.broker.internal_topics import coordinator_of
 from kwire.cluster.java.hash_order import string_hash
-from kwire.internal import decode_group_record
+from kwire.protocol.nested import decode_group_record
 from kwire.testing.simulation.disk import SimulatedDisk
 from kwire.values import ErrorCode
 from tests.broker.driving import SESSION, Mate, World

@@ -14,7 +14,7 @@ from kwire.broker.server.file_disk import FileDisk
 from kwire.cli.main import main
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
-from kwire.internal import decode_group_record, encode_subscription
+from kwire.protocol.nested import decode_group_record, encode_subscription
 from kwire.testing import Kafka
 from tests.broker.driving import Mate, World
 from tests.conftest import ROOT

@@ -19,7 +19,7 @@ from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.security.acls import ALLOW, LITERAL, AclBinding
 from kwire.broker.security.principals import ANONYMOUS
 from kwire.cluster.state import NO_LEADER
-from kwire.internal import decode_share_record
+from kwire.protocol.nested import decode_share_record
 from kwire.testing import Kafka
 from kwire.values import AclOperation, ErrorCode, ResourceType
 from tests.broker.driving import Waiting, World

@@ -6,7 +6,7 @@ import pytest
 
 import kwire
 from kwire.client.read_only_apis import READING, changes_state
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 
 M = kwire.messages
 

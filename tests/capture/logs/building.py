@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire import Record, build_batch
 from kwire.capture.logs.log_batch import LogBytes
 from kwire.capture.logs.segment_reader import SegmentItem, SegmentReader
-from kwire.records import RecordBatch
+from kwire.codecs.records import RecordBatch
 
 BATCHES = [
     build_batch([Record(0, 1700000000000, b"k", b"value"), Record(1, 1700000000001, None, b"v")]),

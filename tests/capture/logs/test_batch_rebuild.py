@@ -9,7 +9,7 @@ import pytest
 from kwire import DecodeError, Record, build_batch, parse_records
 from kwire.capture.logs.checks.batch_rebuild import rebuild_batch
 from tests.capture.logs.building import BATCHES
-from tests.records.cases import batch_around, with_right_crcs
+from tests.codecs.records.cases import batch_around, with_right_crcs
 
 
 @pytest.mark.parametrize("batch", BATCHES)

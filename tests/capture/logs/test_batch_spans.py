@@ -7,7 +7,7 @@ import pytest
 from kwire import LogBatch, Record, build_batch
 from kwire.capture.logs.batch_spans import ExplainedBytes, explain_batch
 from kwire.capture.logs.log_reader import LogReader
-from kwire.records.record_layouts_and_checksums import crc32c
+from kwire.codecs.records.crc32c import crc32c
 from tests.capture.logs.building import BATCHES, LOG
 from tests.capture.logs.test_log_topic import COMMIT, record
 

@@ -13,7 +13,7 @@ import pytest
 from kwire.capture.open_dump import open_dump
 from kwire.cli.input.files_beside_segments import disk_differences
 from kwire.cli.main import main
-from kwire.records.record_layouts_and_checksums import crc32c
+from kwire.codecs.records.crc32c import crc32c
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
 
 DISK = ROOT / "fixtures/logs/broker-disk"

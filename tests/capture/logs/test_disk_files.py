@@ -14,7 +14,7 @@ import kwire
 from kwire import DiskEntry, LogBytes
 from kwire.capture.logs.disk_files import read_disk_file, recognise_disk_file
 from kwire.errors import DumpError
-from kwire.records.record_layouts_and_checksums import crc32c
+from kwire.codecs.records.crc32c import crc32c
 from tests.conftest import ROOT, SHARED, needs_shared
 from tests.seeds import seeded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire import LogBatch, LogBytes, LogRecord, Record, build_batch
 from kwire.capture.logs.log_reader import LogReader
 from tests.capture.logs.building import BATCHES, LOG
-from tests.records.cases import batch_around
+from tests.codecs.records.cases import batch_around
 
 
 def test_records_come_one_by_one_with_their_batch() -> None:

@@ -7,7 +7,7 @@ import pytest
 from kwire import LogBatch, LogRecord, Record, build_batch, messages
 from kwire.capture.logs.log_reader import LogReader
 from kwire.capture.logs.log_topic import INTERNAL, topic_of_folder
-from kwire.internal import coordinator_record, encode_frame, encode_record, framed_record
+from kwire.protocol.nested import coordinator_record, encode_frame, encode_record, framed_record
 
 COMMIT = messages.OffsetCommitKey(group="g", topic="t", partition=1), messages.OffsetCommitValue(offset=7)
 STATUS = messages.TransactionLogKey(transactional_id="tx"), messages.TransactionLogValue(producer_id=3)

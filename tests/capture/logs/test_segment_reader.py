@@ -10,8 +10,8 @@ import pytest
 from kwire import Record, build_batch
 from kwire.capture.logs import batch_recognition, segment_reader
 from kwire.capture.logs.segment_reader import SegmentReader
-from kwire.records import RecordBatch
-from kwire.records.record_layouts_and_checksums import crc32c
+from kwire.codecs.records import RecordBatch
+from kwire.codecs.records.crc32c import crc32c
 from tests.capture.logs.building import BATCHES, LOG, cuts, joined, offsets, unread
 
 STARTS = [0, *accumulate(map(len, BATCHES))]

@@ -20,7 +20,7 @@ from kwire.errors import DumpError
 from tests.capture import building
 from tests.capture.building import Talk, packet_of
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 PDML = (
     '<?xml version="1.0"?>\n<?xml-stylesheet type="text/xsl" href="pdml2html.xsl"?>\n<pdml version="0"><packet/></pdml>'

@@ -17,7 +17,7 @@ from kwire.capture.packets.damage import DamagedBytes
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import PcapngReader
-from kwire.protocol.framing import CutRecord, Damaged
+from kwire.protocol.frames.stream_faults import CutRecord, Damaged
 from tests.capture.building import Talk, capture, enhanced, interface, packet_of, pcap, section
 
 COUNT = 60

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from kwire.protocol import Frame
-from kwire.protocol.framing import int16, int32
+from kwire.protocol.frames.frame_size import get_int16, get_int32
 from tests.broker.server.serving import serving
 from tests.cli.test_commands import out
 
@@ -22,7 +22,7 @@ def broker(frame: Frame) -> bytes:
     """Speak ApiVersions, FindCoordinator up to version 2, and JoinGroup."""
     (asked,) = kwire.decode_frames([frame])
     assert isinstance(asked, kwire.Request)
-    correlation = int32(frame.data, 8)
+    correlation = get_int32(frame.data, 8)
     if asked.api_name == "ApiVersions":
         keys = [
             M.ApiVersionsResponse.ApiVersion(api_key=k, min_version=a, max_version=b) for k, (a, b) in SPOKEN.items()
@@ -32,7 +32,7 @@ def broker(frame: Frame) -> bytes:
         return kwire.encode_response(M.JoinGroupResponse(), 1, correlation_id=correlation)
     assert isinstance(asked.message, M.FindCoordinatorRequest)
     error = 15 if asked.message.key == "none" else 0
-    answer = M.FindCoordinatorResponse(error_code=error, node_id=int16(frame.data, 6), host="b1", port=9)
+    answer = M.FindCoordinatorResponse(error_code=error, node_id=get_int16(frame.data, 6), host="b1", port=9)
     return kwire.encode_response(answer, 2, correlation_id=correlation)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 # one boolean is 2; a tail of one byte; cut short
 ODD = bytes.fromhex("00000011 0003 0004 00011170 0002 6d65 ffffffff 02")

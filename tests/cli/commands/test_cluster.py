@@ -18,7 +18,7 @@ from tests.broker.server.test_socket_server import place, used
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 
 def test_at_the_end_and_before(capsys: pytest.CaptureFixture[str]) -> None:

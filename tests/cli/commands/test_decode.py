@@ -14,7 +14,7 @@ from kwire.cli.main import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, KWIRE, ran
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 LINES = """\

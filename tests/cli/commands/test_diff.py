@@ -12,7 +12,7 @@ from kwire.cli.main import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 
 def test_the_same_dump_does_not_differ(capsys: pytest.CaptureFixture[str]) -> None:

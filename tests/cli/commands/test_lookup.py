@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kwire.cli.main import main
-from kwire.codecs import Codec
-from kwire.codecs.schema_tree import grow
+from kwire.codecs.message_codec import Codec
+from kwire.codecs.schema_tree import grow_tree
 from kwire.render.schema_layout import heading
 from tests.cli.test_commands import out
 from tests.small_specs import field, spec_of
@@ -52,12 +52,12 @@ def test_schema_as_bnf_markdown_and_json(capsys: pytest.CaptureFixture[str]) -> 
 def test_only_the_last_version_is_unstable_and_only_where_the_spec_says_so() -> None:
     for unstable, said in ((True, [False, True]), (False, [False, False])):
         spec = spec_of(field(), type="request", apiKey=900, name="OneRequest", latestVersionUnstable=unstable)
-        headings = [heading(Codec(spec, version, grow(spec, version))) for version in (2, 3)]
+        headings = [heading(Codec(spec, version, grow_tree(spec, version))) for version in (2, 3)]
         assert [text.endswith(", unstable") for text in headings] == said
 
 
 def test_every_layout_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    from kwire.codecs import codec
+    from kwire.codecs.message_codec import codec
     from kwire.render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
     from tests.messages_of import released_pairs
 

@@ -10,9 +10,9 @@ import pytest
 import kwire
 from kwire.cli.filters.frame_filter import filter_for
 from kwire.cli.options.usage_error import UsageError
-from kwire.protocol.results import MessageSummary
-from kwire.spec.catalog import catalog_for
-from tests.protocol.test_decoder import request, response
+from kwire.protocol.message_summary import MessageSummary
+from kwire.schema.catalog import catalog_for
+from tests.protocol.test_frame_decoder import request, response
 
 NOTHING: dict[str, Any] = {
     "api": None,

@@ -11,13 +11,13 @@ import pytest
 import kwire
 from kwire.cli.commands import decode
 from kwire.cli.main import parser_for
-from kwire.protocol.header_reader import Kinds
+from kwire.protocol.frame_kinds import FrameKinds
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
 from tests.cli.input.test_non_kafka_streams import ZOOKEEPER, kafka, said, told
 from tests.cli.test_main import ran
 from tests.conftest import each_of, needs_shared
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 M: Any = kwire.messages
 
@@ -103,7 +103,7 @@ def test_many_lines_come_in_pieces(
 def test_an_interrupt_prints_what_was_read_and_counts_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    meet, calls = Kinds.meet, []
+    meet, calls = FrameKinds.meet, []
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls.append(1)
@@ -111,7 +111,7 @@ def test_an_interrupt_prints_what_was_read_and_counts_it(
             raise KeyboardInterrupt
         return meet(self, *arguments)
 
-    monkeypatch.setattr(Kinds, "meet", interrupted)
+    monkeypatch.setattr(FrameKinds, "meet", interrupted)
     code, lines, remarks = told(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka(), kafka(50001))))
     assert (code, lines.count("\n")) == (130, 6)
     assert "6 frames, 0 undecodable" in remarks

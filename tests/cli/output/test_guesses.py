@@ -9,10 +9,10 @@ import pytest
 
 import kwire
 from kwire.cli.main import main
-from kwire.protocol.identify import guesses
+from kwire.protocol.identify import guess_types
 from tests.cli.test_commands import out
 from tests.conftest import ROOT, SHARED, each_of
-from tests.protocol.test_decoder import response
+from tests.protocol.test_frame_decoder import response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 
@@ -62,7 +62,7 @@ def test_answers_at_the_beginning_of_a_capture_are_guessed_and_named(
     text = capsys.readouterr().out
     assert text.count("that the frame could be") == len(lost)
     for result in lost:
-        found = guesses(result.frame)
+        found = guess_types(result.frame)
         assert found
         assert {guess.codec.spec.type for guess in found} == {"response"}
         codec = found[0].codec

@@ -15,7 +15,7 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from kwire.cli.output.frame_output import FrameOutput
-from kwire.protocol.framing import Frame, Source
+from kwire.protocol.frames.frame import Frame, Source
 from tests.cli.test_main import DUMP
 from tests.conftest import ROOT
 

@@ -18,11 +18,11 @@ from kwire.cli.input.dumps import dumps_in
 from kwire.cli.input.fraction_read import part_read
 from kwire.cli.main import main
 from kwire.cli.terminal.progress import progress_text, with_progress
-from kwire.protocol.framing import CapturedBatch, count_frames
+from kwire.protocol.frames.captured_frame import CapturedBatch, count_frames
 from kwire.statistics.report_counts import CapturedReportCounts
 from tests.cli.terminal.test_terminal_style import Terminal
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from kwire.cli.tui.browser import Browser
 from kwire.cli.tui.frame_index import FrameIndex
 from kwire.cli.tui.panes import ByteList, FieldList, FrameList
 from kwire.errors import DumpError
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from tests.conftest import ROOT
 
 CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")

@@ -7,13 +7,7 @@ import pytest
 from kwire.cluster import Broker, ClusterState, Partition
 from kwire.cluster.assignors import UNREADABLE, Member, MemberData, by_topic, member_of, topics_of
 from kwire.cluster.assignors.members import GroupSubscription, racks_matter
-from kwire.internal import (
-    CooperativeUserData,
-    StickyUserData,
-    decode_subscription,
-    encode_subscription,
-    subscription_of,
-)
+from kwire.protocol.nested import CooperativeUserData, StickyUserData, decode_subscription, encode_subscription, subscription_of
 from kwire.messages import ConsumerProtocolAssignment
 from tests.cluster.assignors.groups import partition_of, texts
 from tests.cluster.vectors import cases

@@ -7,9 +7,9 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.cluster.events.body import RELEASED, RENAMED, body_of
-from kwire.codecs import codec_in
-from kwire.spec import MessageSpec
-from kwire.spec.catalog import catalog_for, profiles
+from kwire.codecs.message_codec import codec_in
+from kwire.schema.message_spec import MessageSpec
+from kwire.schema.catalog import catalog_for, profiles
 
 DRAFTS = [(profile, name) for profile in profiles() for name in catalog_for(profile).layers[0].files]
 

@@ -10,7 +10,7 @@ from kwire.cluster.events.from_controllers import events_of_controller
 from kwire.cluster.events.listed_brokers import Listed, listed_by_controller, listed_by_view
 from kwire.cluster.events.observation import observed
 from tests.cluster.observations import Update, leader_and_isr, update, view
-from tests.internal.test_envelope import ROWS, conversation
+from tests.protocol.nested.test_envelope import ROWS, conversation
 
 
 def test_an_update_lists_offline_replicas_from_version_4() -> None:

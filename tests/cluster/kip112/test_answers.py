@@ -6,7 +6,7 @@ import pytest
 
 from kwire.cluster.events.partition_states import partition_errors
 from kwire.cluster.kip112.requests import leader_and_isr_response, stop_replica_response
-from kwire.codecs import codec
+from kwire.codecs.message_codec import codec
 
 ERRORS = {("a", 0): 0, ("b", 1): 56, ("a", 2): 11}
 IDS = {"a": bytes(15) + b"\1", "b": bytes(15) + b"\2"}

@@ -9,7 +9,7 @@ import pytest
 from kwire import messages
 from kwire.cluster.kip112 import KIP, behaviour_for, protocol_for
 from kwire.cluster.kip112.releases import PROTOCOLS, RELEASED, release_number
-from kwire.codecs import codec
+from kwire.codecs.message_codec import codec
 from kwire.errors import UnknownMessage
 
 

@@ -9,7 +9,7 @@ from kwire.cluster.events.partition_states import partition_states, stopped_part
 from kwire.cluster.kip112 import LeaderAndIsr, ReplicaAssignment
 from kwire.cluster.kip112.requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
 from kwire.cluster.state import Broker, ClusterState
-from kwire.codecs import codec
+from kwire.codecs.message_codec import codec
 
 A, B, C = ("a", 0), ("b", 1), ("a", 2)
 STATE, ASSIGNMENT = LeaderAndIsr(1, (1, 2), 3, 4, 5), ReplicaAssignment((2, 1, 3), (3,), (2,))

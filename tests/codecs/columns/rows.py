@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import kwire
-from kwire import wire
+from kwire.codecs import wire
 
 
 def plain(node: Any, value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kwire
-from kwire.codecs.column_plan import paths_in
+from kwire.codecs.columns.column_plan import paths_in
 
 PARTITIONS = "topics[].partitions[]"
 

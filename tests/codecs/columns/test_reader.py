@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 import kwire
-from kwire.codecs import column_reader as reading
-from kwire.codecs.column_plan import Plan, paths_in
+from kwire.codecs.columns import column_reader
+from kwire.codecs.columns.column_plan import ColumnPlan, paths_in
 from tests.codecs.columns.rows import expected
 from tests.conftest import ROOT, spread
 from tests.messages_of import released_pairs
@@ -38,7 +38,7 @@ def bodies_of(codec: kwire.Codec, seed: int, count: int = 4) -> list[bytes]:
 
 
 def all_columns(codec: kwire.Codec, path: str) -> list[str]:
-    return [name for name, _, _ in Plan([codec.schema], path, None).available()]
+    return [name for name, _, _ in ColumnPlan([codec.schema], path, None).available()]
 
 
 def rows_of(columns: Any, bodies: Any) -> list[dict[str, Any]]:
@@ -227,7 +227,7 @@ def test_a_long_name_around_many_rows_does_not_fill_the_memory() -> None:
 
 
 def test_a_large_body_is_collected_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "ENOUGH", 1000)
+    monkeypatch.setattr(column_reader, "ENOUGH", 1000)
     columns = kwire.columns("MetadataResponse", 12, PARTITIONS, columns=["body_index"], max_bytes=2**40)
     bodies = [metadata(1, 2), metadata(1, 3), b"", metadata(3, 100), metadata(1, 1)]
     assert [len(body) >= 1000 for body in bodies] == [False, False, False, True, False]
@@ -288,7 +288,7 @@ def test_both_engines_give_null_to_fields_that_a_version_lacks(name: str, monkey
     versions = kwire.codec(name, released()[name][0]).spec.versions
     bodies = {version: bodies_of(kwire.codec(name, version), version) for version in versions}
     native = [rows_of(kwire.columns(name, version, union=True), bodies[version]) for version in versions]
-    monkeypatch.setattr(reading, "ENGINE", "python")
+    monkeypatch.setattr(column_reader, "ENGINE", "python")
     python = [rows_of(kwire.columns(name, version, union=True), bodies[version]) for version in versions]
     assert repr(python) == repr(native)  # NaN equals NaN
 

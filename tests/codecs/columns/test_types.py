@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 
 import kwire
-from kwire import wire
-from kwire.codecs.column_plan import fields_of, scalar_type, trees_of
-from kwire.spec import read_spec
-from kwire.spec.catalog import catalog_for
+from kwire.codecs import wire
+from kwire.codecs.columns.arrow_types import fields_of, scalar_type
+from kwire.codecs.columns.column_plan import trees_of
+from kwire.schema.spec_reader import read_spec
+from kwire.schema.catalog import catalog_for
 
 PLAIN = {"bool", "int8", "int16", "int32", "int64", "double", "string", "binary"}
 NUMBERS = """{"type": "data", "name": "Numbers", "validVersions": "0", "flexibleVersions": "none", "fields": [
@@ -55,7 +56,7 @@ def test_every_field_has_one_type_at_all_versions() -> None:
 
 
 def test_unsigned_numbers_are_widened() -> None:
-    from kwire.codecs.column_reader import Columns
+    from kwire.codecs.columns.column_reader import Columns
 
     columns = Columns(read_spec(NUMBERS, "numbers.json"), 0, "", None)
     (batch,) = columns.read([b"\xff" * 6])

@@ -15,10 +15,10 @@ import kwire
 from kwire import FrameDecoder
 from kwire.capture.kafka.captured_frames import TcpEnds
 from kwire.capture.open_dump import open_dump
-from kwire.native import FrameBatch
+from kwire.codecs.native import FrameBatch
 from kwire.protocol import Result
-from kwire.protocol.framing import SECOND, CapturedFrame, Endpoints, NamedEnds, frame_of, numbers_of
-from kwire.protocol.results import MessageSummary
+from kwire.protocol.frames.captured_frame import CapturedFrame, Endpoints, NamedEnds, SECOND, first_numbers, make_frame
+from kwire.protocol.message_summary import MessageSummary
 from kwire.redact.masking import mask
 from kwire.render.captured.json_lines import JsonLines
 from kwire.render.captured.text_lines import CapturedLines
@@ -44,7 +44,7 @@ def answered(message: Any, version: int, number: int) -> Spoken:
 
 def said_by(ends: Endpoints, spoken: Spoken, number: int = 0) -> CapturedFrame:
     is_request, data = spoken
-    return (ends, is_request, number * 100, TIME + number, data, None, *numbers_of(data))
+    return (ends, is_request, number * 100, TIME + number, data, None, *first_numbers(data))
 
 
 class Batched:
@@ -86,7 +86,7 @@ def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = T
     in_batches = Batched(safe, salvage=salvage, sealed=sealed)
     for number, spoken in enumerate(frames):
         said = said_by(ends, spoken, number)
-        line, frame = lines.line(said, number), frame_of(said, FILE, number)
+        line, frame = lines.line(said, number), make_frame(said, FILE, number)
         result_of_frame = safe(careful.decode(frame))
         wanted = json_line(result_of_frame)
         quickly.append(isinstance(line, str))
@@ -129,7 +129,7 @@ def test_a_response_says_how_long_it_took_and_which_frame_is_its_request() -> No
         native += frames
         (asked_line, line) = "".join(text for text, _ in quick.written(native, 3, text_of)).splitlines()
         careful = FrameDecoder()
-        results = [careful.decode(frame_of(captured, FILE, 3 + at)) for at, captured in enumerate(frames)]
+        results = [careful.decode(make_frame(captured, FILE, 3 + at)) for at, captured in enumerate(frames)]
         assert [asked_line, line] == [json_line(result) for result in results]
         source = msgspec.json.decode(line)["source"]
         assert source["requestFrame"] == 3
@@ -268,7 +268,7 @@ def test_frames_of_brokers_and_clients(path: Any) -> None:
                 quick.connections.forget(said)
                 careful.connections.forget(said)
                 continue
-            line, frame = lines.line(said, number), frame_of(said, str(path), number)
+            line, frame = lines.line(said, number), make_frame(said, str(path), number)
             assert text_of(line) == json_line(mask(careful.decode(frame))) + "\n"
             number += 1
             if number == 300:

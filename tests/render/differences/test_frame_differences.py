@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire import Frame, FrameDecoder
 from kwire.protocol import Result
 from kwire.render.differences.frame_differences import frame_differences
-from tests.protocol.test_decoder import request
+from tests.protocol.test_frame_decoder import request
 
 
 def traced(data: bytes) -> Result:

@@ -11,7 +11,7 @@ import pytest
 import kwire
 from kwire import Frame
 from kwire.cli.main import main
-from kwire.protocol.results import MessageSummary
+from kwire.protocol.message_summary import MessageSummary
 from kwire.render.colours import Style
 from kwire.render.frame_line import frame_line
 from kwire.render.html.document import asset, document, embedded, text
@@ -19,7 +19,7 @@ from kwire.render.html.explain_page import MOST, explain_html, explain_page, res
 from tests.browser import Structure, loaded, run_page
 from tests.conftest import ROOT
 from tests.effort import at_most
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 CAPTURE = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"

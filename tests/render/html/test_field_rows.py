@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import kwire
 from kwire.render.html.field_rows import PageField, nodes
-from tests.protocol.test_decoder import decoded, request
+from tests.protocol.test_frame_decoder import decoded, request
 from tests.render.test_annotated_hex import leader_and_isr
 
 

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire.render.html.notebook import HIGHEST, LOWEST, Shown, show
 from tests.browser import Structure, loaded
-from tests.protocol.test_decoder import decoded, request, response
+from tests.protocol.test_frame_decoder import decoded, request, response
 from tests.render.html.test_explain_page import HOSTILE
 
 M: Any = kwire.messages

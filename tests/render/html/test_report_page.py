@@ -9,7 +9,7 @@ from kwire.render.html.report_page import ROWS, report_html
 from kwire.statistics.report_counts import ReportCounts
 from tests.browser import Structure, loaded
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 from tests.render.html.test_explain_page import HOSTILE
 from tests.statistics.test_report_counts import frame, refused, tallied
 

@@ -11,9 +11,9 @@ import kwire
 from kwire import Frame, Source
 from kwire.capture.json_frames import open_envelope
 from kwire.render.json_objects.frame_json import envelope, json_line
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from tests.conftest import ROOT
-from tests.protocol.test_decoder import request, response
+from tests.protocol.test_frame_decoder import request, response
 
 SOURCE = Source("x.bin", 3, 77, 1.5, "10.0.0.1:5000", "10.0.0.2:9092")
 

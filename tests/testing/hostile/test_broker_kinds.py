@@ -11,7 +11,7 @@ import kwire
 from kwire.broker import Node
 from kwire.errors import DecodeError, UnknownMessage
 from kwire.protocol import Frame
-from kwire.protocol.framing import int32
+from kwire.protocol.frames.frame_size import get_int32
 from kwire.testing.hostile import BROKER_KINDS, End, HostileCluster, Step
 from tests.broker.served import fetching
 
@@ -47,8 +47,8 @@ def test_other_apis_are_answered_soundly(kind: str) -> None:
 def test_bodies_that_do_not_decode(kind: str) -> None:
     (answer,) = steps_of(kind)
     assert isinstance(answer, bytes)
-    assert int32(answer, 0) == len(answer) - 4
-    assert int32(answer, 4) == 7
+    assert get_int32(answer, 0) == len(answer) - 4
+    assert get_int32(answer, 4) == 7
     with pytest.raises(DecodeError):
         kwire.codec("MetadataResponse", 12).decode(answer[9:])
 

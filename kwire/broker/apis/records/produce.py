@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .... import messages
 from ....errors import BadChecksum, DecodeError, KwireError, MissingExtra
-from ....records import RecordBatch, parse_records
+from ....codecs.records import RecordBatch, parse_records
 from ....values import ErrorCode
 from ...client_quota_manager import PRODUCE
 from ...controller.partition import Partition

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from .... import messages
-from ....codecs.json import uuid_text
+from ....codecs.json_writer import uuid_text
 from ....errors.refused import InvalidRequest, Refused, UnknownTopicId
 from ....values import AclOperation, ResourceType
 from ...controller.topic import NO_TOPIC_ID, Topic

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....records import LIMIT, Record, RecordBatch, build_batch
-from ....records.compression import inflate
-from ....records.record_layouts_and_checksums import BATCH, MESSAGE
+from ....codecs.records import LIMIT, Record, RecordBatch, build_batch
+from ....codecs.compression.compression_types import inflate
+from ....codecs.records.record_layouts import BATCH, MESSAGE
 
 _SAME = (
     "base_offset last_offset partition_leader_epoch base_timestamp max_timestamp producer_id producer_epoch "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from ....records import RecordBatch
+from ....codecs.records import RecordBatch
 from ..disk_entry import DiskEntry, OffsetIndexEntry, TimeIndexEntry
 from .inconsistency import Batches, Entries, Inconsistency
 

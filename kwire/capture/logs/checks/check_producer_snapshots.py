@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....records import RecordBatch
+from ....codecs.records import RecordBatch
 from ..disk_entry import DiskEntry, SnapshotHeader
 from .inconsistency import Batches, Entries, Inconsistency
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ....records import RecordBatch
+from ....codecs.records import RecordBatch
 from ..disk_entry import DiskEntry
 
 Entries = Iterable[DiskEntry]

@@ -11,7 +11,7 @@ import kwire
 from kwire.broker import Node, ServedCluster, Settings
 from kwire.broker.request_frames import ServedRequest, read_request, write_response
 from kwire.protocol import Frame
-from kwire.spec.catalog import catalog_for
+from kwire.schema.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of
 

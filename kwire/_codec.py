@@ -1,5 +1,0 @@
-"""`kwire.codec`, as type checkers see it: the stub beside this file has an overload for each message."""
-
-from .codecs import codec
-
-__all__ = ["codec"]

@@ -1,0 +1,1 @@
+"""Arrays of messages as Arrow columns, without a Python object per value."""

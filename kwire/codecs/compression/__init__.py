@@ -1,0 +1,1 @@
+"""The compressions of record batches: gzip, snappy, lz4 and zstd."""

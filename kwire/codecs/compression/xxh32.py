@@ -1,0 +1,45 @@
+"""xxHash of 32 bits, the checksum of lz4 frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MASK = 0xFFFFFFFF
+_PRIMES = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+
+
+def xxh32(data: bytes) -> int:
+    """Return the xxHash32 of bytes, with seed 0. Only suitable for headers: about 5 MB per second.
+
+    >>> hex(xxh32(b"")), hex(xxh32(b"Nobody inspects the spammish repetition"))
+    ('0x2cc5d05', '0xe2293b2f')
+    """
+    prime1, prime2, prime3, prime4, prime5 = _PRIMES
+    whole = len(data) // 16 * 16
+    value = _stripes(memoryview(data)[:whole].cast("I")) if whole else prime5
+    value += len(data)
+    at = whole
+    while at + 4 <= len(data):
+        value = _rotated(value + int.from_bytes(data[at : at + 4], "little") * prime3, 17) * prime4
+        at += 4
+    for byte in data[at:]:
+        value = _rotated(value + byte * prime5, 11) * prime1
+    value &= _MASK
+    value = (value ^ value >> 15) * prime2 & _MASK
+    value = (value ^ value >> 13) * prime3 & _MASK
+    return value ^ value >> 16
+
+
+def _stripes(words: Any) -> int:
+    """Mix all groups of 16 bytes, each as four little-endian numbers."""
+    prime1, prime2 = _PRIMES[:2]
+    lanes = [prime1 + prime2 & _MASK, prime2, 0, -prime1 & _MASK]
+    for at in range(0, len(words), 4):
+        for lane in range(4):
+            lanes[lane] = _rotated(lanes[lane] + words[at + lane] * prime2, 13) * prime1 & _MASK
+    return sum(_rotated(value, bits) for value, bits in zip(lanes, (1, 7, 12, 18), strict=True))
+
+
+def _rotated(value: int, bits: int) -> int:
+    value &= _MASK
+    return (value << bits | value >> 32 - bits) & _MASK

@@ -1,0 +1,70 @@
+"""Emits code for the lengths of text, bytes and arrays, and for null."""
+
+from __future__ import annotations
+
+from .emit_numbers import code_of
+from .generated_helpers import packed_lengths
+from .reading_functions import ReadingFunction
+from .source_builder import NoEmitter
+from .writing_functions import WritingFunction
+from ..wire import COMPACT_LENGTH, Integer, Node
+from typing import Any
+
+MOST = 2**31 - 1
+
+
+def emit_read_length(length: Node, out: ReadingFunction, *, nullable: bool, most: int = MOST) -> tuple[str, str, int]:
+    """Emit code that reads a length that is null or from 0 to `most`.
+
+    Returns:
+        A condition that the length is not null ("" if null is refused), a variable, and the offset of the length in it.
+    """
+    if length is COMPACT_LENGTH:
+        variable = _read_compact(out, nullable, most)
+        return variable if nullable else "", variable, 1
+    if type(length) is not Integer:
+        raise NoEmitter(f"no reading is written for the length {type(length).__name__}")
+    variable = out.fixed(code_of(length))
+    least = -1 if nullable else 0
+    test = f"{variable} < {least}" if most >= length.high else f"not {least} <= {variable} <= {most}"
+    out.early(f"if {test}: raise Refused")
+    return f"{variable} >= 0" if nullable else "", variable, 0
+
+
+def _read_compact(out: ReadingFunction, nullable: bool, most: int) -> str:
+    variable, signed = out.byte()
+    if signed:
+        test = f"{variable} < {0 if nullable else 1}"
+    else:
+        test = f"{variable} > 127" if nullable else f"{variable} > 127 or {variable} < 1"
+    back = f"; p -= {out.behind}" if out.behind else ""
+    out.early(f"if {test}: {variable}, p = wide(b, {out.at()}, {most + 1}){back}")
+    if most < 126:
+        out.early(f"if {variable} > {most + 1}: raise Refused")
+    return variable
+
+
+def emit_write_length(length: Any, out: WritingFunction, size: str, most: int = MOST, behind: str = "") -> None:
+    """Emit code that writes the pending values, a length (a variable), and the bytes after it (an expression)."""
+    if length is not COMPACT_LENGTH:
+        if most < length.high:
+            out.line(f"if {size} > {most}: raise Refused")
+        packed = out.packed((code_of(length), size))  # its struct refuses lengths that are too large
+        if not out.waits:
+            table = out.source.constant("K", packed_lengths(code_of(length)), f"pack >{code_of(length)} of 0, 1, 2 ...")
+            packed = f"({table}[{size}] if {size} < {len(packed_lengths('h'))} else {packed})"
+        out.check()
+        out.forget()
+        out.line(f"o.append({' + '.join(filter(None, (packed, behind)))})")
+        return
+    out.check()
+    long = out.piece(f"long({size}, {most})", behind)
+    out.fixed("B", f"{size} + 1")
+    out.line(f"if {size} < {min(most + 1, 127)}: {out.piece(behind)}")
+    out.line(f"else: {long}")
+    out.forget()
+
+
+def write_null(length: Node, out: WritingFunction) -> str:
+    """Return an expression for the pending values and null."""
+    return out.packed(("x", "") if length is COMPACT_LENGTH else (code_of(length), "-1"))

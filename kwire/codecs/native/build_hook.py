@@ -1,0 +1,100 @@
+"""Writes stubs and compiles the native engine during installation: a build hook of hatchling, unused afterwards.
+
+Without a C compiler or the headers of Python, the installation continues without the engine and prints one notice;
+kwire then decodes with generated Python. `KWIRE_BUILD=required` makes this an error, `KWIRE_BUILD=none` skips the
+engine. In a checkout, `python kwire/codecs/native/build_hook.py` compiles the engine again after its sources have changed.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+HERE = Path(__file__).resolve().parent
+MODULE = "kwire.codecs.native._engine"
+
+
+class NativeEngineHook(BuildHookInterface[Any]):
+    """Adds the extension to a wheel; in an editable installation, it is beside its source."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write the stubs; compile the engine if that is requested and possible."""
+        if self.target_name == "wheel":
+            self.add_stubs(version, build_data)
+        wanted = os.environ.get("KWIRE_BUILD", "")
+        if wanted == "none":
+            return
+        try:
+            library = compile_extension(Path(self.directory) / "native")
+        except Exception as error:  # distutils raises a dozen kinds of errors; SystemExit is not one of them
+            if wanted == "required":
+                raise
+            print(f"kwire: the native engine is left out, decoding will be slower ({reason(error)})", file=sys.stderr)
+            return
+        build_data.update(pure_python=False, infer_tag=True)
+        if version == "editable":
+            shutil.copy2(library, HERE / library.name)
+        else:
+            build_data["force_include"][str(library)] = f"kwire/native/{library.name}"
+
+    def add_stubs(self, version: str, build_data: dict[str, Any]) -> None:
+        """Generate stubs for type checkers: beside the source in an editable installation, otherwise in the wheel."""
+        sys.path.insert(0, self.root)
+        from kwire.schema.stubs import write_stubs  # not `..stubs`: hatchling runs this file alone, not as part of a package
+
+        if version == "editable":
+            write_stubs(HERE.parent)
+            return
+        folder = Path(self.directory) / "stubs"
+        for path in write_stubs(folder):
+            build_data["force_include"][str(path)] = f"kwire/{path.relative_to(folder).as_posix()}"
+
+
+def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
+    """Compile the extension; return the library.
+
+    Args:
+        folder: the folder of the library; created if it is missing.
+        extra: further options of the compiler and linker, such as those of a sanitizer.
+    """
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+
+    sources = runpy.run_path(str(HERE.parent / "resources.py"))["fingerprint"](HERE)  # kwire.codecs.native may be stale
+    optimise = ["/O2"] if os.name == "nt" else ["-O2", "-g0"]  # -O3 makes JSON text and encoding a seventh slower
+    with tempfile.TemporaryDirectory() as scratch:
+        options = {"build_dir": scratch, "include_path": [str(HERE)], "quiet": True}
+        source = os.path.relpath(HERE / "_engine.pyx")
+        extension = Extension(
+            MODULE,
+            [source],
+            define_macros=[("KWIRE_SOURCES", f"{sources}u")],
+            extra_compile_args=optimise + (extra or []),
+            extra_link_args=extra or [],
+        )
+        command = Distribution({"ext_modules": cythonize([extension], **options)}).get_command_obj("build_ext")
+        command.build_temp, command.build_lib = str(Path(scratch) / "objects"), str(Path(scratch) / "library")
+        command.ensure_finalized()
+        command.run()
+        (built,) = (Path(output) for output in command.get_outputs())
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / built.name).unlink(missing_ok=True)  # processes that have loaded it keep the old file
+        return Path(shutil.copy2(built, folder / built.name))
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of an error."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+if __name__ == "__main__":
+    compile_extension(HERE)

@@ -1,0 +1,302 @@
+"""`build_batch` encodes records: a batch of magic 2, or a message set of magic 0 or 1."""
+
+from __future__ import annotations
+
+import msgspec
+from collections.abc import Iterable
+from ..compression.compression_types import NAMES, deflate
+from .crc32c import crc32c
+from .record import Record, RecordHeader
+from .record_batch import RecordBatch
+from .record_layouts import CHECKED_FROM, COMPRESSION, CONTROL, DELETE_HORIZON, LEAST_LENGTH, LOG_APPEND_TIME, LOG_OVERHEAD, MESSAGES, MessageFields, RECORD, RecordFields, TRANSACTIONAL
+from ..wire import INT16, INT32, INT64, INT8, Integer, UINT32, Writer
+from ..wire.java_integers import wrap_int64
+from ..wire.varints import unsigned_varint
+from ...errors import EncodeError, NotInVersion, OutOfRange, WrongType, excerpt
+from typing import Any, NoReturn, TypedDict, Unpack
+from zlib import crc32
+
+# Magic 0 has no timestamps; that is not an error.
+_TIMESTAMP_TYPES = {0: ("NoTimestampType", "CreateTime"), 1: ("CreateTime", "LogAppendTime")}
+# The attribute bits that are separate fields.
+_NAMED_BITS = {0: COMPRESSION, 1: COMPRESSION | LOG_APPEND_TIME, 2: 0x7F}
+_NUMBERS = "partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "attributes"
+_NUMBERS_OR_NONE = "base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon"
+# Fields that magic 0 and 1 do not have, and the values that mean they are missing.
+_ONLY_MAGIC_2 = {
+    "partition_leader_epoch": -1,
+    "base_timestamp": None,
+    "producer_id": -1,
+    "producer_epoch": -1,
+    "base_sequence": -1,
+    "is_transactional": False,
+    "is_control": False,
+    "delete_horizon": None,
+}
+# Fields of the wrapper message of magic 0 and 1.
+_ONLY_AROUND = dict.fromkeys(("base_offset", "last_offset", "max_timestamp"))
+
+
+class BatchFields(TypedDict, total=False):
+    """Options of `build_batch`. The default of numbers is Kafka's value for "none"."""
+
+    timestamp_type: str
+    base_offset: int | None
+    last_offset: int | None
+    partition_leader_epoch: int
+    base_timestamp: int | None
+    max_timestamp: int | None
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_transactional: bool
+    is_control: bool
+    delete_horizon: int | None
+    attributes: int
+
+
+class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of `build_batch`, and values derived from them."""
+
+    records: tuple[Record, ...]
+    magic: int
+    compression: str
+    timestamp_type: str = "CreateTime"
+    base_offset: int | None = None
+    last_offset: int | None = None
+    partition_leader_epoch: int = -1
+    base_timestamp: int | None = None
+    max_timestamp: int | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    delete_horizon: int | None = None
+    attributes: int = 0
+
+    def checked(self) -> BatchPlan:
+        """Return the plan; raise an EncodeError for an invalid one."""
+        if self.magic not in (0, 1, 2):
+            self.wrong("0, 1 or 2", self.magic, "magic")
+        names = NAMES if self.magic == 2 else NAMES[:4]
+        if self.compression not in names:
+            self.wrong(" or ".join(names), self.compression, "compression")
+        types = _TIMESTAMP_TYPES[min(self.magic, 1)]
+        if self.timestamp_type not in types:
+            self.wrong(" or ".join(types), self.timestamp_type, "timestamp_type")
+        for name in _NUMBERS + _NUMBERS_OR_NONE:
+            value = getattr(self, name)
+            if value is not None or name in _NUMBERS:
+                self._check_number(value, name)
+        for index, record in enumerate(self.records):
+            self._check_record(record, index)
+        if self.magic < 2:
+            self._check_lost()
+        return self
+
+    def _check_record(self, record: Any, index: int) -> None:
+        if type(record) is not Record:
+            self.wrong("a Record", record, "records", index)
+        self._check_number(record.offset, "records", index, "offset")
+        self._check_number(record.timestamp, "records", index, "timestamp")
+        if record.create_timestamp is not None:
+            self._check_number(record.create_timestamp, "records", index, "create_timestamp")
+        self._check_number(record.attributes, "records", index, "attributes")
+        if self.magic < 2 and record.headers:
+            self._lost(record.headers, 2, "records", index, "headers")
+        if self.magic < 1 and record.timestamp != -1:
+            self._lost(record.timestamp, 1, "records", index, "timestamp")
+
+    def _check_lost(self) -> None:
+        nones = _ONLY_MAGIC_2 if self.codec else _ONLY_MAGIC_2 | _ONLY_AROUND
+        for name, none in nones.items():
+            if getattr(self, name) != none:
+                self._lost(getattr(self, name), 2, name)
+        if self.codec and not self.records:
+            self.wrong("one record at least", "none", "records")
+
+    def _check_number(self, value: Any, *path: str | int, node: Integer = INT64) -> None:
+        if type(value) is not int:
+            self.wrong(node.type_name, value, *path)
+        if not node.low <= value <= node.high:
+            self._refuse(OutOfRange(need=node.type_name, found=excerpt(value), low=node.low, high=node.high), path)
+
+    def wrong(self, need: str, found: Any, *path: str | int) -> NoReturn:
+        """Raise an error about a value of the wrong type."""
+        self._refuse(WrongType(need=need, found=f"{type(found).__name__} {excerpt(found)}"), path)
+
+    def _lost(self, found: Any, first: int, *path: str | int) -> NoReturn:
+        self._refuse(NotInVersion(found=excerpt(found, 60), first=first), path)
+
+    def _refuse(self, error: EncodeError, path: tuple[str | int, ...]) -> NoReturn:
+        error.segments, error.message, error.version = path, "RecordBatch", self.magic
+        raise error
+
+    def writer(self, *path: str | int) -> Writer:
+        """Return a writer whose errors start with this path."""
+        writer = Writer("RecordBatch", self.magic)
+        writer.path.extend(path)
+        return writer
+
+    @property
+    def codec(self) -> int:
+        """The compression's number."""
+        return NAMES.index(self.compression)
+
+    @property
+    def first_offset(self) -> int:
+        """The base offset."""
+        if self.base_offset is not None:
+            return self.base_offset
+        return self.records[0].offset if self.records else 0
+
+    @property
+    def end_offset(self) -> int:
+        """The last offset."""
+        if self.last_offset is not None:
+            return self.last_offset
+        return self.records[-1].offset if self.records else self.first_offset
+
+    @property
+    def appended(self) -> bool:
+        """Whether the broker assigns the records' timestamps."""
+        return self.magic > 0 and self.timestamp_type == "LogAppendTime"
+
+    def written_timestamp(self, record: Record) -> int:
+        """Return the timestamp to write for a record: the producer's timestamp, if known."""
+        return record.timestamp if record.create_timestamp is None else record.create_timestamp
+
+    def first_timestamp(self) -> int:
+        """Return the base timestamp."""
+        for given in (self.delete_horizon, self.base_timestamp):
+            if given is not None:
+                return given
+        return self.written_timestamp(self.records[0]) if self.records else -1
+
+    def highest_timestamp(self) -> int:
+        """Return the max timestamp."""
+        if self.max_timestamp is not None:
+            return self.max_timestamp
+        return max((record.timestamp for record in self.records), default=-1)
+
+    def bits(self, attributes: int | None = None, *, inside: bool = False) -> int:
+        """Return the attributes of the batch, or of a message with its own bits; `inside` a wrapper without
+        compression."""
+        bits = (self.attributes if attributes is None else attributes | self.attributes) & ~_NAMED_BITS[self.magic]
+        bits |= (0 if inside else self.codec) | (LOG_APPEND_TIME if self.appended else 0)
+        bits |= (TRANSACTIONAL if self.is_transactional else 0) | (CONTROL if self.is_control else 0)
+        return bits | (0 if self.delete_horizon is None else DELETE_HORIZON)
+
+    def headers(self, index: int) -> tuple[RecordHeader, ...]:
+        """Return the headers of a record; any pairs are accepted."""
+        headers: list[RecordHeader] = []
+        for number, header in enumerate(self.records[index].headers):
+            if not isinstance(header, tuple | list) or len(header) != 2:
+                self.wrong("a name and a value", header, "records", index, "headers", number)
+            headers.append(RecordHeader(*header))
+        return tuple(headers)
+
+
+def build_batch(
+    records: Iterable[Record], *, magic: int = 2, compression: str = "none", **fields: Unpack[BatchFields]
+) -> bytes:
+    """Build a record batch; for magic 0 and 1 a message set, with one message per record or one compressed message.
+
+    Args:
+        records: in the order of their offsets.
+        magic: 0, 1 or 2; only 2 has record headers and the fields from `partition_leader_epoch` on.
+        compression: `none`, `gzip`, `snappy`, `lz4` or (magic 2) `zstd`.
+        timestamp_type: `CreateTime`, or `LogAppendTime` for the broker's times; magic 0 has no times.
+        base_offset, last_offset: the first and last offset; needed if compaction has removed their records.
+        partition_leader_epoch, producer_id, producer_epoch, base_sequence: fields of the header; -1 by default.
+        base_timestamp: the time that the records' times are relative to, in ms since 1970; by default the first
+            record's time.
+        max_timestamp: the highest time of the records, in ms since 1970; computed by default.
+        is_transactional, is_control, delete_horizon: attributes; the delete horizon replaces the base timestamp.
+        attributes: further attribute bits.
+
+    Returns:
+        The bytes, with lengths and checksum.
+
+    Raises:
+        EncodeError: a value does not fit, or this magic cannot represent it; with its path.
+        MissingExtra: the compression needs a library that is not installed.
+
+    >>> from kwire import Record, build_batch
+    >>> build_batch([Record(0, key=b"k", value=b"v")], magic=0).hex(" ", 4)
+    '00000000 00000000 00000010 1fecd70a 00000000 00016b00 00000176'
+    """
+    if isinstance(records, Record):
+        raise TypeError("an iterable of records is needed, not one Record: [record]")
+    plan = BatchPlan(records=tuple(records), magic=magic, compression=compression, **fields).checked()
+    return _build_batch(plan) if magic == 2 else _build_message_set(plan)
+
+
+def _build_batch(plan: BatchPlan) -> bytes:
+    base_timestamp = plan.first_timestamp()
+    body = b"".join(_build_record(plan, index, base_timestamp) for index in range(len(plan.records)))
+    if plan.codec and body:  # an empty batch consists of the header only
+        body = deflate(plan.compression, body)
+    writer = plan.writer()
+    writer.child("base_offset", INT64, plan.first_offset)
+    writer.child("length", INT32, len(body) + LEAST_LENGTH[2])
+    writer.child("partition_leader_epoch", INT32, plan.partition_leader_epoch)
+    writer.child("magic", INT8, 2)
+    writer.child("crc", UINT32, 0)
+    writer.child("attributes", INT16, plan.bits())
+    writer.child("last_offset_delta", INT32, wrap_int64(plan.end_offset - plan.first_offset))
+    writer.child("base_timestamp", INT64, base_timestamp)
+    writer.child("max_timestamp", INT64, plan.highest_timestamp())
+    writer.child("producer_id", INT64, plan.producer_id)
+    writer.child("producer_epoch", INT16, plan.producer_epoch)
+    writer.child("base_sequence", INT32, plan.base_sequence)
+    writer.child("record_count", INT32, len(plan.records))
+    checked = bytes(writer.out[CHECKED_FROM[2] :]) + body
+    writer.out[17 : CHECKED_FROM[2]] = crc32c(checked).to_bytes(4, "big")
+    return bytes(writer.out[: CHECKED_FROM[2]]) + checked
+
+
+def _build_record(plan: BatchPlan, index: int, base_timestamp: int) -> bytes:
+    record = plan.records[index]
+    fields = RecordFields(
+        record.attributes,
+        wrap_int64(plan.written_timestamp(record) - base_timestamp),
+        wrap_int64(record.offset - plan.first_offset),
+        record.key,
+        record.value,
+        plan.headers(index),
+    )
+    writer = plan.writer("records", index)
+    RECORD._build(fields, writer, None, "")
+    size = len(writer.out)
+    return unsigned_varint(2 * size) + writer.out
+
+
+def _build_message_set(plan: BatchPlan) -> bytes:
+    """Build consecutive messages; to compress them, put them into a wrapper message."""
+    relative = plan.first_offset if plan.codec and plan.magic else 0
+    messages = []
+    for index, record in enumerate(plan.records):
+        timestamp = plan.written_timestamp(record) if plan.codec else record.timestamp
+        fields = MessageFields(record.key, record.value, timestamp)
+        bits = plan.bits(record.attributes, inside=True)
+        messages.append(_build_message(plan, record.offset - relative, bits, fields, "records", index))
+    body = b"".join(messages)
+    if not plan.codec:
+        return body
+    value = deflate(plan.compression, body, magic=plan.magic)
+    return _build_message(plan, plan.end_offset, plan.bits(), MessageFields(None, value, plan.highest_timestamp()))
+
+
+def _build_message(plan: BatchPlan, offset: int, bits: int, fields: MessageFields, *path: str | int) -> bytes:
+    writer = plan.writer(*path)
+    writer.child("magic", INT8, plan.magic)
+    writer.child("attributes", INT8, bits)
+    MESSAGES[plan.magic]._build(fields, writer, None, "")
+    checked = bytes(writer.out)
+    writer.out.clear()
+    writer.child("offset", INT64, offset)
+    writer.child("length", INT32, len(checked) + CHECKED_FROM[0] - LOG_OVERHEAD)
+    writer.child("crc", UINT32, crc32(checked))
+    return bytes(writer.out) + checked

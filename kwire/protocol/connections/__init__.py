@@ -1,0 +1,1 @@
+"""Connections: the direction of each frame, and the request of each response."""

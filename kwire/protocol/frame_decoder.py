@@ -1,0 +1,265 @@
+"""Decodes frames to requests and responses; reads only the headers of frames that a filter excludes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from ..codecs.message_codec import Codec, codec_in
+from ..errors import DecodeError, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from .connections.connection import Connection
+from .connections.connection_table import Connections
+from .connections.decoded_connection import DecodedConnection
+from .frame_parser import FrameParser
+from .frames.frame import Frame
+from .frames.frame_size import get_int16, get_int32
+from .frames.size_faults import cut_short, size_fault
+from .frames.stream_faults import CutShort
+from .header_reader import Peek, peek_of
+from .headers.api_versions_downgrade import API_VERSIONS
+from .headers.apis import Api, Apis, Call, ENVELOPE
+from .headers.header import Header
+from .message_summary import software_of
+from .nested_payloads import decode_inside_request, decode_inside_response, parse_token
+from .results import Request, Result, Undecodable
+from ..schema.catalog import Catalog, catalog_for
+from msgspec.structs import force_setattr
+from typing import Any
+
+AFFECTS_OTHERS = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
+Wanted = Callable[[Peek], bool]
+
+
+class FrameDecoder:
+    """Decodes the frames of any number of connections, each frame in the order of its connection.
+
+    Args:
+        catalog: the specs to use; by default those of Kafka's releases.
+        salvage: report what Kafka tolerates as faults; otherwise such frames are undecodable.
+        trace: fill the `spans` of results.
+        answers: the codec for a response that answers no earlier request.
+
+    Attributes:
+        connections: the state of each connection.
+
+    >>> import kwire
+    >>> decoder = kwire.FrameDecoder()
+    >>> request, response = map(decoder.decode, kwire.read_dump("fixtures/dumps/kafka-4.4-metadata.bin"))
+    >>> request.api_name, len(request.message.topics), len(response.message.brokers)
+    ('Metadata', 1, 3)
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog | None = None,
+        *,
+        salvage: bool = True,
+        trace: bool = False,
+        answers: Codec | None = None,
+    ) -> None:
+        self.catalog: Catalog = catalog or catalog_for()
+        self.salvage: bool = salvage
+        self.trace: bool = trace
+        self.answers: Codec[Any] | None = answers
+        self.connections: Connections[DecodedConnection] = Connections(Apis(self.catalog), self._begin)
+
+    def decode(self, frame: Frame) -> Result:
+        """Decode one frame. Invalid bytes never raise an error.
+
+        Undecodable bytes become an `Undecodable`, a SASL token a `Token`.
+        """
+        if not isinstance(frame, Frame):
+            advice = "; kwire.FrameReader().feed(data) splits bytes into frames" if isinstance(frame, bytes) else ""
+            raise TypeError(f"a Frame is needed, not {type(frame).__name__}{advice}")
+        return self.result(frame, *self.connections.receive(frame))
+
+    def result(self, frame: Frame, connection: DecodedConnection, header: Header, second: float = 1) -> Result:
+        """Decode a frame whose header was already read.
+
+        Args:
+            frame: the frame.
+            connection: the connection of the frame.
+            header: the header of the frame, from the connection's `receive` or `pair`.
+            second: the length of a second in the time unit of headers.
+        """
+        if header.is_request and frame.source.direction == "response" and frame.message is None:
+            header = header.answer(None)
+        catalog = catalog_for(frame.profile) if frame.profile else self.catalog
+        reading = FrameParser(frame, catalog, salvage=self.salvage, trace=self.trace, client=connection.client)
+        if header.problem == "token":
+            return parse_token(reading, connection, bool(header.is_request))
+        result = self._read(reading, connection, header, second)
+        if not isinstance(result, Undecodable):
+            return result
+        error = _prefer_truncation(frame, result.error)
+        return replace(result, error=error, client=connection.client, is_private=connection.authenticating)
+
+    def decode_wanted(self, frame: Frame, wanted: Wanted) -> Result | None:
+        """Decode one frame if it is selected; otherwise return None.
+
+        The body of an excluded frame is read only if later frames depend on it.
+
+        Args:
+            frame: the frame.
+            wanted: called with the frame's header, returns whether to decode it; a frame with an invalid header is
+                always decoded.
+        """
+        connection, header = self.connections.receive(frame)
+        found = peek_of(frame, header, self.connections.apis)
+        if found.is_request is None or wanted(found):
+            return self.result(frame, connection, header)
+        if found.api_key in AFFECTS_OTHERS:
+            self.result(frame, connection, header)
+        elif found.is_request:
+            connection.meet(found.api_key, found.client_id)
+        return None
+
+    def decode_alone(self, frame: Frame) -> Result:
+        """Decode a frame as the only one of its connection."""
+        direction, connection = frame.source.direction, self._begin(self.connections.apis)
+        from_client = None if direction is None else direction == "request"
+        return self.result(frame, connection, connection.receive(frame.data, from_client, None, frame.fault))
+
+    def _begin(self, apis: Apis) -> DecodedConnection:
+        connection, codec = DecodedConnection(apis), self.answers
+        if codec is not None:
+            api = Api(codec.spec.api_key, codec.version, codec.spec.api_name, self.catalog)
+            api.response = codec
+            connection.answers = Call(api, b"")
+        return connection
+
+    def _read(self, reading: FrameParser, connection: DecodedConnection, header: Header, second: float) -> Result:
+        frame = reading.frame
+        if frame.fault is not None and not isinstance(frame.fault, CutShort):
+            return reading.undecodable(frame.fault)
+        is_named = frame.message is not None and frame.version is not None
+        codec = codec_in(reading.catalog, frame.message, frame.version) if is_named else header.codec  # type: ignore[arg-type]
+        if frame.bare and codec is not None:
+            return reading.body(codec)
+        if codec is None or size_fault(frame.data) is not None:
+            return explain_unread(reading, connection, header)
+        if header.is_request:
+            return _decode_request(reading, connection, header, codec)
+        return _decode_response(reading, connection, header, codec, second)
+
+
+def _decode_request(reading: FrameParser, connection: DecodedConnection, header: Header, codec: Codec) -> Result:
+    result = reading.request(codec)
+    force_setattr(header, "decoded", result.header)
+    if isinstance(result, Undecodable):
+        return result
+    assert isinstance(result, Request)
+    software = software_of(result.message) if codec.spec.api_key == API_VERSIONS else ""
+    connection.meet(codec.spec.api_key, getattr(result.header, "client_id", None), software)
+    inside, client = decode_inside_request(result, connection, reading), connection.client
+    return result if inside is None and client == result.client else replace(result, client=client, inside=inside)
+
+
+def _decode_response(
+    reading: FrameParser, connection: DecodedConnection, header: Header, codec: Codec, second: float
+) -> Result:
+    """Decode a response and its nested payload."""
+    request = header.request
+    if request is None:
+        result = reading.response(codec)
+    else:
+        asked_at = None if request.time is None else request.time / second
+        result = reading.response(codec, request.message, asked_at, request.frame)
+    if isinstance(result, Undecodable):
+        return result
+    inside = decode_inside_response(result, connection, reading)
+    if inside is None and not header.overtaken:
+        return result
+    return replace(result, inside=inside, unanswered=tuple(one.message for one in header.overtaken))
+
+
+def explain_unread(reading: FrameParser, connection: Connection, header: Header) -> Result:
+    """Return the reason why a frame is neither a request of a known api nor the response to one."""
+    data, direction = reading.frame.data, reading.frame.source.direction
+    if (bad := size_fault(data)) is not None:
+        return reading.undecodable(bad)
+    if header.request is not None:
+        return reading.undecodable(UnknownApi(offset=4, found=header.request.api_key))
+    if direction == "response":
+        return reading.undecodable(connection.unexpected(get_int32(data, 4)))
+    found = _codec_of_request(reading)
+    may_be_answer = connection.in_flight and direction is None
+    if isinstance(found, Codec):
+        result = reading.request(found)
+        if result.header is not None or not may_be_answer:
+            return result  # usually its header does not decode
+        found = connection.unexpected(get_int32(data, 4))  # no request starts like this: it is a response without a request
+    reader, message = reading.reader(), None
+    try:
+        message = reading.header(reader, "RequestHeader", 1)
+        force_setattr(header, "decoded", message)
+    except DecodeError:
+        truncated = cut_short(data) if reading.frame.fault is not None else None  # possibly a token
+        found = connection.unexpected(get_int32(data, 4)) if may_be_answer else truncated or found
+        reader = reading.reader()
+    found.rest = data[found.offset :]
+    return reading.undecodable(found, reader, message)
+
+
+def _codec_of_request(reading: FrameParser) -> Codec | DecodeError:
+    """Return the codec that the header of a request names, or the error if there is none."""
+    api_key, version = get_int16(reading.frame.data, 4), get_int16(reading.frame.data, 6)
+    spec = reading.catalog.find(api_key, "request", version)
+    if spec is not None:
+        return codec_in(reading.catalog, spec.name, version)
+    known = reading.catalog.find(api_key, "request")
+    if known is None:
+        return UnknownApi(offset=4, found=api_key)
+    return UnknownVersion(offset=6, found=(known.name, version, str(known.versions)))
+
+
+def _prefer_truncation(frame: Frame, error: DecodeError) -> DecodeError:
+    """Return the error of truncation if the frame is truncated; else the given error."""
+    cut = frame.fault if isinstance(frame.fault, CutShort) else None if frame.bare else cut_short(frame.data)
+    if cut is None or error is cut or not isinstance(error, Truncated | UnexpectedResponse):
+        return error
+    names = "offset", "segments", "message", "version", "partial", "rest", "faults"
+    facts: dict[str, Any] = {name: getattr(error, name) for name in names}
+    return CutShort(need=cut.need, have=cut.have, cause=cut.cause, **facts)
+
+
+def decode_frames(
+    frames: Iterable[Frame],
+    catalog: Catalog | None = None,
+    *,
+    salvage: bool = True,
+    trace: bool = False,
+    wanted: Wanted | None = None,
+) -> Iterator[Result]:
+    """Decode frames in order.
+
+    Args:
+        frames: the frames, for example from `kwire.read_dump`; requests and responses may be mixed.
+        catalog, salvage, trace: as for `FrameDecoder`.
+        wanted: called with each header, returns whether to decode the frame; by default all frames are decoded. Bodies
+            of other frames are not read, unless later frames depend on them: ApiVersions, SASL, Envelope.
+
+    Returns:
+        An iterator with a `Request`, `Response`, `Token` (a SASL token without a header, after SaslHandshake v0) or
+        `Undecodable` for each wanted frame, in order, and for each frame with an invalid header. Unlike `Codec.decode`
+        and `decode_request`, this function salvages by default, because it is meant for captures.
+
+    Raises:
+        TypeError: `frames` are no frames.
+
+    >>> import kwire
+    >>> frames = kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin")
+    >>> [result.codec.name for result in decode_frames(frames, wanted=lambda peek: peek.api_key == 3)]
+    ['MetadataRequest', 'MetadataResponse']
+    """
+    if isinstance(frames, str | os.PathLike):
+        raise TypeError("frames are needed, not a path; kwire.read_dump(path) reads those of a file")
+    if isinstance(frames, bytes | bytearray | memoryview):
+        raise TypeError("frames are needed, not bytes; kwire.FrameReader().feed(data) splits bytes into frames")
+    if isinstance(frames, Frame) or not isinstance(frames, Iterable):
+        raise TypeError(f"an iterable of frames is needed, not {type(frames).__name__}")
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
+    if wanted is None:
+        return map(decoder.decode, frames)
+    results = (decoder.decode_wanted(frame, wanted) for frame in frames)
+    return (result for result in results if result is not None)

@@ -1,0 +1,108 @@
+"""What all requests, or all responses, of a call have in common, so that millions of frames need no objects.
+
+Unusual frames are left to the `FrameDecoder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ..codecs.message_codec import Codec
+from ..codecs.native import KindState
+from ..errors import DecodeError
+from .connections.decoded_connection import DecodedConnection
+from .frames.captured_frame import CapturedFrame
+from .headers.api_versions_downgrade import API_VERSIONS
+from .headers.apis import Call, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from .headers.header import Header
+from .message_summary import software_of
+from typing import Any, Generic, TypeVar
+
+CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
+TAGGED = {0: False, 1: True}  # by response header version; request header versions are one higher
+
+
+def decode_clean(codec: Codec, body: bytes) -> Any:
+    """Decode a body; return None if it has any fault, even one that salvage tolerates."""
+    try:
+        message, faults, rest = codec.decode(body, salvage=True)
+    except DecodeError:
+        return None
+    return None if faults or rest else message
+
+
+class FrameKind(KindState):
+    """The requests or the responses of a call, and how to read them.
+
+    Attributes:
+        call, is_request: the call, and the direction.
+        codec: the codec of the bodies.
+        tagged: whether the headers have tagged fields.
+        table: the native engine's table for the bodies; None if they must be decoded in Python.
+        facts: finds topics and errors in bodies natively; None if bodies must be decoded.
+    """
+
+    __slots__ = ()
+    call: Call
+    codec: Codec[Any]
+
+    def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
+        self.call, self.is_request, self.codec, self.tagged = call, is_request, codec, tagged
+        self.table = self.facts = None
+
+
+K = TypeVar("K", bound=FrameKind)
+
+
+class FrameKinds(Generic[K]):
+    """Creates and stores the kinds of a capture's frames.
+
+    Args:
+        make: creates a `FrameKind` or subclass; returns None if the frames must always be decoded completely.
+    """
+
+    def __init__(self, make: Callable[[Call, bool, Codec, bool], K | None]) -> None:
+        self._make = make
+
+    def of(self, call: Call) -> tuple[K | None, K | None]:
+        """Return the kinds of the responses and the requests of a call, and store them with it."""
+        kinds = call.note = self._kind(call, False), self._kind(call, True)
+        return kinds
+
+    def _kind(self, call: Call, is_request: bool) -> K | None:
+        api, codec = call.api, call.codec(is_request)
+        version = api.request_header if is_request else api.response_header
+        tagged = None if version is None else TAGGED.get(version - is_request)
+        if codec is None or tagged is None or api.key in CAREFULLY or not call.is_clean:
+            return None
+        return self._make(call, is_request, codec, tagged)
+
+    def take(
+        self, connection: DecodedConnection, captured: CapturedFrame, number: int
+    ) -> tuple[Header, K | None, bytes]:
+        """Process the next frame of a connection, given its number in the capture.
+
+        Returns:
+            The header, as from `Connection.pair`; the kind of the frame; and its body, or None if it must be decoded
+            completely.
+        """
+        _, asked, _, now, data, _, first, _ = captured
+        header = connection.pair(captured)
+        if asked:
+            header.number(number)
+        call = header.call
+        if header.problem or first is None or now is None or call is None or header.overtaken:
+            return header, None, b""
+        kind = (call.note or self.of(call))[asked]
+        start = call.start if asked else 8
+        if kind is None or (kind.tagged and data[start : start + 1] != b"\0"):
+            return header, None, b""
+        return header, kind, data[start + kind.tagged :]
+
+    def meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
+        """Record the client of a request with its connection."""
+        call = kind.call
+        if call.api.key == API_VERSIONS:  # each request may contain different client software
+            connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))
+        else:
+            connection.meet(call.api.key, call.client_id)
+            connection.call = call

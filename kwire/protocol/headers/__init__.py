@@ -1,0 +1,1 @@
+"""Headers of requests and responses, and the apis and versions in them."""

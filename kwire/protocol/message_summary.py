@@ -1,0 +1,153 @@
+"""The summary of a message: topics, error codes and client software, by the names and types of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from ..codecs.fast_path import table_of
+from ..codecs.field_search import FieldLocation, find_values, leaf_steps, plan_fields
+from ..codecs.message_codec import Codec
+from ..codecs.native import ENGINE
+from ..codecs.wire import Integer, String
+from ..schema.field_names import snake_case
+from ..values import Value, kind, kind_of
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
+SOFTWARE = ("client_software_name", "client_software_version")
+MOST_TOPICS = 100_000  # the number of topic ids that are stored
+
+
+if TYPE_CHECKING or ENGINE == "native":
+    from ..codecs.native import BodyFacts
+
+
+class MessageFacts(NamedTuple):
+    """The summary of one message: distinct topics in order, and error codes other than 0 in order."""
+
+    topics: tuple[str, ...] = ()
+    errors: tuple[Value, ...] = ()
+
+
+class MessageSummary:
+    """Extracts topics and errors from messages; stores the topic names of topic ids.
+
+    >>> import kwire
+    >>> Reply = kwire.messages.ControlledShutdownResponse
+    >>> MessageSummary().facts(kwire.codec("ControlledShutdownResponse", 1), Reply(error_code=7)).errors
+    (<ErrorCode 7 REQUEST_TIMED_OUT>,)
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[bytes, str] = {}
+
+    def facts(self, codec: Codec, message: Any) -> MessageFacts:
+        """Return the topics and error codes of a decoded message.
+
+        Args:
+            codec: the codec of the message.
+            message: the decoded message.
+
+        A topic with only an id gets the name that an earlier message contained; otherwise `?` and the start of the id.
+        """
+        found: list[tuple[bytes | None, str]] = []
+        for step, structs, held in find_values(plan_fields(codec, _find_topic), message):
+            if not isinstance(step.interest, _TopicIdField):
+                found += [(None, name) for name in (held if step.is_array else (held,))]
+            elif any(held):
+                name = step.interest.name
+                found.append((held, getattr(structs[-1], name) if name else ""))
+        return MessageFacts(self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
+
+    def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
+        """Return distinct names of topics in order; a topic with an id is named as in `facts`.
+
+        Args:
+            topics: ids and names; either may be missing.
+        """
+        return tuple({name or "" if id_ is None else self._named(id_, name): None for id_, name in topics})
+
+    def _named(self, topic_id: bytes, name: str | None) -> str:
+        if name and len(self._names) < MOST_TOPICS:
+            self._names[topic_id] = name
+        return name or self._names.get(topic_id) or f"?{topic_id.hex()[:8]}"
+
+
+def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
+    """Return (path without indices, code) for every error code of a message except 0 (no error).
+
+    >>> import kwire
+    >>> topic = kwire.messages.MetadataResponse.MetadataResponseTopic(error_code=3, name="t")
+    >>> message = kwire.messages.MetadataResponse(topics=(topic,))
+    >>> error_codes(kwire.codec("MetadataResponse", 0), message)
+    (('topics.error_code', 3),)
+    """
+    return tuple(
+        (step.path, code)
+        for step, _, held in find_values(plan_fields(codec, _is_error_code), message)
+        for code in (held if step.is_array else (held,))
+        if code
+    )
+
+
+def software_of(message: Any) -> str:
+    """Return name and version of the client software in an ApiVersions request; an empty string for other messages.
+
+    >>> import kwire
+    >>> software_of(kwire.messages.ApiVersionsRequest(client_software_name="librdkafka", client_software_version="2"))
+    'librdkafka 2'
+    """
+    return " ".join(filter(None, (getattr(message, attribute, "") for attribute in SOFTWARE)))
+
+
+def is_topic_field(struct: str, attribute: str) -> bool:
+    """Whether a text field of a struct contains names of topics.
+
+    >>> is_topic_field("MetadataResponseTopic", "name"), is_topic_field("CreatableTopicConfig", "name")
+    (True, False)
+    """
+    named = attribute == "name" and "_topic" in f"_{snake_case(struct)}" and "Config" not in struct
+    return named or attribute in TOPIC_FIELDS
+
+
+@lru_cache(maxsize=1024)
+def make_body_facts(codec: Codec, guarded: frozenset[str | bytes] = frozenset()) -> BodyFacts | None:
+    """Return a native function that finds topics and error codes in bodies; None if bodies must be decoded.
+
+    Args:
+        codec: the codec of the bodies.
+        guarded: names and ids of topics; bodies that contain one of them are not handled.
+    """
+    table = table_of(codec)
+    if table is None:
+        return None
+    try:
+        return BodyFacts(table, dict(step.interest for step in leaf_steps(plan_fields(codec, _mark_field))), guarded)
+    except ValueError:
+        return None
+
+
+def _mark_field(place: FieldLocation) -> tuple[Any, str] | None:
+    topic = _find_topic(place)
+    if topic is not None:
+        return place.field, "topic id" if isinstance(topic, _TopicIdField) else "topic name"
+    return (place.field, "error code") if _is_error_code(place) else None
+
+
+class _TopicIdField(NamedTuple):
+    """A field with a topic id; `name` is the field beside it with the name of the topic."""
+
+    name: str | None
+
+
+def _find_topic(place: FieldLocation) -> _TopicIdField | bool | None:
+    if place.name == "topic_id" and not place.is_array:
+        names = [str(field.name) for field in place.struct.all_fields if isinstance(field.subcon, String)]
+        return _TopicIdField(next((name for name in names if is_topic_field(place.owner, name)), None))
+    # These fields are not topic indexes.
+    return True if isinstance(place.node, String) and is_topic_field(place.owner, place.name) else None
+
+
+def _is_error_code(place: FieldLocation) -> bool | None:
+    is_number = isinstance(place.node, Integer)
+    return (is_number and kind_of(place.message, place.owner, place.field.json_name) is kind("ErrorCode")) or None

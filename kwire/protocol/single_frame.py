@@ -1,0 +1,136 @@
+"""`decode_request` and `decode_response`: one frame of a known direction."""
+
+from __future__ import annotations
+
+from ..codecs.message_codec import Codec, codec_in
+from ..codecs.wire import bytes_of
+from ..errors import UnknownMessage
+from .frame_decoder import FrameDecoder
+from .frames.frame import Frame, Source
+from .headers.apis import Call
+from .headers.header import Header
+from .results import CodecOf, Request, Response, Result, Undecodable
+from ..schema.catalog import Catalog, catalog_for
+from msgspec import Struct
+from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..messages import RequestMessage
+    from typing_extensions import Buffer
+
+R = TypeVar("R", bound=Struct)
+
+
+def decode_request(
+    data: Buffer, *, catalog: Catalog | None = None, salvage: bool = False, trace: bool = False
+) -> Request:
+    """Decode the frame of one request.
+
+    Args:
+        data: the whole frame: size, header and body.
+        catalog: the specs to use; by default those of Kafka's releases.
+        salvage: report what Kafka tolerates in the result's `faults`, instead of raising it as `Codec.decode` does.
+        trace: fill the result's `spans`.
+
+    Returns:
+        The request with its `message`, `header` and `codec`.
+
+    Raises:
+        DecodeError: the frame is truncated, is longer than its size, has an unknown api or version, or does not decode.
+        TypeError: `data` is not bytes.
+
+    >>> import kwire
+    >>> frame = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 4, correlation_id=7, client_id="me")
+    >>> request = kwire.decode_request(frame)
+    >>> request.api_name, request.api_version, request.correlation_id, request.message.topics
+    ('Metadata', 4, 7, None)
+    """
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
+    request: Request = _need_decoded(decoder.decode(Frame(bytes_of(data), Source(direction="request"))))
+    return request
+
+
+@overload
+def decode_response(
+    data: Buffer,
+    answers: Request[RequestMessage[R]] | CodecOf[RequestMessage[R]],
+    *,
+    catalog: Catalog | None = None,
+    salvage: bool = False,
+    trace: bool = False,
+) -> Response[R]: ...
+
+
+@overload
+def decode_response(
+    data: Buffer,
+    answers: CodecOf[R],
+    *,
+    catalog: Catalog | None = None,
+    salvage: bool = False,
+    trace: bool = False,
+) -> Response[R]: ...
+
+
+@overload
+def decode_response(
+    data: Buffer,
+    answers: Request | Codec,
+    *,
+    catalog: Catalog | None = None,
+    salvage: bool = False,
+    trace: bool = False,
+) -> Response: ...
+
+
+def decode_response(
+    data: Buffer, answers: Any, *, catalog: Catalog | None = None, salvage: bool = False, trace: bool = False
+) -> Response[Any]:
+    """Decode the frame of one response.
+
+    Args:
+        data: the whole frame: size, header and body.
+        answers: the request, whose correlation id is checked; or the codec of the request or of the response, because a
+            response does not contain its type.
+        catalog, salvage, trace: as for `decode_request`.
+
+    Returns:
+        The response; its `request` is the header of the request, if the request was given.
+
+    Raises: DecodeError: see `decode_request`; `UnexpectedResponse` if the correlation id differs from the request's.
+        TypeError: `data` is not bytes, or `answers` is neither a request nor a suitable codec.
+
+    >>> import kwire
+    >>> frame = kwire.encode_response(kwire.messages.MetadataResponse(controller_id=3), 4, correlation_id=7)
+    >>> kwire.decode_response(frame, kwire.codec("MetadataResponse", 4)).message.controller_id
+    3
+    """
+    codec = answers.codec if isinstance(answers, Request) else answers
+    if not isinstance(codec, Codec) or codec.spec.type not in ("request", "response"):
+        raise TypeError(f"a Request, or the codec of a request or response is needed, not {answers!r}"[:300])
+    asked = answers.header if isinstance(answers, Request) else None  # it decides, by its correlation id too
+    response_codec = None if asked is not None else _find_response_codec(codec, catalog or catalog_for())
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=response_codec)
+    if asked is not None:
+        connection = decoder.connections.on((None, None))
+        api = connection.apis.unknown(asked.request_api_key, asked.request_api_version)
+        connection.in_flight.append(Header(True, Call(api, b""), asked.correlation_id, decoded=asked))
+    response: Response[Any] = _need_decoded(decoder.decode(Frame(bytes_of(data), Source(direction="response"))))
+    return response
+
+
+def _find_response_codec(codec: Codec, catalog: Catalog) -> Codec:
+    """Return the codec of the response, given the codec of the request or of the response."""
+    if codec.spec.type == "response":
+        return codec
+    spec = catalog.find(-1 if codec.spec.api_key is None else codec.spec.api_key, "response", codec.version)
+    if spec is None:
+        raise UnknownMessage("message", f"{codec.spec.api_name}Response", catalog.names())
+    return codec_in(catalog, spec.name, codec.version)
+
+
+def _need_decoded(result: Result) -> Any:
+    if isinstance(result, Undecodable):
+        raise result.error
+    return result
