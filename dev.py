@@ -24,7 +24,7 @@ NEEDED = (3, 11)
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "dev-stamp"
-HOOK = ROOT / "kwire" / "native" / "build_hook.py"
+HOOK = ROOT / "kwire" / "codecs" / "native" / "build_hook.py"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
@@ -42,7 +42,7 @@ COMMANDS = {  # commands that pass arguments on
     "docs": [PYTHON, "-m", "tests.tools.site"],
 }
 CHECKS = [
-    [PYTHON, "-m", "kwire.stubs"],  # the specs may have changed since the installation generated the stubs
+    [PYTHON, "-m", "kwire.schema.stubs"],  # the specs may have changed since the installation generated the stubs
     [str(BIN / "ruff"), "check"],
     [str(BIN / "ruff"), "format", "--check"],
     [str(BIN / "mypy"), "--strict", "kwire", "tests", "dev.py"],
@@ -120,7 +120,7 @@ def base_python() -> str:
 
 def stamp(extras: str) -> str:
     """Return the content of the stamp file of a complete and current .venv with these extras."""
-    engine = sorted((ROOT / "kwire" / "native").glob("*.p[xy]*"))  # compiled by the installation
+    engine = sorted((ROOT / "kwire" / "codecs" / "native").glob("*.p[xy]*"))  # compiled by the installation
     files = [path.read_bytes() for path in [ROOT / "pyproject.toml", Path(__file__), *engine, *locks(extras)]]
     return hashlib.sha256(repr((files, sys.version, str(ROOT), extras)).encode()).hexdigest()
 
@@ -173,7 +173,7 @@ def clear() -> None:
 
 
 def has_engine() -> bool:
-    return quiet(PYTHON, "-c", "import kwire.native._engine")[0] == 0
+    return quiet(PYTHON, "-c", "import kwire.codecs.native._engine")[0] == 0
 
 
 def variables(fresh: bool) -> dict[str, str]:

@@ -21,8 +21,6 @@ from .runtime import hooks as _hooks
 if TYPE_CHECKING:
     from . import messages as messages
     from . import values as values
-    from .codecs.typed_codec import codec as codec
-    from .runtime.preload import preload as preload
     from .capture.logs.disk_entry import DiskEntry as DiskEntry
     from .capture.logs.log_batch import LogBatch as LogBatch
     from .capture.logs.log_batch import LogBytes as LogBytes
@@ -31,11 +29,19 @@ if TYPE_CHECKING:
     from .capture.open_dump import read_disk as read_disk
     from .capture.open_dump import read_dump as read_dump
     from .capture.open_dump import read_log as read_log
-    from .codecs.message_codec import Codec as Codec
-    from .codecs.message_codec import Salvaged as Salvaged
-    from .codecs.tracing import Span as Span
     from .codecs.columns.read_columns import arrow_schema as arrow_schema
     from .codecs.columns.read_columns import columns as columns
+    from .codecs.message_codec import Codec as Codec
+    from .codecs.message_codec import Salvaged as Salvaged
+    from .codecs.native import engine as engine
+    from .codecs.records import Record as Record
+    from .codecs.records import RecordBatch as RecordBatch
+    from .codecs.records import RecordHeader as RecordHeader
+    from .codecs.records import UndecodableRecords as UndecodableRecords
+    from .codecs.records import build_batch as build_batch
+    from .codecs.records import parse_records as parse_records
+    from .codecs.tracing import Span as Span
+    from .codecs.typed_codec import codec as codec
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -43,7 +49,6 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
-    from .codecs.native import engine as engine
     from .protocol import Connection as Connection
     from .protocol import Frame as Frame
     from .protocol import FrameDecoder as FrameDecoder
@@ -66,16 +71,11 @@ if TYPE_CHECKING:
     from .query.display_filter import DisplayFilter as DisplayFilter
     from .query.display_filter import parse_filter as parse_filter
     from .query.filter_error import FilterError as FilterError
-    from .codecs.records import Record as Record
-    from .codecs.records import RecordBatch as RecordBatch
-    from .codecs.records import RecordHeader as RecordHeader
-    from .codecs.records import UndecodableRecords as UndecodableRecords
-    from .codecs.records import build_batch as build_batch
-    from .codecs.records import parse_records as parse_records
     from .render.annotated_hex import annotate as annotate
     from .render.html.explain_page import explain_html as explain_html
     from .render.html.notebook import show as show
     from .render.json_objects.frame_json import envelope as envelope
+    from .runtime.preload import preload as preload
     from .schema.catalog import Catalog as Catalog
     from .schema.releases import release as release
 
@@ -83,21 +83,21 @@ _MODULES = {
     "Catalog": "schema.catalog",
     "Codec": "codecs.message_codec",
     "Connection": "protocol",
-    "DecodeError": "errors.decode_errors",
+    "DecodeError": "errors",
     "DisplayFilter": "query.display_filter",
-    "EncodeError": "errors.encode_errors",
+    "EncodeError": "errors",
     "FilterError": "query.filter_error",
     "Frame": "protocol",
     "FrameDecoder": "protocol",
     "FrameReader": "protocol",
     "Header": "protocol",
     "HeaderReader": "protocol",
-    "KwireError": "errors.base",
+    "KwireError": "errors",
     "DiskEntry": "capture.logs.disk_entry",
     "LogBatch": "capture.logs.log_batch",
     "LogBytes": "capture.logs.log_batch",
     "LogRecord": "capture.logs.log_batch",
-    "MissingExtra": "errors.input_errors",
+    "MissingExtra": "errors",
     "Peek": "protocol",
     "Record": "codecs.records",
     "RecordBatch": "codecs.records",
@@ -107,12 +107,12 @@ _MODULES = {
     "Salvaged": "codecs.message_codec",
     "Source": "protocol",
     "Span": "codecs.tracing",
-    "SpecError": "errors.spec_errors",
+    "SpecError": "errors",
     "Token": "protocol",
     "Undecodable": "protocol",
     "UndecodableRecords": "codecs.records",
-    "UnknownMessage": "errors.spec_errors",
-    "UnsupportedVersion": "errors.spec_errors",
+    "UnknownMessage": "errors",
+    "UnsupportedVersion": "errors",
     "annotate": "render.annotated_hex",
     "arrow_schema": "codecs.columns.read_columns",
     "build_batch": "codecs.records",

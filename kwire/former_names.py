@@ -33,6 +33,49 @@ MODULES: dict[str, tuple[str, ...]] = {
     "cluster.reassignment_plan": ("kwire.cluster.plan.replica_plan",),
     "cluster.timeline": ("kwire.cluster.history.timeline", "kwire.cluster.history.broker_lives"),
     "cluster.znode_events": ("kwire.cluster.events.znodes",),
+    "codecs": (
+        "kwire.codecs.message_codec",
+        "kwire.codecs.tracing",
+        "kwire.codecs.columns.read_columns",
+    ),
+    "codecs.column_reader": ("kwire.codecs.columns.column_reader",),
+    "errors": ("kwire.errors.base",),
+    "internal.topic_records": (
+        "kwire.protocol.nested.versioned_message",
+        "kwire.protocol.nested.topic_record_types",
+        "kwire.protocol.nested.coordinator_records",
+        "kwire.protocol.nested.framed_records",
+        "kwire.protocol.nested.control_records",
+    ),
+    "messages.classes": ("kwire.schema.message_classes",),
+    "native": (
+        "kwire.codecs.native.engine_choice",
+        "kwire.codecs.native.python_state",
+    ),
+    "protocol.framing": (
+        "kwire.protocol.frames.stream_faults",
+        "kwire.protocol.frames.frame",
+        "kwire.protocol.frames.frame_reader",
+        "kwire.protocol.frames.captured_frame",
+    ),
+    "records.batch": (
+        "kwire.codecs.records.record_batch",
+        "kwire.codecs.records.batch_parser",
+        "kwire.codecs.records.batch_builder",
+    ),
+    "records.record_layouts_and_checksums": (
+        "kwire.codecs.records.record",
+        "kwire.codecs.records.batch_header",
+    ),
+    "spec.catalog": (
+        "kwire.schema.catalog",
+        "kwire.schema.spec_layers",
+    ),
+    "spec.model": (
+        "kwire.schema.message_spec",
+        "kwire.schema.version_ranges",
+    ),
+    "spec.releases": ("kwire.schema.releases",),
 }
 # Names of these modules that are called otherwise now.
 NAMES = {
@@ -46,6 +89,12 @@ NAMES = {
     "cluster.multi_level_placement.Node": "RackNode",
     "cluster.timeline.Entry": "TimelineEntry",
     "cluster.timeline.Timeline": "PartitionTimeline",
+    "codecs.column_reader.Batch": "ColumnBatch",
+    "errors._PlacedError": "FieldError",
+    "records.batch.Records": "RecordIterator",
+    "spec.catalog._reduced": "_reduce_spec",
+    "spec.catalog._shipped_spec": "_shipped_spec",
+    "spec.releases.Api": "ReleasedApi",
 }
 
 

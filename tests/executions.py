@@ -11,15 +11,14 @@ from typing import Any
 
 import msgspec
 
-from kwire.codecs import fast_path, native
-from kwire.codecs.fast_path import FastPath, NoFastPath, REFUSALS_OF, choose_fast_path
+from kwire.codecs import message_codec, native
 from kwire.codecs.fallback.generated_helpers import refuse
 from kwire.codecs.fallback.generated_python import Generated
-from kwire.codecs.native import Refused
+from kwire.codecs.fast_path import REFUSALS_OF, FastPath, NoFastPath, choose_fast_path
 from kwire.codecs.json_writer import to_json
-from kwire.errors import DecodeError, EncodeError
-from kwire.codecs.native import ENGINES
+from kwire.codecs.native import ENGINES, Declined
 from kwire.codecs.wire import Array, Reader, Struct, Writer
+from kwire.errors import DecodeError, EncodeError
 
 FAST = [engine for engine in ENGINES if engine != "reference" and (engine != "native" or native.AVAILABLE)]
 
@@ -108,14 +107,14 @@ class AgreeingPath:
             if repr(found) != repr(wanted):
                 raise Disagreement(f"{self.title}: {data[start:].hex()}: {engine} {found}, reference {wanted}")
         if wanted is None:
-            raise Refused
+            raise Declined
         return wanted
 
     def decode(self, data: bytes) -> Any:
         """Decode a body that ends where the bytes do."""
         message, stop = self.decode_from(data, 0)
         if stop != len(data):
-            raise Refused
+            raise Declined
         return message
 
     def encode(self, message: Any) -> bytes:
@@ -127,14 +126,14 @@ class AgreeingPath:
             if found != wanted and found is not None:
                 raise Disagreement(f"{self.title}: {message}: {engine} {found!r}, reference {wanted!r}")
         if wanted is None:
-            raise Refused
+            raise Declined
         return wanted
 
     def json(self, data: bytes, start: int = 0) -> bytes:
         """Write JSON text by all."""
         message, stop = self.decode_from(data, start)
         if stop != len(data):
-            raise Refused
+            raise Declined
         wanted = msgspec.json.encode(to_json(self.schema, message))
         for engine, path in self.paths.items():
             if path.json(data, start) != wanted:
@@ -144,4 +143,4 @@ class AgreeingPath:
 
 def let_executions_agree(patch: Any) -> None:
     """Let every codec of this process compare its executions from now on."""
-    patch.setattr(fast_path, "fast_path", AgreeingPath)
+    patch.setattr(message_codec, "choose_fast_path", AgreeingPath)

@@ -131,6 +131,9 @@ def clusters() -> Named:
     yield "model", model
 
 
+FORMER_NAMES = {"FieldError": "_PlacedError"}  # as classes were called at b6d4b524
+
+
 def errors() -> Named:
     """Every class of errors, without arguments: some are made so only while they are unpickled."""
     for module in walk_packages(kwire.__path__, "kwire."):
@@ -139,7 +142,7 @@ def errors() -> Named:
                 import_module(module.name)
     for cls in sorted(subclasses(kwire.KwireError), key=lambda cls: cls.__name__):
         if cls.__module__.startswith("kwire.") and not cls.__module__.startswith("kwire.cli"):
-            yield f"error {cls.__name__}", cls()
+            yield f"error {FORMER_NAMES.get(cls.__name__, cls.__name__)}", cls()
     yield "error with data", kwire.UnknownMessage("message", "MetadataRespons", ["MetadataResponse"])
     with suppress(ImportError):
         from kwire import arrow

@@ -19,8 +19,8 @@ import pytest
 
 import kwire
 from kwire.capture.logs.log_batch import LogBatch
-from kwire.errors import KwireError
 from kwire.codecs.native import ENGINE
+from kwire.errors import KwireError
 from kwire.query.display_filter import parse_filter
 from kwire.render.json_objects.frame_json import json_line
 from kwire.schema.spec_reader import read_spec

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.errors import TooLong
 from kwire.codecs.records import Record, RecordHeader, build_batch
+from kwire.errors import TooLong
+from tests.codecs.test_golden import without_ours
 from tests.interop import kafka
 from tests.interop.kafka import need
 from tests.messages_of import released_pairs
 from tests.random_values import damaged, draw
 from tests.seeds import named, seeded
-from tests.codecs.test_golden import without_ours
 
 RELEASES = kafka.ORACLES
 COUNT = int(os.environ.get("KWIRE_ORACLE_COUNT", "60000" if os.environ.get("CI") else "2000"))

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import kwire
+from kwire.codecs.wire import Reader
 from kwire.errors import DefaultTag
 from kwire.protocol.headers.header_versions import header_version_for
-from kwire.codecs.wire import Reader
 
 # Cases that Kafka refuses as we do; id -> what is wrong with the peer's bytes.
 FAULTS_OF_PEERS = {

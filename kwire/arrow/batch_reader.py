@@ -23,9 +23,9 @@ from ..protocol.headers.apis import Apis
 from ..schema.catalog import catalog_for
 from ..zookeeper import znodes_in
 from .find_files import find_files
-from .input_splits import InputSplit, RAW_FRAMES, divide
+from .input_splits import RAW_FRAMES, InputSplit, divide
 from .raw_frames import RawFrameWalker
-from .read_options import AUTO, FRAMES, HEX, LOG, Options, PCAP
+from .read_options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .rows.batch_builder import RowBatchBuilder
 from .rows.frame_rows import Pairing
 from .rows.row_faults import PADDING, RowFault, fault_of

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..capture.files import FileEntry, find_entry, list_folder, local_path, split_query
+from ..runtime.lazy_patterns import lazy_pattern
 
 GLOB = frozenset("*?[{")
 _ROOT = lazy_pattern(r"(?:[A-Za-z][A-Za-z0-9+.-]+://[^/]*/?|/+)?")

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..codecs.message_codec import codec_in
+from ..codecs.wire import Array, Integer, String, Struct
 from ..messages import ProduceRequest
 from ..schema.catalog import Catalog
 from ..values import ErrorCode
-from ..codecs.wire import Array, Integer, String, Struct
 from .request_parts import api_of
 
 # Which array of a request an array of its response answers, from the top on, where each element has an error.

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ..cluster.java.hash_order import string_hash
 from ..cluster.state import NO_LEADER
+from ..codecs.records import Record, RecordBatch, build_batch, parse_records
 from ..errors.refused import Refused
 from ..protocol.nested import decode_control_record
-from ..codecs.records import Record, RecordBatch, build_batch, parse_records
 from ..values import ErrorCode
 from .controller.kraft_controller import KRaftController
 from .controller.metadata_journal import Row

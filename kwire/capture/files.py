@@ -13,8 +13,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..errors import DumpError, MissingExtra
+from ..runtime.lazy_patterns import lazy_pattern
 
 READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its start to its end
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' file system and its mount point

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DumpError
 from ..codecs.native import ENGINE, FrameBatch
+from ..errors import DumpError
 from ..protocol import Frame
 from ..protocol.frames.captured_frame import CapturedBatch, OpenConnection
 from ..protocol.frames.stream_faults import BrokenDump, CutRecord, Damaged, LostPackets
@@ -32,9 +32,9 @@ from .packets.packet_headers import LOST, NOT_TCP, parse_segment
 from .packets.pcap import NEAR, PcapReader
 from .packets.pcapng import PcapngReader
 from .packets.segment import Segment
-from .tcp.connection import Ended, Event, Finished, Portion, TcpConnection, WITH_TIME
+from .tcp.connection import WITH_TIME, Ended, Event, Finished, Portion, TcpConnection
 from .tcp.connection_share import ALL, ConnectionShare
-from .tcp.connection_table import ConnectionTable, EVERY, LINGER, LINGER_PACKETS, ReassemblyLimits, STRAY
+from .tcp.connection_table import EVERY, LINGER, LINGER_PACKETS, STRAY, ConnectionTable, ReassemblyLimits
 
 if TYPE_CHECKING or ENGINE == "native":
     from ..codecs.native import PacketWalker

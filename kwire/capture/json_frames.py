@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..codecs.message_codec import codec_in
-from ..codecs.json_writer import UNKNOWN_TAGS
 from ..codecs.json_reader import read_unknown_tags as tags_from_json
+from ..codecs.json_writer import UNKNOWN_TAGS
+from ..codecs.message_codec import codec_in
 from ..errors import HiddenValue, MissingField, WrongType
 from ..protocol import Frame, Source, encode_request, encode_response
 from ..protocol.frames.stream_faults import BegunBefore, Fragment, Gap, NoFrame, PassedOver
-from ..schema.sensitive_fields import HIDDEN
 from ..schema.catalog import Catalog
+from ..schema.sensitive_fields import HIDDEN
 
 FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore, Fragment, Gap, PassedOver)}
 

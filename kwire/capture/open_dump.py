@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DumpError
-from ..protocol import Frame, LEAST, LIMIT, Source
+from ..protocol import LEAST, LIMIT, Frame, Source
 from ..protocol.frames.frame_size import get_int32
 from ..schema.catalog import Catalog, catalog_for
 from .compressed_files import OpenedInput, unpack_input

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..codecs.message_codec import codec_in
 from ..errors import DumpError, EncodeError, KwireError, WrongType, json_problem
-from ..protocol import Frame, LIMIT, Source, encode_request, encode_response
+from ..protocol import LIMIT, Frame, Source, encode_request, encode_response
+from ..runtime.lazy_patterns import lazy_pattern
 from ..schema.catalog import Catalog
 from .json_frames import envelope_frame, need_member, read_source
 

@@ -13,7 +13,7 @@ from ..client.address import LOOPBACK, address
 from ..client.operator_lines import OperatorLines
 from ..errors import UnknownMessage
 from ..render.value_text import count_text
-from ..testing.hostile import BrokerKind, CLIENT_KINDS, ClientKind, HostileCluster
+from ..testing.hostile import CLIENT_KINDS, BrokerKind, ClientKind, HostileCluster
 from ..testing.hostile.attack import AttackResult, attack
 from ..testing.hostile.serving import HostileServing
 from .options.usage_error import UsageError

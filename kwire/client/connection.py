@@ -26,7 +26,7 @@ from ..schema.version_ranges import Versions
 from .address import Address
 from .call_errors import call_errors
 from .deadline import Deadline
-from .security import PLAINTEXT, Security, SessionLifetime, TLS_RECORDS
+from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage

@@ -19,8 +19,8 @@ from .address import Address
 from .call_errors import call_errors
 from .frame_memory import FrameMemory, FrameMemoryShare
 from .proxy_addresses import addresses, rewrite_addresses
-from .proxy_listeners import Listeners, MOST_LISTENERS
-from .security import PLAINTEXT, Security, SessionLifetime, Steps, TLS_RECORDS
+from .proxy_listeners import MOST_LISTENERS, Listeners
+from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime, Steps
 
 PORTION = 1 << 16
 SIZE = 4  # bytes of the length before each frame

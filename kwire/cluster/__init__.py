@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from .history.rows import ROWS, Tables
     from .model import ClusterModel, history_of, model_of
     from .placement.multi_level import Rings, assign_multi_level, increase_replication_factor
-    from .placement.rack_aware import RackAwareMode, add_partitions, assign_replicas, broker_metadatas, rack_alternated_broker_list
+    from .placement.rack_aware import (
+        RackAwareMode,
+        add_partitions,
+        assign_replicas,
+        broker_metadatas,
+        rack_alternated_broker_list,
+    )
     from .placement.rack_spread import is_even, losses_of, spread_of
     from .placement.rack_tree import RackTree, rack_path
     from .placement.replica_assignors import assignor_for

@@ -15,13 +15,13 @@ from ..values import ErrorCode
 from ..zookeeper import Znode
 from .events.apply import is_refusal, learn_facts
 from .events.broker_reports import learn_configs, log_dirs_of, offline_count
-from .events.event import Authority, DELETED, Event, partition_of, state_of
+from .events.event import DELETED, Authority, Event, partition_of, state_of
 from .events.from_brokers import events_of_leader, events_of_reassignments, events_of_view
 from .events.from_controllers import FULL, events_of_controller
 from .events.listed_brokers import Listed, address_of, listed_by_controller, listed_by_view
 from .events.metadata_log import LoggedRecord, MetadataLog
 from .events.metadata_records import topic_name
-from .events.observation import CONTROLLER, DIRECTORIES, LOG, Observation, VIEWS
+from .events.observation import CONTROLLER, DIRECTORIES, LOG, VIEWS, Observation
 from .events.partition_states import partition_errors
 from .events.znodes import Znodes
 from .history.broker_lives import Brokers
@@ -31,7 +31,7 @@ from .history.offline_replicas import Answer, Offline
 from .history.partition_tables import lives, reassignments, shrinks, states
 from .history.rack_violations import Racks
 from .history.rows import Conflict, Tables
-from .history.timeline import METADATA_LOG, Moment, PartitionTimeline, ZNODES
+from .history.timeline import METADATA_LOG, ZNODES, Moment, PartitionTimeline
 from .refused_requests import REASSIGN, Seen, judged
 from .sources import SNAPSHOT, Sources
 from .state import Broker, ClusterState, Partition, Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .events.observation import CONTROLLER, DIRECTORIES, MESSAGES, Observation, VIEWS
+from .events.observation import CONTROLLER, DIRECTORIES, MESSAGES, VIEWS, Observation
 from .history.lost_directories import Directories
 from .history.rows import SourceRow
 from .history.timeline import METADATA_LOG, ZNODES

@@ -8,32 +8,32 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any, Protocol
+
+from ..errors import KwireError
 from . import native
-from .message_codec import codec
-from .native import ENGINE, Refused
+from .native import ENGINE, Declined
 from .native.node_table import NoTable, node_table
 from .wire import Array, Struct
 from .wire.reader import Elements
-from ..errors import KwireError
-from typing import Any, Protocol
 
 # With these exceptions a fast path leaves bytes or a value to the reference path. Any other, such as MemoryError, is a
 # failure that the caller must see. Generated source checks little itself: its slices and structs raise for bad input.
 REFUSALS_OF: dict[str, tuple[type[Exception], ...]] = {
-    "native": (Refused, UnicodeError),
-    "python": (Refused, KwireError, struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError),
-    "reference": (Refused,),
+    "native": (Declined, UnicodeError),
+    "python": (Declined, KwireError, struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError),
+    "reference": (Declined,),
 }
 REFUSALS = REFUSALS_OF[ENGINE]
 
 
 if ENGINE == "python":  # now rather than on first use, which is under a lock
-    from .fast_path import generated_python  # noqa: F401
+    from .fallback import generated_python  # noqa: F401
 
 
 def refuse(*_: Any) -> Any:
-    """Raise `Refused`."""
-    raise Refused
+    """Raise `Declined`."""
+    raise Declined
 
 
 class FastPath(Protocol):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from . import wire
 from typing import Any, NamedTuple, Protocol
 
+from . import wire
 
 
 class HasTree(Protocol):
@@ -94,7 +94,9 @@ def find_values(steps: tuple[FieldStep, ...], *values: Any) -> list[tuple[FieldS
     return found
 
 
-def _collect_values(steps: tuple[FieldStep, ...], values: tuple[Any, ...], found: list[tuple[FieldStep, tuple[Any, ...], Any]]) -> None:
+def _collect_values(
+    steps: tuple[FieldStep, ...], values: tuple[Any, ...], found: list[tuple[FieldStep, tuple[Any, ...], Any]]
+) -> None:
     """Append to a list: a generator per struct, most of which find nothing, took 1.5 times as long."""
     for step in steps:
         held = getattr(values[-1], step.name)
@@ -118,7 +120,9 @@ def leaf_steps(steps: tuple[FieldStep, ...]) -> Iterator[FieldStep]:
 @lru_cache(maxsize=256)
 def field_locations(codec: HasTree) -> dict[str, FieldLocation]:
     """Return the fields that are not structs, by their paths without indices."""
-    return {step.path: step.interest for step in leaf_steps(tuple(_find_steps(codec.name, codec.schema, "", _accept_all)))}
+    return {
+        step.path: step.interest for step in leaf_steps(tuple(_find_steps(codec.name, codec.schema, "", _accept_all)))
+    }
 
 
 def _accept_all(place: FieldLocation) -> FieldLocation:

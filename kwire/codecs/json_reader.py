@@ -5,13 +5,24 @@ from __future__ import annotations
 import base64
 import binascii
 from functools import singledispatch
-from . import wire
-from .json_writer import SPECIAL_FLOATS, UNKNOWN_TAGS
-from ..errors import EncodeError, HiddenValue, MissingField, NullNotWritable, UnknownField, WrongType, excerpt, suggestion, version_hint
+from typing import Any, NoReturn
+
+from ..errors import (
+    EncodeError,
+    HiddenValue,
+    MissingField,
+    NullNotWritable,
+    UnknownField,
+    WrongType,
+    excerpt,
+    suggestion,
+    version_hint,
+)
 from ..schema.field_names import camel_case
 from ..schema.former_field_names import FORMER_NAMES
 from ..schema.sensitive_fields import HIDDEN, SECRET_FIELDS
-from typing import Any, NoReturn
+from . import wire
+from .json_writer import SPECIAL_FLOATS, UNKNOWN_TAGS
 
 _SECRETS = {"".join(word.title() for word in name.split("_")) for name in SECRET_FIELDS}
 _SECRETS = {camel_case(name) for name in _SECRETS} | {"value"}  # never shown in errors

@@ -10,10 +10,11 @@ import base64
 import math
 from collections.abc import Callable
 from functools import singledispatch
+from typing import Any
+
+from ..schema.sensitive_fields import HIDDEN, Hidden
 from . import wire
 from .wire.tagged_fields import is_default
-from ..schema.sensitive_fields import HIDDEN, Hidden
-from typing import Any
 
 UNKNOWN_TAGS = "_unknownTags"
 SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

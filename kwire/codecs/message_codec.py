@@ -6,20 +6,19 @@ bytes that the fast path declines. Headers and frames are in `kwire.protocol`.
 
 from __future__ import annotations
 
-from . import native
-from .fast_path import ElementReaders, FastPath, REFUSALS, choose_fast_path
-from .native import ENGINE
-from .schema_tree import grow_tree
-from .tracing import Span, TracingReader
-from .wire import Reader, Struct, Writer, bytes_of
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, SupportsIndex, cast, overload
+
 from ..errors import BadTag, DecodeError
 from ..runtime.caches import once, once_attribute
 from ..schema.catalog import Catalog
 from ..schema.message_classes import find_spec
 from ..schema.message_spec import MessageSpec
-from typing import Any, Generic, Literal, NamedTuple, SupportsIndex, TYPE_CHECKING, cast, overload
-
-
+from . import native
+from .fast_path import REFUSALS, ElementReaders, FastPath, choose_fast_path
+from .native import ENGINE
+from .schema_tree import grow_tree
+from .tracing import Span, TracingReader
+from .wire import Reader, Struct, Writer, bytes_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, TypeVar
@@ -175,7 +174,7 @@ class Codec(Generic[M]):
 
     def jsonable(self, message: M) -> dict[str, Any]:
         """Return `to_json` without validation: for messages that are known to be valid, such as decoded ones."""
-        pass  # noqa: F401 (not where it is needed, under a lock)
+        from . import json_writer  # noqa: F401 (not where it is needed, under a lock)
 
         members: dict[str, Any] = self._jsonable(message)
         return members

@@ -6,10 +6,11 @@ has no versions, only a byte layout.
 
 from __future__ import annotations
 
-from . import wire
+from typing import Any
+
 from ..schema.message_classes import default_for, message_class
 from ..schema.message_spec import FieldSpec, MessageSpec, StructSpec
-from typing import Any
+from . import wire
 
 _SCALARS = {
     "bool": wire.BOOLEAN,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from .wire import Reader
-from .wire.construct_classes import Construct
-from ..errors import DecodeError, Tolerated, path_text
 from operator import attrgetter
 from typing import Any, NamedTuple
+
+from ..errors import DecodeError, Tolerated, path_text
+from .wire import Reader
+from .wire.construct_classes import Construct
 
 _start = attrgetter("start")
 

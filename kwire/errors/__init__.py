@@ -26,16 +26,67 @@ An error carries data (position, expected and actual values); its text is format
 """
 
 from .base import FieldError, KwireError
-from .decode_errors import BadLength, BadTag, BadVarint, DecodeError, NoColumns, NullNotAllowed, StringTooLong, TagOfOtherVersion, TooManyFaults, Truncated, UnknownTagOrder
-from .encode_errors import BadUnknownTags, EncodeError, HiddenValue, MissingField, NotInVersion, NullNotWritable, OutOfRange, TooLong, UnknownField, WrongType
+from .decode_errors import (
+    BadLength,
+    BadTag,
+    BadVarint,
+    DecodeError,
+    NoColumns,
+    NullNotAllowed,
+    StringTooLong,
+    TagOfOtherVersion,
+    TooManyFaults,
+    Truncated,
+    UnknownTagOrder,
+)
+from .encode_errors import (
+    BadUnknownTags,
+    EncodeError,
+    HiddenValue,
+    MissingField,
+    NotInVersion,
+    NullNotWritable,
+    OutOfRange,
+    TooLong,
+    UnknownField,
+    WrongType,
+)
 from .frame_errors import BadFrame, BytesAfterFrame, UnexpectedResponse, UnknownApi, UnknownVersion
 from .input_errors import CallError, DumpError, MissingExtra, ZnodeError
-from .record_errors import BadBatchLength, BadCompression, BadOuterOffset, BadRecordCount, BadRecordSize, BadRecords, EmptyMessageSet, LimitExceeded, NestedCompression, UnknownCompression, UnknownMagic
+from .record_errors import (
+    BadBatchLength,
+    BadCompression,
+    BadOuterOffset,
+    BadRecordCount,
+    BadRecords,
+    BadRecordSize,
+    EmptyMessageSet,
+    LimitExceeded,
+    NestedCompression,
+    UnknownCompression,
+    UnknownMagic,
+)
 from .spec_errors import SpecError, UnknownMessage, UnsupportedVersion
 from .texts import MOST_COMPARED, Segments, excerpt, json_problem, path_text, suggestion, version_hint, without_password
-from .tolerated_faults import BadBoolean, BadChecksum, BadMarker, BadText, CutBatch, DefaultTag, MixedMagic, NegativeLength, OverlongVarint, TagOrder, TagSize, TagTwice, Tolerated, TrailingBytes
+from .tolerated_faults import (
+    BadBoolean,
+    BadChecksum,
+    BadMarker,
+    BadText,
+    CutBatch,
+    DefaultTag,
+    MixedMagic,
+    NegativeLength,
+    OverlongVarint,
+    TagOrder,
+    TagSize,
+    TagTwice,
+    Tolerated,
+    TrailingBytes,
+)
 
 __all__ = [
+    "MOST_COMPARED",
     "BadBatchLength",
     "BadBoolean",
     "BadChecksum",
@@ -63,7 +114,6 @@ __all__ = [
     "HiddenValue",
     "KwireError",
     "LimitExceeded",
-    "MOST_COMPARED",
     "MissingExtra",
     "MissingField",
     "MixedMagic",
@@ -105,3 +155,17 @@ __all__ = [
     "version_hint",
     "without_password",
 ]
+
+from typing import TYPE_CHECKING, Any
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ..former_names import find_name  # pickles of b6d4b524 name what was in `kwire.errors`
+
+        if name.islower() and name not in (
+            "codec_of",
+            "codec_in",
+        ):  # a module of this package, which is about to be imported
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return find_name(__name__, name)

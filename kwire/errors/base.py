@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from .texts import Segments, path_text
 from typing import Any
 
+from .texts import Segments, path_text
 
 
 class KwireError(Exception):

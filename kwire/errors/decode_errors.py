@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from .base import FieldError
 from typing import Any
 
+from .base import FieldError
 
 
 class DecodeError(FieldError):

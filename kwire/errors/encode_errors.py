@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .base import FieldError
-from .texts import version_hint
 from typing import Any
 
+from .base import FieldError
+from .texts import version_hint
 
 
 class EncodeError(FieldError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .decode_errors import DecodeError
 from typing import Any
 
+from .decode_errors import DecodeError
 
 
 class BadFrame(DecodeError):

@@ -6,7 +6,6 @@ from .base import KwireError
 from .texts import without_password
 
 
-
 class DumpError(KwireError):
     """A dump that cannot be read in its detected format: `file`, `problem`, `hint`, and if known `line` (from 1, for
     text) or `offset` (in bytes from the start, for anything else).

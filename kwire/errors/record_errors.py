@@ -5,7 +5,6 @@ from __future__ import annotations
 from .decode_errors import DecodeError
 
 
-
 class BadRecords(DecodeError):
     """Record batches, or records in them, that Kafka refuses."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from .base import KwireError
 from .texts import suggestion, without_password
-
 
 
 class SpecError(KwireError):

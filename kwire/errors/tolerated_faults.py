@@ -5,7 +5,6 @@ from __future__ import annotations
 from .decode_errors import DecodeError
 
 
-
 class Tolerated(DecodeError):
     """An encoding that Kafka accepts although no correct encoder writes it.
 

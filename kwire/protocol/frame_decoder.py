@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import force_setattr
+
 from ..codecs.message_codec import Codec, codec_in
 from ..errors import DecodeError, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from ..schema.catalog import Catalog, catalog_for
 from .connections.connection import Connection
 from .connections.connection_table import Connections
 from .connections.decoded_connection import DecodedConnection
@@ -17,14 +22,11 @@ from .frames.size_faults import cut_short, size_fault
 from .frames.stream_faults import CutShort
 from .header_reader import Peek, peek_of
 from .headers.api_versions_downgrade import API_VERSIONS
-from .headers.apis import Api, Apis, Call, ENVELOPE
+from .headers.apis import ENVELOPE, Api, Apis, Call
 from .headers.header import Header
 from .message_summary import software_of
 from .nested_payloads import decode_inside_request, decode_inside_response, parse_token
 from .results import Request, Result, Undecodable
-from ..schema.catalog import Catalog, catalog_for
-from msgspec.structs import force_setattr
-from typing import Any
 
 AFFECTS_OTHERS = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
 Wanted = Callable[[Peek], bool]
@@ -188,7 +190,8 @@ def explain_unread(reading: FrameParser, connection: Connection, header: Header)
         result = reading.request(found)
         if result.header is not None or not may_be_answer:
             return result  # usually its header does not decode
-        found = connection.unexpected(get_int32(data, 4))  # no request starts like this: it is a response without a request
+        # No request starts like this: it is a response without a request.
+        found = connection.unexpected(get_int32(data, 4))
     reader, message = reading.reader(), None
     try:
         message = reading.header(reader, "RequestHeader", 1)

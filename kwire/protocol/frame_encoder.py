@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
 from ..codecs.message_codec import Codec, codec_in
 from ..errors import WrongType, excerpt
-from .headers.header_versions import header_version_for
-from .results import Request, Response
 from ..schema.catalog import Catalog, catalog_for
 from ..schema.message_classes import checked_version, message_class
-from msgspec import Struct
-from typing import Any
-from typing import TYPE_CHECKING
+from .headers.header_versions import header_version_for
+from .results import Request, Response
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage, ResponseMessage

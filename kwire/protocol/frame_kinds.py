@@ -6,16 +6,17 @@ Unusual frames are left to the `FrameDecoder`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
 from ..codecs.message_codec import Codec
 from ..codecs.native import KindState
 from ..errors import DecodeError
 from .connections.decoded_connection import DecodedConnection
 from .frames.captured_frame import CapturedFrame
 from .headers.api_versions_downgrade import API_VERSIONS
-from .headers.apis import Call, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from .headers.apis import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Call
 from .headers.header import Header
 from .message_summary import software_of
-from typing import Any, Generic, TypeVar
 
 CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
 TAGGED = {0: False, 1: True}  # by response header version; request header versions are one higher

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeVar
+
 from ..codecs.message_codec import Codec, codec_in
 from ..codecs.tracing import Span, TracingReader
 from ..codecs.wire import INT32, Reader
 from ..errors import DecodeError
+from ..schema.catalog import Catalog
 from .frames.frame import Frame
 from .frames.frame_size import get_int32
 from .headers.api_versions_downgrade import may_be_downgraded
 from .headers.header_versions import header_version_for
-from .results import Client, NOBODY, Request, Response, Undecodable
-from ..schema.catalog import Catalog
-from typing import Any, TypeVar
+from .results import NOBODY, Client, Request, Response, Undecodable
 
 _Kind = TypeVar("_Kind", Request, Response)
 

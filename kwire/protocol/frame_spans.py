@@ -6,11 +6,11 @@ from ..codecs.message_codec import codec_in
 from ..codecs.tracing import Span, TracingReader
 from ..codecs.wire import INT32
 from ..errors import DecodeError
+from ..schema.catalog import catalog_for
+from ..schema.spec_layers import WIRE_TYPES
 from .frames.frame_size import get_int32
 from .headers.header_versions import header_version_for
 from .results import Request, Response, Result, Token, Undecodable
-from ..schema.catalog import catalog_for
-from ..schema.spec_layers import WIRE_TYPES
 
 _HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from ..codecs.wire import bytes_of
+from ..schema.catalog import Catalog, catalog_for
 from .connections.connection import Connection
 from .connections.connection_state import is_whole
 from .connections.connection_table import Connections
@@ -10,13 +13,9 @@ from .frames.frame import Frame
 from .frames.frame_size import get_int32
 from .headers.apis import Api, Apis
 from .headers.header import Header
-from ..schema.catalog import Catalog, catalog_for
-from typing import NamedTuple
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
 
 
 class Peek(NamedTuple):
@@ -115,6 +114,7 @@ def _peek_named(frame: Frame, header: Header, api: Api) -> Peek:
 
 
 def peek_header(header: Header) -> Peek:
+    """Return a header as a `Peek`; that of a response has the values of its request."""
     request = header.request or header
     call = request.call
     if header.problem or call is None or call.api.key is None or request.correlation_id is None:

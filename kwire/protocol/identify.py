@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any
 
 from ..codecs.message_codec import Codec, codec_in
+from ..codecs.wire import Reader, Struct, content_of
 from ..errors import DecodeError
 from ..schema.catalog import Catalog, catalog_for
 from ..values import Value, kind_of
-from ..codecs.wire import Reader, Struct, content_of
 from .frame_decoder import FrameDecoder
 from .frames.frame import Frame
 from .frames.frame_size import get_int16

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from ..codecs.fast_path import table_of
 from ..codecs.field_search import FieldLocation, find_values, leaf_steps, plan_fields
 from ..codecs.message_codec import Codec
@@ -11,7 +13,6 @@ from ..codecs.native import ENGINE
 from ..codecs.wire import Integer, String
 from ..schema.field_names import snake_case
 from ..values import Value, kind, kind_of
-from typing import Any, NamedTuple, TYPE_CHECKING
 
 TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
 SOFTWARE = ("client_software_name", "client_software_version")
@@ -57,7 +58,9 @@ class MessageSummary:
             elif any(held):
                 name = step.interest.name
                 found.append((held, getattr(structs[-1], name) if name else ""))
-        return MessageFacts(self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
+        return MessageFacts(
+            self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message))
+        )
 
     def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
         """Return distinct names of topics in order; a topic with an id is named as in `facts`.

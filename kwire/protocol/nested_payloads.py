@@ -6,6 +6,8 @@ An envelope inside an envelope is not decoded; Kafka rejects it too.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
 from ..codecs.message_codec import codec_in
 from .connections.decoded_connection import DecodedConnection
 from .frame_parser import FrameParser
@@ -16,7 +18,6 @@ from .frames.size_faults import size_fault
 from .headers.apis import ENVELOPE, SASL_AUTHENTICATE
 from .results import Request, Response, Token, Undecodable
 from .sasl_tokens import SaslMessage, read_token
-from typing import Any
 
 SIZE = 4  # bytes; a frame inside an envelope has no size field
 Inside = Request | Response | Undecodable | SaslMessage | None

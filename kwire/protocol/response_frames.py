@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
+from typing import Any, TypeVar
+
 from .headers.unanswered_requests import expects_response
-from .results import Request, Response, Result, Token, TypeVar, Undecodable
-from typing import Any
+from .results import Request, Response, Result, Token, Undecodable
 
 MOST_HELD, MOST_BYTES = 100_000, 1 << 26  # limits: waiting results, and bytes of their frames
 T = TypeVar("T")

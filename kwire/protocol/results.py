@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+
+from msgspec import Struct
+
 from ..codecs.message_codec import Codec
 from ..codecs.tracing import Span
 from ..errors import DecodeError
+from ..runtime import hooks
 from .frames.frame import Frame
 from .sasl_tokens import SaslMessage
-from ..runtime import hooks
-from msgspec import Struct
-from typing import Any, Generic, NamedTuple, Protocol, TYPE_CHECKING
-
-
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from msgspec import Struct
+
 from ..codecs.message_codec import Codec, codec_in
 from ..codecs.wire import bytes_of
 from ..errors import UnknownMessage
+from ..schema.catalog import Catalog, catalog_for
 from .frame_decoder import FrameDecoder
 from .frames.frame import Frame, Source
 from .headers.apis import Call
 from .headers.header import Header
 from .results import CodecOf, Request, Response, Result, Undecodable
-from ..schema.catalog import Catalog, catalog_for
-from msgspec import Struct
-from typing import Any, TypeVar, overload
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..messages import RequestMessage
     from typing_extensions import Buffer
+
+    from ..messages import RequestMessage
 
 R = TypeVar("R", bound=Struct)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..schema.field_names import snake_case
 from ..protocol import Result
 from ..schema.catalog import Catalog, catalog_for
+from ..schema.field_names import snake_case
 from .field_path import FieldPath
 from .filter_parser import FilterParser, Holds
 from .tokens import split_tokens

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 from ..codecs.json_writer import uuid_text
 from ..errors import KwireError, suggestion
-from ..schema.field_names import snake_case
 from ..protocol import Result
 from ..runtime.regular_expressions import BadPattern, Pattern, compile_pattern
 from ..schema.catalog import Catalog
+from ..schema.field_names import snake_case
 from ..schema.message_spec import FieldSpec, MessageSpec
 from ..values import kind_of
 from .field_path import FieldPath, fields_of, kind_name
 from .filter_error import FilterError
 from .frame_properties import PROPERTIES
 from .times import seconds_of
-from .tokens import COMPARISONS, FilterToken, OPERATORS, split_tokens
+from .tokens import COMPARISONS, OPERATORS, FilterToken, split_tokens
 
 MOST_TEXT, MOST_DEPTH = 10_000, 100  # most characters of a filter; deepest nesting of parentheses and `not`
 Holds = Callable[[Result], bool]

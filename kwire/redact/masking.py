@@ -14,12 +14,12 @@ from msgspec.structs import replace as replaced
 from ..codecs.field_search import FieldLocation, FieldStep, plan_fields
 from ..codecs.message_codec import Codec
 from ..codecs.tracing import Span
+from ..codecs.wire import Bytes, String, Uuid
 from ..errors import DecodeError, path_text
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
 from ..protocol.frames.frame_size import LIMIT
 from ..protocol.frames.stream_faults import NotKafka
-from ..schema.sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS
-from ..codecs.wire import Bytes, String, Uuid
+from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden
 from .metadata_log_secrets import RECORDS, holds_secrets
 from .secret_bytes import is_recognised, looks_secret, may_hold_secret, may_leave_secret, reads_as_secret
 from .secret_messages import always_carries, may_hold_secrets

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..codecs.message_codec import codec_in
-from ..errors import KwireError
 from ..codecs.records import RecordBatch, parse_records
+from ..codecs.wire import UNSIGNED_VARINT, Reader
+from ..errors import KwireError
 from ..schema.catalog import catalog_for
-from ..codecs.wire import Reader, UNSIGNED_VARINT
 from .sensitive_configs import is_sensitive
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"

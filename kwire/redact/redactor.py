@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..codecs.field_search import field_locations
 from ..codecs.message_codec import Codec
 from ..codecs.tracing import Span
 from ..errors import UnknownVersion
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..protocol.frames.stream_faults import NoFrame
+from ..runtime.lazy_patterns import lazy_pattern
 from ..schema.catalog import Catalog
 from .blank_records import FILL, blank_records
 from .redaction_rules import NAMES, SEPARATORS, kind_for

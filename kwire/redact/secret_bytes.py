@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from ..runtime.lazy_patterns import lazy_pattern
+from ..codecs.wire import Reader
 from ..errors import DecodeError, Truncated, UnknownVersion
 from ..protocol import Request, Response, Undecodable, spans_for
 from ..protocol.sasl_tokens import seems_token
-from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
+from ..runtime.lazy_patterns import lazy_pattern
 from ..schema.catalog import catalog_for
-from ..codecs.wire import Reader
+from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from .metadata_log_secrets import TOPIC, TOPIC_ID
 from .secret_messages import SecretCarrier, carriers, may_carry, may_carry_in_some_version
 from .sensitive_configs import names_sensitive

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ..codecs.field_search import FieldLocation, leaf_steps, plan_fields
 from ..codecs.message_codec import Codec, codec_in
 from ..protocol.headers.header_versions import header_version_for
-from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from ..schema.catalog import catalog_for
+from ..schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from ..schema.spec_layers import WIRE_TYPES
 from .metadata_log_secrets import MESSAGES, is_of_metadata_log
 

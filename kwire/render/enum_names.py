@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..codecs.field_search import field_locations
 from ..codecs.message_codec import Codec
+from ..runtime.lazy_patterns import lazy_pattern
 from ..values import Value, kind_of
 
 _INDEX = lazy_pattern(r"\[\d+\]")

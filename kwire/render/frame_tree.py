@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import hexdump
 
 from ..codecs.message_codec import Codec
-from ..errors import DecodeError
-from ..protocol.nested.versioned_message import embedded_codec
-from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
-from ..values import Value, kind_of
 from ..codecs.wire import Content, Field, Integer, Struct, content_of, split_tags
+from ..errors import DecodeError
+from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
+from ..protocol.nested.versioned_message import embedded_codec
+from ..values import Value, kind_of
 from .colours import PLAIN, Style
 from .enum_names import name_of
 from .escaping import escape

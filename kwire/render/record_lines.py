@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord
-from ..errors import DecodeError
 from ..codecs.records import RecordBatch
+from ..errors import DecodeError
 from .colours import PLAIN, Style
 from .escaping import escape_line
 from .record_text import Entry, batch_text, bytes_text, disk_fields, message_text, time_text

@@ -11,12 +11,12 @@ import msgspec
 
 from ..capture.logs.disk_entry import DiskEntry
 from ..capture.logs.log_batch import LogBatch, LogBytes, LogRecord, Message
-from ..protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
-from ..protocol.nested.versioned_message import Embedded, embedded_codec
 from ..codecs.records import RecordBatch
 from ..codecs.records.crc32c import hex32
-from ..values import kind
 from ..codecs.wire import Struct, content_of
+from ..protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
+from ..protocol.nested.versioned_message import Embedded, embedded_codec
+from ..values import kind
 from .value_text import count_text, shorten, value_text
 
 MOST = 200  # characters of one value

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..codecs.message_codec import Codec
 from ..codecs.json_writer import to_json
+from ..codecs.message_codec import Codec
+from ..codecs.wire import Field, Struct, content_of
 from ..protocol.headers.header_versions import header_version_for
 from ..schema.spec_layers import WIRE_TYPES
-from ..codecs.wire import Field, Struct, content_of
 from .colours import PLAIN, Style
 from .value_text import value_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..codecs.tracing import Span
+from ..runtime.lazy_patterns import lazy_pattern
 from .value_text import count_text, list_text, value_text
 
 SEGMENT = lazy_pattern(r"[^.\[\]]+|\[\d+\]")

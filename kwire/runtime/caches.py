@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cache, update_wrapper
-from .forks import LOCK
 from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+from .forks import LOCK
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

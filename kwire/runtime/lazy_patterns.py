@@ -6,7 +6,6 @@ import re
 from typing import Any, AnyStr, cast
 
 
-
 class _LazyPattern:
     """A pattern that is compiled when one of its methods is first used."""
 

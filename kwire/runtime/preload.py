@@ -7,9 +7,9 @@ from contextlib import suppress
 from importlib import import_module
 from pkgutil import walk_packages
 
-PACKAGE = __package__
+PACKAGE = "kwire"
 # What `preload` leaves out: commands, and what needs a library or a program that may be missing.
-_APART = ("__main__", "browse", "cli", "pytest_plugin", "spark", "stubs", "native.build_hook")
+_APART = ("__main__", "browse", "cli", "pytest_plugin", "spark", "schema.stubs", "codecs.native.build_hook")
 # Libraries that functions import when they first need them.
 _LIBRARIES = ("backports.zstd", "cramjam", "difflib", "google_crc32c", "hexdump", "inspect", "numpy", "pyarrow", "re2")
 

@@ -8,6 +8,9 @@ that early-access releases changed without a new version. The current specs come
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
 from ..errors import UnknownMessage, UnsupportedVersion
 from ..runtime import hooks
 from ..runtime.caches import once
@@ -16,10 +19,7 @@ from .field_names import fold_name
 from .former_field_names import FORMER_MESSAGES
 from .message_spec import MessageSpec
 from .releases import releases
-from .spec_layers import Layer, WIRE_TYPES, shipped_layer
-from pathlib import Path
-from typing import Any
-
+from .spec_layers import WIRE_TYPES, Layer, shipped_layer
 
 
 class Catalog:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 
-
 def _schemas(package: Path) -> Any:
     """Return the folder, which is in the package in a wheel, and beside it in a checkout; for a zip file, a
     `zipfile.Path`.
@@ -21,4 +20,4 @@ def _schemas(package: Path) -> Any:
     return package / "schemas" if (package / "schemas").is_dir() else package.parent / "schemas"
 
 
-SCHEMAS: Path = _schemas(Path(__file__).parent)
+SCHEMAS: Path = _schemas(Path(__file__).parents[1])

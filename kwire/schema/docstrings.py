@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
-from ..runtime.lazy_patterns import lazy_pattern
-from .message_spec import FieldSpec, MessageSpec, StructSpec
-from .version_ranges import Versions
-from ..values import kind_of
 from textwrap import fill
+
+from ..runtime.lazy_patterns import lazy_pattern
+from .enums import kind_of
+from .message_spec import FieldSpec, MessageSpec, StructSpec
 
 _COMMENT = lazy_pattern(r"((?:^[ \t]*//.*\n)+)[ \t]*\{", re.MULTILINE)  # the lines above a document
 _WIDTH = 100

@@ -10,8 +10,8 @@ import json
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from ..runtime.caches import once
 from ..errors import UnknownMessage
+from ..runtime.caches import once
 from .data_files import SCHEMAS
 
 
@@ -135,7 +135,7 @@ def kind(name: str) -> type[Value]:
         row = {"name": row} if isinstance(row, str) else row
         members.update(dict.fromkeys([row["name"], *row.get("also", ())], int(number)))
     make: Any = _BASES.get(name, Value)  # an enum class, which creates another enum class
-    made: type[Value] = make(name, members, module=__package__)
+    made: type[Value] = make(name, members, module="kwire.values")
     made.__doc__ = make.__doc__
     return made
 

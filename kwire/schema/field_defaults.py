@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
+
 from ..errors import excerpt
 from ..runtime.lazy_patterns import lazy_pattern
 from .json_with_comments import JsonValue
 from .version_ranges import Versions
-from typing import Any
 
 RANGES = {
     "int8": (-(2**7), 2**7 - 1),

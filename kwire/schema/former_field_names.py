@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 # (message, or message.struct; JSON name that some releases wrote) -> JSON name now. Accepted when JSON is read.
 FORMER_NAMES: dict[tuple[str, str], str] = {
     # up to Kafka 2.4
@@ -79,5 +78,3 @@ FORMER_MESSAGES: dict[str, str] = {
     "ListOffsetRequest": "ListOffsetsRequest",
     "ListOffsetResponse": "ListOffsetsResponse",
 }
-
-

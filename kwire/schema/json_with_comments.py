@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..errors import SpecError, excerpt, suggestion
+from ..runtime.lazy_patterns import lazy_pattern
 
 DEPTH = 64
 LONGEST = 1 << 18  # twenty times Kafka's longest spec
@@ -37,7 +37,7 @@ class _Token(NamedTuple):
 
 
 # the position of a value: the position of its container, and its key or index there
-JsonPlace = tuple["Place", str | int] | None
+JsonPlace = tuple["JsonPlace", str | int] | None
 
 
 class JsonValue:
@@ -90,7 +90,9 @@ class JsonValue:
             return True
         if word is False or word == "false":
             return False
-        raise self.error(f"true or false is needed, not {_describe_kind(self.value)}", "write true or false, without quotes")
+        raise self.error(
+            f"true or false is needed, not {_describe_kind(self.value)}", "write true or false, without quotes"
+        )
 
     def integer(self) -> int:
         """Return an integer, which may be in quotes (`"tag": "0"`)."""

@@ -15,12 +15,12 @@ from uuid import UUID
 
 import msgspec
 
-from ..runtime.caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
-from .message_spec import FieldSpec, MessageSpec, StructSpec
+from ..runtime.caches import once
 from .catalog import Catalog, catalog_for
-from .spec_layers import is_shipped
 from .docstrings import class_doc
+from .message_spec import FieldSpec, MessageSpec, StructSpec
+from .spec_layers import is_shipped
 
 _TYPES: dict[str, Any] = {
     "bool": bool,
@@ -186,7 +186,7 @@ def _class_for(
     known = SimpleNamespace(**classes)
     annotations = {f.attribute: _annotate(f, classes) for f in struct.fields} | {"unknown_tags": bytes | None}
     namespace |= {f.attribute: default_for(f, known) for f in struct.fields}
-    namespace |= {"unknown_tags": None, "__annotations__": annotations, "__module__": __package__}
+    namespace |= {"unknown_tags": None, "__annotations__": annotations, "__module__": "kwire.messages"}
     kinds = {f.attribute: (f.is_array, f.element == "uuid") for f in struct.fields if f.is_array or f.element == "uuid"}
     meta: Any = MessageMeta if kinds else msgspec.StructMeta
     cls: type[msgspec.Struct] = meta(struct.name, (msgspec.Struct,), namespace, frozen=True, gc=False)

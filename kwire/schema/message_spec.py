@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from .field_names import attribute_for, camel_case
-from .version_ranges import NONE, Versions
 from typing import Any
 
+from .field_names import attribute_for, camel_case
+from .version_ranges import NONE, Versions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from ..runtime.caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
-from .field_names import fold_name
+from ..runtime.caches import once
 from .data_files import SCHEMAS
+from .field_names import fold_name
 from .version_ranges import Versions
 
 NONE = Versions()
@@ -39,7 +39,9 @@ class ReleasedApi:
     def parse(cls, key: str, entry: dict[str, Any], first: str) -> ReleasedApi:
         """Read one entry of the table; `first` is the oldest release."""
         names = entry.get("names", {first: entry["name"]})
-        return cls(int(key), entry["name"], names, _parse_ranges(entry["versions"]), _parse_ranges(entry.get("stable", {})))
+        return cls(
+            int(key), entry["name"], names, _parse_ranges(entry["versions"]), _parse_ranges(entry.get("stable", {}))
+        )
 
     def is_named(self, api: int | str) -> bool:
         """Whether a key or name, which may be a former name, identifies this api."""
@@ -266,4 +268,4 @@ def removed_in(api: int | str, version: int | None = None) -> str | None:
     return dict(pairwise(releases().names)).get(last)
 
 
-__all__ = ["Api", "Release", "Releases", "first_release", "release", "releases", "removed_in"]
+__all__ = ["Release", "ReleasedApi", "Releases", "first_release", "release", "releases", "removed_in"]

@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
+from typing import Any
+
 from ..errors import SpecError
 from ..runtime.caches import once, once_attribute
 from ..runtime.forks import LOCK
@@ -19,8 +22,6 @@ from .field_names import fold_name
 from .message_spec import MessageSpec
 from .releases import releases
 from .spec_reader import read_spec
-from pathlib import Path
-from typing import Any
 
 _API_KEY = lazy_pattern(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
 _TYPE = lazy_pattern(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)

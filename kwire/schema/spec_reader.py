@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
+
 from ..errors import SpecError, excerpt, suggestion
 from ..runtime.lazy_patterns import lazy_pattern
 from . import json_with_comments
@@ -18,7 +20,6 @@ from .message_spec import FieldSpec, MessageSpec, StructSpec
 from .spec_validation import ENTITY_TYPES, check_field, check_message, check_struct
 from .struct_validation import FieldPlaces, check_tree
 from .version_ranges import NONE, Versions
-from typing import Any
 
 _MESSAGE_KEYS = frozenset(
     "apiKey type listeners name validVersions deprecatedVersions flexibleVersions fields commonStructs"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from ..errors import SpecError
+
 from .field_defaults import NULLABLE
 from .json_with_comments import JsonValue
 from .message_spec import FieldSpec, MessageSpec
@@ -68,7 +68,9 @@ def _check_api_key(spec: MessageSpec, place: JsonValue, members: Members) -> Non
     if spec.type in ("header", "data") and spec.api_key is not None:
         raise members["apiKey"].error(f"a {spec.type} message has no api key", "drop apiKey")
     if spec.api_key is not None and not 0 <= spec.api_key <= HIGHEST_VERSION:
-        raise members["apiKey"].error(f"{spec.api_key} is not an api key", f"write a number from 0 to {HIGHEST_VERSION}")
+        raise members["apiKey"].error(
+            f"{spec.api_key} is not an api key", f"write a number from 0 to {HIGHEST_VERSION}"
+        )
 
 
 def _check_coordinator(spec: MessageSpec, place: JsonValue, members: Members) -> None:

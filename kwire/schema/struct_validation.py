@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+
 from .json_with_comments import JsonValue
 from .message_spec import FieldSpec, MessageSpec, StructSpec
 from .version_ranges import Versions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+
 from ..runtime.lazy_patterns import lazy_pattern
 
 HIGHEST_VERSION = 32767  # versions are int16

@@ -14,7 +14,7 @@ from ..arrow.input_splits import pack_splits, share_of
 from ..arrow.read_options import Options, ReadOptions
 from ..arrow.scan.byte_ranges import ByteRange, splits_of
 from ..arrow.scan.connection_decoder import ConnectionDecoder
-from ..arrow.scan.connection_windows import Region, WHOLE, Windows, windows_of
+from ..arrow.scan.connection_windows import WHOLE, Region, Windows, windows_of
 from ..arrow.scan.divided_captures import neighbours
 from ..arrow.scan.find_boundaries import regions_of
 from ..arrow.scan.packet_rows import SCHEMA

@@ -19,9 +19,9 @@ from ..arrow.binary_columns.header_column import TYPE, header_column
 from ..arrow.binary_columns.record_rows import RecordReader
 from ..arrow.read_options import BadOption
 from ..codecs.message_codec import Codec, codec_in
+from ..codecs.records import LIMIT
 from ..errors import suggestion
 from ..protocol.headers.apis import Apis
-from ..codecs.records import LIMIT
 from ..schema.catalog import catalog_for
 from .column_types import schema_to_arrow, to_spark
 

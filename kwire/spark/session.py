@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import KwireError, MissingExtra
-from .java import APPLICATION, MissingJava, need_java, start_java
+from .java import APPLICATION, need_java, start_java
 from .package_zip import PACKAGE, library_files, package_files, write_archive, write_zip
 
 _DETAILS = "details = "  # gRPC's error message contains the reason after this text

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from ..codecs.message_codec import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
-from ..protocol.frames.captured_frame import CapturedBatch, CapturedFrame, SECOND, make_frame
-from ..protocol.frames.stream_faults import loses_bytes
 from ..protocol.connections.decoded_connection import DecodedConnection
 from ..protocol.frame_kinds import FrameKind, FrameKinds
+from ..protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, make_frame
+from ..protocol.frames.stream_faults import loses_bytes
 from ..protocol.headers.apis import Apis, Call
 from ..protocol.headers.header import Header
 from ..protocol.message_summary import error_codes, make_body_facts

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from ..errors import UnexpectedResponse
 from ..codecs.native import FrameCount
+from ..errors import UnexpectedResponse
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from ..protocol.frames.captured_frame import CapturedBatch, CapturedFrame, Endpoints, SECOND
-from ..protocol.frames.stream_faults import BareToken, unexpected_response
 from ..protocol.connections.connection_table import Connections
 from ..protocol.connections.decoded_connection import DecodedConnection
+from ..protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, Endpoints
+from ..protocol.frames.stream_faults import BareToken, unexpected_response
 from ..protocol.header_reader import Peek, peek_of
 from ..protocol.headers.apis import Apis, Call
 from ..protocol.headers.header import find_client_id

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from ..errors import DecodeError
 from ..protocol import Connection, Frame
-from ..protocol.frames.captured_frame import CapturedFrame, OpenConnection, SECOND
-from ..protocol.frames.stream_faults import CutShort, loses_bytes
 from ..protocol.connections.connection_table import Connections
+from ..protocol.frames.captured_frame import SECOND, CapturedFrame, OpenConnection
+from ..protocol.frames.stream_faults import CutShort, loses_bytes
 from ..protocol.headers.apis import Apis
 from ..protocol.headers.header import Header
 from ..schema.catalog import Catalog, catalog_for

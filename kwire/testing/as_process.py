@@ -13,7 +13,7 @@ from typing import Any
 
 from ..broker.server.control_client import ControlClient
 from ..errors import CallError
-from .cluster_options import ClusterOptions, PATIENCE
+from .cluster_options import PATIENCE, ClusterOptions
 
 
 def _security_options(plan: ClusterOptions, folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from ..broker.server.file_disk import locked
 from ..broker.server.listener_tls import tls_context
 from ..broker.server.socket_server import SocketServer
 from ..errors import CallError
-from .cluster_options import ClusterOptions, PATIENCE
+from .cluster_options import PATIENCE, ClusterOptions
 
 
 class RunningCluster:

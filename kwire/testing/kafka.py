@@ -9,7 +9,7 @@ from typing import Any, Self
 from ..codecs.records import Record
 from .as_process import AsProcess
 from .in_thread import Backend, InThread
-from .kafka_base import INTERVAL, KafkaBase, NOT_YET, Text
+from .kafka_base import INTERVAL, NOT_YET, KafkaBase, Text
 from .operations import Rule
 
 

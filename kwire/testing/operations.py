@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from ..errors import excerpt
 from ..codecs.records import Record
+from ..errors import excerpt
 
 
 class Rule:

@@ -1,6 +1,6 @@
 """Names for numbers. Each kind is an `IntEnum`: `kwire.values.ErrorCode(56)` is `ErrorCode.KAFKA_STORAGE_ERROR`.
 
-A kind is created on first use. Type checkers and editors read a stub of this module, which `kwire.schema.stubs` generates.
+A kind is created on first use. Type checkers and editors read a stub, which `kwire.schema.stubs` generates.
 """
 
 from __future__ import annotations

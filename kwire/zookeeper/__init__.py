@@ -5,7 +5,31 @@ from .znode import Znode
 from .znode_json import read_znode, write_znode
 from .znode_lines import looks_like_znodes, znodes_in
 from .znode_struct import ZnodeStruct
-from .znode_types import AclEntry, AclList, AssignedPartition, BrokerRegistration, ClusterId, ConfigChange, ConfigEntity, ConsumerRegistration, ControllerManagedState, ControllerZNode, DelegationToken, FeatureState, IsrChange, LOG_DIR_FAILURE, LOG_DIR_RESET, LogDirEvent, PartitionReassignment, PartitionState, PreferredReplicaElection, ProducerIdBlock, TopicState, ZnodePartition, node_type
+from .znode_types import (
+    LOG_DIR_FAILURE,
+    LOG_DIR_RESET,
+    AclEntry,
+    AclList,
+    AssignedPartition,
+    BrokerRegistration,
+    ClusterId,
+    ConfigChange,
+    ConfigEntity,
+    ConsumerRegistration,
+    ControllerManagedState,
+    ControllerZNode,
+    DelegationToken,
+    FeatureState,
+    IsrChange,
+    LogDirEvent,
+    PartitionReassignment,
+    PartitionState,
+    PreferredReplicaElection,
+    ProducerIdBlock,
+    TopicState,
+    ZnodePartition,
+    node_type,
+)
 
 __all__ = [
     "LOG_DIR_FAILURE",

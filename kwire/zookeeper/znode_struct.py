@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NoReturn, get_args
 
 import msgspec
 
-from ..runtime.lazy_patterns import lazy_pattern
 from ..errors import NotInVersion, WrongType, ZnodeError
+from ..runtime.lazy_patterns import lazy_pattern
 
 # msgspec's error text: a problem and a path in the value
 _MSGSPEC_ERROR = lazy_pattern(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)

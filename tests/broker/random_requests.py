@@ -16,7 +16,6 @@ from random import Random
 from typing import Any
 
 import kwire
-from kwire.codecs import wire
 from kwire.broker import Node, Parked, ServedCluster, Settings
 from kwire.broker.client_quota_manager import KEYS
 from kwire.broker.configs import DYNAMIC_CONFIGS, TOPIC_CONFIGS
@@ -28,6 +27,7 @@ from kwire.broker.internal_topics import coordinator_of
 from kwire.broker.request_context import RequestContext
 from kwire.broker.request_frames import ServedRequest, read_request, write_response
 from kwire.broker.security.sasl_session import SaslSession
+from kwire.codecs import wire
 from kwire.codecs.message_codec import codec_in
 from kwire.protocol import Frame
 from kwire.protocol.sasl.mechanisms import SCRAM

@@ -19,7 +19,18 @@ from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.segment import Segment
 from kwire.errors import DumpError
-from kwire.protocol.frames.stream_faults import BareToken, BegunBefore, CutRecord, CutShort, Encrypted, Fragment, Gap, LostPackets, NotKafka, PassedOver
+from kwire.protocol.frames.stream_faults import (
+    BareToken,
+    BegunBefore,
+    CutRecord,
+    CutShort,
+    Encrypted,
+    Fragment,
+    Gap,
+    LostPackets,
+    NotKafka,
+    PassedOver,
+)
 from tests.capture import building
 from tests.capture.building import M, Talk, capture, changed, frames_of, packet_of, request, response, unaccounted
 

@@ -19,8 +19,8 @@ from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
 from kwire.capture.packets.segment import Segment
 from kwire.capture.tcp.connection_table import EVERY, ReassemblyLimits
-from kwire.errors import DumpError
 from kwire.codecs.native import ENGINE
+from kwire.errors import DumpError
 from kwire.protocol.frames.captured_frame import CapturedBatch
 from kwire.statistics.traffic import COLUMNS, Traffic
 from tests.capture import building

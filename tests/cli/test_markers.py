@@ -19,13 +19,13 @@ import kwire
 from kwire import Record, Request, Response, build_batch
 from kwire.cli.main import main
 from kwire.codecs.message_codec import Codec, codec_in
-from kwire.protocol.nested import encode_frame, framed_record
+from kwire.codecs.wire import Array, Boolean, Bytes, NullableStruct, String, Struct
 from kwire.protocol.frame_encoder import encode_request, encode_response
 from kwire.protocol.headers.header_versions import header_version_for
+from kwire.protocol.nested import encode_frame, framed_record
 from kwire.redact.secret_messages import may_carry
-from kwire.schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from kwire.schema.catalog import catalog_for
-from kwire.codecs.wire import Array, Boolean, Bytes, NullableStruct, String, Struct
+from kwire.schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from tests.cli.test_secrets import leaks
 from tests.messages_of import draft_triples, released_pairs
 from tests.random_values import draw

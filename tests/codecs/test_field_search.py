@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs import wire
 from kwire.arrow.binary_columns.encode_cells import maker
 from kwire.arrow.binary_columns.record_rows import records_in, sets_in
-from kwire.codecs.field_search import FieldLocation, field_locations, find_values, plan_fields
-from kwire.codecs.message_codec import Codec
+from kwire.codecs import wire
 from kwire.codecs.columns.column_plan import ColumnPlan, paths_in
 from kwire.codecs.fallback.generated_python import compile_decoder, compile_encoder
 from kwire.codecs.fallback.source_builder import NoEmitter
+from kwire.codecs.field_search import FieldLocation, field_locations, find_values, plan_fields
 from kwire.codecs.json_writer import to_json
-from kwire.codecs.schema_tree import grow_tree
+from kwire.codecs.message_codec import Codec
 from kwire.codecs.native.node_table import NoTable, node_table
+from kwire.codecs.schema_tree import grow_tree
+from kwire.codecs.wire import UnknownNode, content_of
 from kwire.protocol.identify import _Judge
 from kwire.protocol.message_summary import MessageSummary, error_codes
 from kwire.redact.masking import mask_message
@@ -29,7 +30,6 @@ from kwire.render.frame_tree import fields
 from kwire.render.json_objects.json_template import template
 from kwire.render.record_text import _fields_text
 from kwire.render.schema_layout import layout_bnf, layout_json, rows
-from kwire.codecs.wire import UnknownNode, content_of
 
 M: Any = kwire.messages
 

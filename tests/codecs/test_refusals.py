@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs import fast_path
 from kwire import messages as M  # noqa: N812
+from kwire.codecs import message_codec
 from kwire.codecs.fast_path import REFUSALS, REFUSALS_OF
 from kwire.codecs.message_codec import Codec
 from kwire.schema.catalog import catalog_for
@@ -34,7 +34,7 @@ class Failing:
 
 
 def codec_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> Codec:
-    monkeypatch.setattr(fast_path, "fast_path", lambda *_: Failing(error))
+    monkeypatch.setattr(message_codec, "choose_fast_path", lambda *_: Failing(error))
     return Codec(catalog_for().spec("ControlledShutdownRequest"), 1)
 
 

@@ -9,8 +9,8 @@ import pytest
 from kwire.codecs import wire
 from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import NotInVersion, NullNotAllowed, NullNotWritable, TagOfOtherVersion
-from kwire.schema.message_spec import MessageSpec
 from kwire.schema.catalog import catalog_for
+from kwire.schema.message_spec import MessageSpec
 from tests.messages_of import draft_triples, released_pairs
 from tests.small_specs import field, spec_of, struct
 

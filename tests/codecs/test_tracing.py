@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs.tracing import Span, TracingReader
 from kwire.codecs.schema_tree import grow_tree
+from kwire.codecs.tracing import Span, TracingReader
+from kwire.codecs.wire import BOOLEAN, INT8, INT16, NullableStruct, Reader
 from kwire.errors import (
     BadBoolean,
     BadLength,
@@ -26,7 +27,6 @@ from kwire.errors import (
     Truncated,
 )
 from kwire.schema.message_spec import MessageSpec
-from kwire.codecs.wire import BOOLEAN, INT16, INT8, NullableStruct, Reader
 from tests.conftest import ROOT
 from tests.messages_of import founding_pairs
 from tests.small_specs import field, spec_of

@@ -203,7 +203,7 @@ def test_every_error_survives_pickling_with_its_data(kind: type[KwireError]) -> 
 
 
 def test_the_tree_has_one_branch_for_each_whose_fault_it_can_be() -> None:
-    assert KwireError.__subclasses__()[:4] == [SpecError, UnknownMessage, UnsupportedVersion, DumpError]
+    assert {SpecError, UnknownMessage, UnsupportedVersion, DumpError} <= set(KwireError.__subclasses__())
     assert all(issubclass(kind, KwireError) for kind in (EncodeError, DecodeError))
     assert not issubclass(EncodeError, DecodeError)
     assert not issubclass(DecodeError, EncodeError)

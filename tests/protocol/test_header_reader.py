@@ -6,8 +6,8 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.protocol.headers import apis
 from kwire.protocol.header_reader import NEITHER, HeaderReader
+from kwire.protocol.headers import apis
 from kwire.schema.catalog import catalog_for
 from tests.conftest import ROOT
 from tests.protocol.test_frame_decoder import request, response
@@ -109,18 +109,18 @@ def test_a_single_frame_without_information() -> None:
 def test_what_is_known_of_clients_and_versions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apis, "MOST_CLIENTS", 2)
     monkeypatch.setattr(apis, "MOST_KNOWN", 2)
-    apis = apis.Apis(catalog_for())
-    assert all(apis.get(3 << 16 | version) is not None for version in range(5))
-    assert len(apis._known) == 1
-    first = apis.calls(b"a")
-    assert apis.calls(b"a") is first
-    assert apis.calls(b"b") is not first
-    apis.calls(b"c")
-    assert apis.calls(b"a") is not first
-    first = apis.calls(b"a")
+    registry = apis.Apis(catalog_for())
+    assert all(registry.get(3 << 16 | version) is not None for version in range(5))
+    assert len(registry._known) == 1
+    first = registry.calls(b"a")
+    assert registry.calls(b"a") is first
+    assert registry.calls(b"b") is not first
+    registry.calls(b"c")
+    assert registry.calls(b"a") is not first
+    first = registry.calls(b"a")
     first.update(dict.fromkeys(range(3)))  # type: ignore[arg-type]
-    assert apis.calls(b"a") == {}
-    assert apis.get(999 << 16) is None
+    assert registry.calls(b"a") == {}
+    assert registry.get(999 << 16) is None
 
 
 def test_a_client_id_is_text_or_null() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.redact.sensitive_configs import is_sensitive
-from kwire.schema.sensitive_fields import SECRET_FIELDS, Hidden
 from kwire.schema.catalog import catalog_for
+from kwire.schema.sensitive_fields import SECRET_FIELDS, Hidden
 
 
 def test_every_name_is_a_field_of_some_message() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kwire.errors import SpecError, UnknownMessage, UnsupportedVersion
-from kwire.schema.message_classes import message_class
-from kwire.schema.data_files import SCHEMAS
-from kwire.schema.message_spec import MessageSpec
 from kwire.schema.catalog import Catalog, catalog_for, overlays_for, profiles
+from kwire.schema.data_files import SCHEMAS
+from kwire.schema.message_classes import message_class
+from kwire.schema.message_spec import MessageSpec
 from kwire.schema.spec_layers import Layer
 from tests.small_specs import document, field
 

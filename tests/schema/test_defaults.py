@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kwire.errors import SpecError
-from kwire.schema.json_with_comments import JsonValue, parse
 from kwire.schema.field_defaults import parse_default
+from kwire.schema.json_with_comments import JsonValue, parse
 from kwire.schema.version_ranges import Versions
 
 ALL = Versions.parse("0+")

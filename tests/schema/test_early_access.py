@@ -24,15 +24,15 @@ from hypothesis import strategies as st
 import kwire
 from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import UnknownMessage
+from kwire.schema.catalog import Catalog, catalog_for
 from kwire.schema.data_files import SCHEMAS
 from kwire.schema.message_spec import FieldSpec, MessageSpec
-from kwire.schema.spec_reader import read_spec
-from kwire.schema.catalog import Catalog, catalog_for
 from kwire.schema.releases import releases
+from kwire.schema.spec_reader import read_spec
+from tests.codecs.test_golden import cases, without_ours
 from tests.conftest import ROOT
 from tests.layouts import Row, differences, tree_layout
 from tests.strategies import values
-from tests.codecs.test_golden import cases, without_ours
 
 FOLDER = SCHEMAS / "releases"
 OVERLAYS = sorted(FOLDER.glob("*/*.json"))

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from kwire.schema.catalog import catalog_for, profiles
 from kwire.schema.data_files import SCHEMAS
 from kwire.schema.message_spec import FieldSpec
-from kwire.schema.catalog import catalog_for, profiles
 from kwire.values import kind, kind_of, kinds
 
 FIELDS: dict[str, str] = json.loads((SCHEMAS / "values.json").read_bytes())["fields"]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.schema.data_files import SCHEMAS
-from kwire.schema.spec_reader import read_spec
 from kwire.schema.catalog import Catalog, catalog_for
+from kwire.schema.data_files import SCHEMAS
 from kwire.schema.spec_layers import Layer
+from kwire.schema.spec_reader import read_spec
 
 DATA = '{{"type": "{}", {}"name": "{}", "validVersions": "{}", "flexibleVersions": "none", "fields": []}}'
 

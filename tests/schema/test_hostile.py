@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import SpecError
-from kwire.schema.spec_reader import read_spec
-from kwire.schema.spec_reader import MOST_ERRORS
+from kwire.schema.spec_reader import MOST_ERRORS, read_spec
 from tests.conftest import spread
 from tests.effort import at_most
 from tests.small_specs import document, field, spec_of, struct

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kwire.errors import SpecError
-from kwire.schema.json_with_comments import DEPTH, JsonValue, LONGEST, parse
+from kwire.schema.json_with_comments import DEPTH, LONGEST, JsonValue, parse
 from tests.conftest import spread
 from tests.effort import at_most
 

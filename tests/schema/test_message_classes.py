@@ -19,10 +19,10 @@ import pytest
 import kwire
 from kwire.codecs.fallback.generated_python import compile_decoder
 from kwire.codecs.schema_tree import grow_tree
-from kwire.schema.message_classes import MessageMeta, default_for, message_class
-from kwire.schema.message_spec import MessageSpec
 from kwire.schema.catalog import catalog_for
 from kwire.schema.docstrings import struct_doc
+from kwire.schema.message_classes import MessageMeta, default_for, message_class
+from kwire.schema.message_spec import MessageSpec
 from tests.conftest import ROOT
 from tests.small_specs import field, spec_of, struct
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import SpecError
-from kwire.schema.spec_reader import read_spec
+from kwire.schema.spec_reader import DEEPEST, MOST_ERRORS, read_spec
 from kwire.schema.version_ranges import Versions
-from kwire.schema.spec_reader import DEEPEST, MOST_ERRORS
 from tests.small_specs import document as doc
 from tests.small_specs import field, spec_of, struct
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from kwire.codecs.schema_tree import grow_tree
-from kwire.schema.field_names import snake_case
+from kwire.schema.catalog import catalog_for
 from kwire.schema.data_files import SCHEMAS
+from kwire.schema.field_names import snake_case
 from kwire.schema.message_spec import FieldSpec, MessageSpec, StructSpec
 from kwire.schema.spec_reader import read_spec
-from kwire.schema.catalog import catalog_for
 from tests.layouts import Row, differences, raw_layout, tree_layout
 
 ZEROES = {"bool": False, "string": "", "bytes": "", "uuid": "AAAAAAAAAAAAAAAAAAAAAA", "float64": 0.0}

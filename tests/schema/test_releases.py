@@ -10,8 +10,8 @@ import pytest
 
 import kwire
 from kwire.schema.catalog import catalog_for
-from kwire.schema.version_ranges import Versions
 from kwire.schema.releases import first_release, release, releases, removed_in
+from kwire.schema.version_ranges import Versions
 from tests.conftest import SHARED, needs_shared
 
 FACTS = SHARED / "kafka" / "facts"

@@ -8,8 +8,8 @@ from pyspark.sql import types as spark
 import kwire
 from kwire.arrow.batch_reader import BatchReader
 from kwire.arrow.read_options import BadOption, Options
-from kwire.spark.column_types import schema_to_arrow, to_spark
 from kwire.schema.catalog import catalog_for
+from kwire.spark.column_types import schema_to_arrow, to_spark
 
 
 def test_every_message_has_types_of_spark() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 MODULES = [
-    "kwire/wire/*",
+    "kwire/codecs/wire/*",
     "kwire/protocol/frames/frame_reader.py",
     "kwire/protocol/frame_parser.py",
     "kwire/protocol/header_reader.py",
@@ -33,7 +33,11 @@ SUITE = [
     ),
     *("tests/broker/server/test_security.py", "tests/client/test_security.py", "tests/capture/tcp/test_reassembly.py"),
     *("tests/codecs/test_message_codec.py", "tests/codecs/test_tracing.py", "tests/codecs/test_field_search.py"),
-    *("tests/codecs/test_schema_tree.py", "tests/schema/test_catalog.py", "tests/statistics/test_unanswered_requests.py"),
+    *(
+        "tests/codecs/test_schema_tree.py",
+        "tests/schema/test_catalog.py",
+        "tests/statistics/test_unanswered_requests.py",
+    ),
     *("tests/render/captured/test_json_lines.py", "tests/statistics/test_traffic.py", "tests/test_pickling.py"),
     *(
         "tests/arrow/test_batch_reader.py",
@@ -41,7 +45,7 @@ SUITE = [
         "tests/schema/test_message_classes.py",
         "tests/schema/test_early_access.py",
     ),
-    *("kwire/wire", "kwire/protocol", "kwire/broker/security/api_permissions.py"),
+    *("kwire/codecs/wire", "kwire/protocol", "kwire/broker/security/api_permissions.py"),
 ]
 
 

@@ -18,12 +18,12 @@ import msgspec
 import numpy as np
 
 import kwire
-from kwire.codecs import native
 from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
+from kwire.codecs import native
 from kwire.codecs.columns.column_plan import paths_in
 from kwire.codecs.json_writer import to_json
 from kwire.codecs.native.node_table import node_table
@@ -32,13 +32,13 @@ from kwire.schema.catalog import catalog_for
 from tests.capture.building import enhanced, interface, section
 from tests.codecs.columns.rows import expected
 from tests.codecs.fallback.test_agreement import altered
+from tests.codecs.native import misuse
+from tests.codecs.records.damaged_batches import damaged_batches, read_one_by_one, whole
+from tests.codecs.test_golden import CORPUS
 from tests.conftest import ROOT
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
 from tests.messages_of import released_pairs
-from tests.codecs.native import misuse
 from tests.random_values import damaged, draw
-from tests.codecs.records.damaged_batches import damaged_batches, read_one_by_one, whole
-from tests.codecs.test_golden import CORPUS
 
 CAPTURES = [path.read_bytes() for path in sorted((ROOT / "fixtures/dumps").glob("*.pcap"))]
 APIS = Apis(catalog_for())
@@ -75,13 +75,13 @@ class Case:
         found = fast_decoding(self.table, data, 0)
         if repr(found) != repr(wanted):
             raise Disagreement(f"{found}, by the reference {wanted}")
-        with contextlib.suppress(native.Refused):
+        with contextlib.suppress(native.Declined):
             stop = self.table.skip_from(data, 0)
             if wanted is not None and stop != wanted[1]:
                 raise Disagreement(f"skipped to {stop}, by the reference {wanted[1]}")
         try:
             text = self.table.json(data)
-        except (native.Refused, UnicodeDecodeError):
+        except (native.Declined, UnicodeDecodeError):
             text = None
         is_whole = wanted is not None and wanted[1] == len(data)
         if wanted is not None and is_whole and text != msgspec.json.encode(to_json(self.schema, wanted[0])):
@@ -97,7 +97,7 @@ class Case:
             for method in (self.table.decode, self.table.json, lambda one: self.table.skip_from(one, 0)):
                 try:
                     method(data[:stop])
-                except (native.Refused, UnicodeDecodeError):
+                except (native.Declined, UnicodeDecodeError):
                     continue
                 raise Disagreement("accepted")
 
@@ -146,8 +146,8 @@ def golden() -> dict[tuple[str, int], list[bytes]]:
 def repeats(rng: Random) -> None:
     """Call what repeats values with rows that there are not."""
     codec = kwire.codec("MetadataResponse", 12)
-    from kwire.codecs.columns.column_plan import ColumnPlan
     from kwire.codecs.columns.buffer_collector import BufferCollector
+    from kwire.codecs.columns.column_plan import ColumnPlan
 
     collector = BufferCollector(codec.schema, ColumnPlan([codec.schema], "topics[].partitions[]", None))
     bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(5)]

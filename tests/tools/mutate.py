@@ -233,7 +233,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="chooses the mutants (default: drawn)")
     parser.add_argument("--count", type=int, default=50, help="how many (default: 50, about half a minute each)")
     parser.add_argument("--workers", type=int, default=2, help="how many are tested at once (default: 2)")
-    parser.add_argument("--under", default="kwire", metavar="PATH", help="of these files only, such as kwire/records")
+    parser.add_argument(
+        "--under", default="kwire", metavar="PATH", help="of these files only, such as kwire/codecs/records"
+    )
     parser.add_argument("--native", action="store_true", help="change the native engine (about a minute each)")
     options = parser.parse_args(arguments)
     seed = SystemRandom().randrange(10**6) if options.seed is None else options.seed

@@ -18,7 +18,7 @@ from random import Random
 from tests.tools.mutants import Change
 from tests.tools.mutate import LEAST_LIMIT, LIMIT, ROOT, Copy, Mutant, Survey, failing_in, times_in
 
-FOLDER = ROOT / "kwire/native"
+FOLDER = ROOT / "kwire/codecs/native"
 SWAPS = {
     "comparison": {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
     "operator": {"+": "-", "-": "+", "*": "+", "//": "*", "%": "//", "<<": ">>", ">>": "<<", "&": "|", "|": "&"},
@@ -28,15 +28,21 @@ NUMBER = re.compile(r"(?<![\w.])(0x[0-9A-Fa-f]+|\d+)(?![\w.])")
 GUARD = re.compile(r"(?P<word>(?:el)?if|while) (?P<test>.+):")
 LEFT_OUT = re.compile(r"(?:[\w.\[\]]+(?:, [\w.\[\]]+)* [-+*|]?= |raise |refuse\(\)|self\.\w+\().*")
 UNCHANGED = re.compile(r"(?:#|include|cimport|from |import |@|cdef extern|def |class |cdef [^=]*$|ctypedef|return 0$)")
-OWN = ["tests/native", "--ignore=tests/codecs/native/test_wheel.py"]
+OWN = ["tests/codecs/native", "--ignore=tests/codecs/native/test_wheel.py"]
 TESTS = [
     *OWN,
-    *("tests/codecs", "tests/records", "tests/protocol", "tests/codecs/test_golden.py", "tests/codecs/test_round_trip.py"),
+    *(
+        "tests/codecs",
+        "tests/records",
+        "tests/protocol",
+        "tests/codecs/test_golden.py",
+        "tests/codecs/test_round_trip.py",
+    ),
     *("tests/capture", "tests/arrow", "tests/render", "tests/statistics/test_traffic.py", "tests/cli"),
 ]
 COMPILE = """import pathlib, runpy
 hook = runpy.run_path("kwire/codecs/native/build_hook.py")
-hook["compile_extension"](pathlib.Path("kwire/native").resolve(), ["-O0"])
+hook["compile_extension"](pathlib.Path("kwire/codecs/native").resolve(), ["-O0"])
 """
 # What is added to the engine, after its imports: a file with a byte for each probe, mapped into each process.
 PROBE = '''

@@ -60,7 +60,7 @@ def runtime(sanitizer: str) -> str | None:
 
 def build(folder: Path) -> Path:
     """Compile the extension with the sanitizers; return the library."""
-    path = ROOT / "kwire" / "native" / "build_hook.py"
+    path = ROOT / "kwire" / "codecs" / "native" / "build_hook.py"
     spec = importlib.util.spec_from_file_location("build_hook", path)
     assert spec is not None
     assert spec.loader is not None

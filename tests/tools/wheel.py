@@ -63,7 +63,9 @@ def build(folder: Path, python: str = sys.executable, **variables: str) -> Path:
 def check_contents(wheel: Path) -> str:
     """Check that name and contents of a wheel agree; return the engine that it has. Raises Unfit."""
     names = zipfile.ZipFile(wheel).namelist()
-    engines = [name for name in names if name.startswith("kwire/native/_engine.") and name.endswith((".so", ".pyd"))]
+    engines = [
+        name for name in names if name.startswith("kwire/codecs/native/_engine.") and name.endswith((".so", ".pyd"))
+    ]
     is_pure = wheel.name.endswith("-py3-none-any.whl")
     if len(engines) != (not is_pure):
         raise Unfit(f"{wheel.name} has {engines or 'no engine'}")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ...codecs.wire import INT16, UNSIGNED_VARINT, Reader
 from ...errors import BadFrame, Truncated, UnknownVersion
-from ...protocol.nested.coordinator_records import OFFSET_COMMIT, key_version
-from ...protocol.nested.framed_records import FRAME_VERSION
-from ...protocol.nested.topic_record_types import RecordType, log_of, record_types
 from ...protocol import LEAST
 from ...protocol.frames.size_faults import bytes_after_frame
 from ...protocol.headers.apis import Api
-from ...schema.message_spec import MessageSpec
+from ...protocol.nested.coordinator_records import OFFSET_COMMIT, key_version
+from ...protocol.nested.framed_records import FRAME_VERSION
+from ...protocol.nested.topic_record_types import RecordType, log_of, record_types
 from ...schema.catalog import Catalog
-from ...codecs.wire import INT16, Reader, UNSIGNED_VARINT
+from ...schema.message_spec import MessageSpec
 
 CellContent = tuple[Api, bytes]  # api of a cell, and its bytes from the body on
 PROTOCOL = "ConsumerProtocol"  # a newer version than the newest known one is decoded as the newest

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import DecodeError
-from ...schema.message_spec import MessageSpec
 from ...schema.catalog import Catalog, catalog_for
-from ..read_options import BadOption, FAILFAST
+from ...schema.message_spec import MessageSpec
+from ..read_options import FAILFAST, BadOption
 from ..rows.batch_builder import corrupt_column, error_column
 from ..rows.frame_rows import Row
 from ..rows.message_column import JsonBodies, StructBodies

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from ...codecs import wire
-from ...codecs.message_codec import Codec, codec_in
 from ...codecs.columns.arrow_types import fields_of
 from ...codecs.columns.column_plan import trees_of
+from ...codecs.message_codec import Codec, codec_in
 from ...errors import KwireError, UnknownField
 from .decode_cells import Cells
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...codecs import wire
+from ...codecs.field_search import FieldLocation as FieldPlace
 from ...codecs.field_search import FieldStep, find_values, plan_fields
 from ...codecs.message_codec import Codec
-from ...codecs.field_search import FieldLocation as FieldPlace
-from ...protocol.headers.apis import Api, Apis
 from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
+from ...protocol.headers.apis import Api, Apis
 from ...schema.catalog import catalog_for
 from ..read_options import BadOption
 from ..rows.batch_builder import error_column

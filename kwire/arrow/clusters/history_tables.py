@@ -18,18 +18,18 @@ import pyarrow.compute as pc
 
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...capture.logs.log_topic import LogTopic, topic_of_folder
-from ...cluster import LoggedRecord, Observation, ROWS, Tables, history_of
+from ...cluster import ROWS, LoggedRecord, Observation, Tables, history_of
 from ...cluster.events.body import RELEASED
 from ...cluster.events.metadata_log import logged_records
 from ...cluster.events.observation import LOG
 from ...cluster.refused_requests import Seen
 from ...cluster.sources import files_of_ids
+from ...codecs.records import RecordBatch, parse_records
 from ...errors import DecodeError, KwireError
-from ...protocol.nested import decode_enveloped_request, decode_enveloped_response
-from ...protocol.nested.topic_record_types import METADATA
 from ...protocol import Frame, Request, Response, Result
 from ...protocol.frames.stream_faults import NotKafka
-from ...codecs.records import RecordBatch, parse_records
+from ...protocol.nested import decode_enveloped_request, decode_enveloped_response
+from ...protocol.nested.topic_record_types import METADATA
 from ...redact.metadata_log_secrets import TOPIC, TOPIC_ID, is_of_metadata_log
 from ...schema.catalog import Catalog, catalog_for
 from ...zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in

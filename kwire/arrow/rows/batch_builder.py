@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...runtime.caches import once_attribute
 from ...capture.files import find_entry
 from ...codecs.columns.record_batches import halve_batch
-from ...errors import without_password
 from ...codecs.native import FrameRows
+from ...errors import without_password
 from ...protocol.headers.apis import Api
+from ...runtime.caches import once_attribute
 from ..read_options import DROPMALFORMED, FAILFAST, Options
 from .frame_rows import RowEndpoints
 from .message_column import Bodies

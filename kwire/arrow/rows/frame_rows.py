@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ...errors import DecodeError, Truncated, UnexpectedResponse
 from ...codecs.native import FrameBatch, FrameRows
-from ...protocol import Connection, Frame, Header, LEAST, Source, cut_short
+from ...errors import DecodeError, Truncated, UnexpectedResponse
+from ...protocol import LEAST, Connection, Frame, Header, Source, cut_short
 from ...protocol.frame_decoder import explain_unread
 from ...protocol.frame_parser import FrameParser
-from ...protocol.frames.captured_frame import CapturedFrame, Endpoints, NamedEnds, WHOLE_FILE
+from ...protocol.frames.captured_frame import WHOLE_FILE, CapturedFrame, Endpoints, NamedEnds
 from ...protocol.frames.stream_faults import CutShort
 from ...protocol.headers.apis import Api, Apis
 from ..raw_frames import RawFrame

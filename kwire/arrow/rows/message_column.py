@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ...codecs.columns.read_columns import arrow_schema
 from ...codecs.columns.column import conform_array
 from ...codecs.columns.column_reader import Columns
+from ...codecs.columns.read_columns import arrow_schema
 from ...errors import DecodeError, EncodeError
 from ...protocol.headers.apis import Api
 from ...schema.catalog import Catalog

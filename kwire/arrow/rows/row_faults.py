@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import DecodeError, KwireError
-from ...protocol.frames.stream_faults import BareToken, BegunBefore, CutShort, Fragment, Gap, LateFile, LostPackets, NotKafka, RequestNotCaptured
+from ...protocol.frames.stream_faults import (
+    BareToken,
+    BegunBefore,
+    CutShort,
+    Fragment,
+    Gap,
+    LateFile,
+    LostPackets,
+    NotKafka,
+    RequestNotCaptured,
+)
 
 PADDING = "PADDING"
 HARMLESS = frozenset([PADDING, NotKafka.code])  # not malformed in any mode

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...errors import UnknownMessage
-from ..read_options import BadOption, NONE, Options, PERMISSIVE
+from ..read_options import NONE, PERMISSIVE, BadOption, Options
 
 CONNECTION = pa.struct(
     [

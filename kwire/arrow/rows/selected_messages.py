@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...protocol.headers.apis import Api
 from ...schema.catalog import Catalog
-from ..read_options import BadOption, JSON, Options, STRUCT
+from ..read_options import JSON, STRUCT, BadOption, Options
 from .message_column import Bodies, JsonBodies, ProjectedBodies, RawBodies, RequestOrResponseBodies, StructBodies
 from .row_schema import MESSAGE
 

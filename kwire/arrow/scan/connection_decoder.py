@@ -23,7 +23,7 @@ from ...protocol.frames.stream_faults import BrokenDump, CutRecord, Damaged, Lat
 from ..batch_reader import BatchReader
 from ..input_splits import InputSplit
 from ..rows.frame_rows import Pairing
-from .connection_windows import ConnectionWindow, WHOLE, Windows
+from .connection_windows import WHOLE, ConnectionWindow, Windows
 from .packet_chunks import Ahead, Chunk, chunks_of, in_file_order, is_void, packet_reader
 from .packet_feeder import PacketFeeder
 from .packet_rows import BROKEN, DAMAGE, ENTRY, FILE, LATE, LOST, PACKETS, VOID

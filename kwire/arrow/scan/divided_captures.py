@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 from ...capture.files import list_folder, open_file
 from ...capture.packets.capture_formats import CAPTURES
-from ...capture.packets.packet import Packet, SECOND
+from ...capture.packets.packet import SECOND, Packet
 from ...capture.packets.pcap import DAY, FILE_HEADER
 from ...capture.portions import PORTION
 from ...errors import DumpError

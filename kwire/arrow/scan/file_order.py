@@ -13,9 +13,9 @@ from struct import Struct
 from typing import NamedTuple
 
 from ...capture.packets.header_layouts import layouts_for
-from ...capture.packets.packet import LONGEST, Packet, SECOND
+from ...capture.packets.packet import LONGEST, SECOND, Packet
 from ...capture.packets.pcap import FILE_HEADER, MAGICS, RECORD_HEADER
-from ...capture.packets.pcapng import KINDS, LEAST, PcapngReader, STARTS
+from ...capture.packets.pcapng import KINDS, LEAST, STARTS, PcapngReader
 from ...capture.packets.pcapng_blocks import BLOCKS, ENHANCED_PACKET
 
 IPV4_FIRST = 0x45

@@ -9,7 +9,7 @@ from operator import itemgetter
 from ...schema.catalog import Catalog
 from .byte_ranges import ByteRange
 from .capture_readers import head_of, is_compressed
-from .connection_windows import FoundBoundary, LEAST_SHARE, REGION, Region, found_in
+from .connection_windows import LEAST_SHARE, REGION, FoundBoundary, Region, found_in
 from .divided_captures import pieces_around
 from .packet_chunks import Chunk, chunks_of, packets_in
 from .packet_rows import ENDLESS, PACKETS, VOID

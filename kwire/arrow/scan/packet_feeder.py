@@ -15,8 +15,8 @@ from ...capture.packets.segment import Segment
 from ...capture.tcp.stream_reassembly import sequence_distance
 from ..batch_reader import BatchReader
 from ..rows.frame_rows import Pairing, Row
-from .connection_windows import BEHIND, BoundaryState, ConnectionWindow, NEAR, WITHIN, Windows, check, go_on, rest_of
-from .packet_chunks import Ahead, Chunk, RECENT, SeenPackets, in_file_order, packets_in
+from .connection_windows import BEHIND, NEAR, WITHIN, BoundaryState, ConnectionWindow, Windows, check, go_on, rest_of
+from .packet_chunks import RECENT, Ahead, Chunk, SeenPackets, in_file_order, packets_in
 
 
 def _until(chunks: Ahead, part: int, span: ConnectionWindow, windows: Windows) -> Iterator[Chunk]:

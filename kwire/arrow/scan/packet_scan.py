@@ -26,13 +26,13 @@ from ...errors import DumpError
 from ...protocol.headers.apis import Apis
 from ...schema.catalog import catalog_for
 from ..input_splits import RAW_FRAMES, kind_of
-from ..read_options import Options, PCAP
+from ..read_options import PCAP, Options
 from .byte_ranges import ByteRange
 from .capture_readers import Reader, capture_kind, read_from_middle
 from .concatenated_files import ConcatenatedFiles, Extent
 from .connection_windows import WHOLE, Windows
 from .divided_captures import pieces_around
-from .packet_rows import BROKEN, ENDLESS, FILE, Item, LATE, PacketRecord, PacketRows, VOID
+from .packet_rows import BROKEN, ENDLESS, FILE, LATE, VOID, Item, PacketRecord, PacketRows
 from .packet_walk import PacketWalk
 from .raw_frame_ranges import FrameRanges
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...capture.packets.damage import DamagedBytes
 from ...capture.packets.packet import Packet
 from ...capture.packets.packet_headers import parse_segment
-from ...capture.packets.pcap import PcapReader, RECORD_HEADER
+from ...capture.packets.pcap import RECORD_HEADER, PcapReader
 from ...capture.packets.segment import Segment
 from ...capture.portions import WINDOW
 from .capture_readers import Reader

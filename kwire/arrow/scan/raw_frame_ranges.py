@@ -21,11 +21,11 @@ from typing import BinaryIO, NamedTuple
 from ...capture.files import open_file
 from ...capture.portions import Cursor, read_portions, read_range
 from ...errors import BadFrame
-from ...protocol import Connection, LEAST
+from ...protocol import LEAST, Connection
 from ...protocol.frames.frame_size import get_int32
 from ...protocol.frames.stream_faults import CutShort
 from ...protocol.headers.apis import Apis
-from ..raw_frames import RawFrame, RawFrameWalker, SASL_HANDSHAKE_0, fragments
+from ..raw_frames import SASL_HANDSHAKE_0, RawFrame, RawFrameWalker, fragments
 from ..read_options import Options
 from ..rows.frame_rows import Pairing, RawFrameState
 

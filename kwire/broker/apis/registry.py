@@ -36,14 +36,23 @@ from .records.list_offsets import list_offsets
 from .records.offset_for_leader_epoch import offset_for_leader_epoch
 from .records.produce import produce
 from .security.acls import create_acls, delete_acls, describe_acls
-from .security.delegation_tokens import create_delegation_token, describe_delegation_token, expire_delegation_token, renew_delegation_token
+from .security.delegation_tokens import (
+    create_delegation_token,
+    describe_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
+)
 from .security.sasl import sasl_authenticate, sasl_handshake
 from .security.scram_credentials import alter_user_scram_credentials, describe_user_scram_credentials
 from .share_groups.share_acknowledge import share_acknowledge
 from .share_groups.share_fetch import share_fetch
 from .share_groups.share_group_describe import share_group_describe
 from .share_groups.share_group_heartbeat import share_group_heartbeat
-from .share_groups.share_group_offsets import alter_share_group_offsets, delete_share_group_offsets, describe_share_group_offsets
+from .share_groups.share_group_offsets import (
+    alter_share_group_offsets,
+    delete_share_group_offsets,
+    describe_share_group_offsets,
+)
 from .topics.create_partitions import create_partitions
 from .topics.create_replica_assignment import create_replica_assignment
 from .topics.create_topics import create_topics

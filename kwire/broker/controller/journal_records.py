@@ -9,10 +9,10 @@ from typing import Any
 from ... import messages
 from ...cluster import ClusterState, learn
 from ...cluster.events.metadata_records import SAME_LEADER
+from ...codecs.records import Record
 from ...protocol.nested import decode_metadata_frame, encode_frame, framed_record
 from ...protocol.sasl.mechanisms import SCRAM
 from ...protocol.sasl.scram_credentials import ScramCredential
-from ...codecs.records import Record
 from ...values import ConfigResourceType
 from ..client_quota_manager import QuotaEntity
 from ..node import Node

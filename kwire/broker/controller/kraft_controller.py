@@ -23,7 +23,21 @@ from ..node import LogDir, Node
 from ..security.acls import AclBinding
 from ..settings import Settings
 from .check_assignment import check_assignment
-from .journal_records import JournaledState, acl_record, acl_removal_record, broker_record, change_record, cluster_record, config_record, credential_record, group_config_record, partition_records, quota_record, removal_record, topic_records
+from .journal_records import (
+    JournaledState,
+    acl_record,
+    acl_removal_record,
+    broker_record,
+    change_record,
+    cluster_record,
+    config_record,
+    credential_record,
+    group_config_record,
+    partition_records,
+    quota_record,
+    removal_record,
+    topic_records,
+)
 from .metadata_journal import Journals
 from .partition import Partition, Replica
 from .topic import Topic

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from ...errors import KwireError
 from ...codecs.records import Record, RecordBatch, build_batch
+from ...errors import KwireError
 from ..log.batch_recovery import LogDamage, valid_prefix
 from ..log.disk import Disk, Store
 from ..node import LogDir

@@ -15,7 +15,7 @@ from ...protocol.nested import decode_subscription
 from ..purgatory import Parked
 from .committed_offsets import Commit, Commits
 from .consumer_group import ConsumerGroup, GroupState
-from .group_memory import GroupMemory, LEAST_SIZE, Protocols, size_of
+from .group_memory import LEAST_SIZE, GroupMemory, Protocols, size_of
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .group_memory import GroupMemory, LEAST_SIZE
+from .group_memory import LEAST_SIZE, GroupMemory
 
 
 class Commit(NamedTuple):

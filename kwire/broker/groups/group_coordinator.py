@@ -23,7 +23,7 @@ from .classic_group import Group
 from .classic_rebalance import ClassicRebalance
 from .committed_offsets import Commit
 from .consumer_group import ConsumerGroup, ConsumerMember, GroupState
-from .group_memory import GroupMemory, LEAST_SIZE
+from .group_memory import LEAST_SIZE, GroupMemory
 from .group_migration import BOTH, CONSUMER_TYPE, DOWNGRADE, UPGRADE, downgrade_group, upgrade_group
 from .group_records import commit_row, group_rows
 from .group_restorer import GroupRestorer

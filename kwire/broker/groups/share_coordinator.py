@@ -25,7 +25,16 @@ from ..purgatory import Parked, Purgatory
 from .classic_group import Group
 from .group_coordinator import GroupCoordinator
 from .share_group import ShareGroup, TopicIdPartition
-from .share_partition import AcquiredRange, OffsetRange, RECORD_SIZE, RecordState, ShareLimits, SharePartition, ShareSnapshot, ShareStateBatch
+from .share_partition import (
+    RECORD_SIZE,
+    AcquiredRange,
+    OffsetRange,
+    RecordState,
+    ShareLimits,
+    SharePartition,
+    ShareSnapshot,
+    ShareStateBatch,
+)
 
 MOST_SESSIONS = 2000  # the default of Kafka's group.share.max.share.sessions, per broker
 FIRST, FINAL = 0, -1  # epochs that begin and end a session

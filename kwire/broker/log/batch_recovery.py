@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ...errors import DecodeError
 from ...codecs.records import RecordBatch
 from ...codecs.records.batch_parser import read_whole
 from ...codecs.records.record_layouts import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
+from ...errors import DecodeError
 
 CUT_SHORT = "cut short"
 HIGHEST_OFFSET = 2**62  # so that adding a batch's last offset delta, and further batches, does not exceed 64 bits

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...errors import KwireError
 from ...codecs.records import Record, RecordBatch, build_batch
+from ...errors import KwireError
 from .producer_state_manager import AbortedTxn
 
 

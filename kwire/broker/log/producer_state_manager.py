@@ -8,8 +8,8 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...protocol.nested import decode_control_record
 from ...codecs.records import RecordBatch
+from ...protocol.nested import decode_control_record
 from ...values import ErrorCode
 
 REMEMBERED = 5  # batches per producer; a client has no more in flight

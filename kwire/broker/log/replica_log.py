@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ...errors import KwireError
 from ...codecs.records import RecordBatch, parse_records
+from ...errors import KwireError
 from .batch_recovery import LogDamage, valid_prefix
 from .disk import Store
 from .log_cleaner import LogCleaner, latest_offsets

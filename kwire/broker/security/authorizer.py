@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from .acls import ALLOW, ANY_NAME, AclBinding, AclBindingFilter, DENY, LITERAL, PREFIXED
+from .acls import ALLOW, ANY_NAME, DENY, LITERAL, PREFIXED, AclBinding, AclBindingFilter
 
 
 @dataclass(slots=True)

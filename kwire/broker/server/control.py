@@ -14,9 +14,9 @@ from typing import Any
 
 from ... import messages
 from ...codecs.message_codec import codec
+from ...codecs.records import Record, RecordHeader, build_batch, parse_records
 from ...errors import CallError, excerpt
 from ...protocol import Request, Response, Result, decode_frames
-from ...codecs.records import Record, RecordHeader, build_batch, parse_records
 from ...schema.catalog import catalog_for
 from ...values import ErrorCode
 from .. import ServedCluster, fault_rule_checks, fault_rules

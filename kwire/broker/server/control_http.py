@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...client.call_errors import call_errors
 from ...errors import KwireError
-from .control import Control, OPERATIONS
+from .control import OPERATIONS, Control
 from .control_client import PATIENCE
 from .control_json import read_bytes, to_json
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import messages
+from ...codecs.records import Record, RecordBatch, build_batch, parse_records
 from ...errors import KwireError
 from ...protocol.nested import ControlRecord, Embedded, decode_transaction_record, encode_control_record
-from ...codecs.records import Record, RecordBatch, build_batch, parse_records
 from ...values import ErrorCode
 from ..controller.kraft_controller import KRaftController
 from ..controller.partition import Partition
@@ -22,7 +22,15 @@ from ..groups.group_coordinator import GroupCoordinator
 from ..internal_topics import Append, InternalTopic
 from ..log.producer_state_manager import ABORT, COMMIT
 from ..purgatory import Parked, Purgatory
-from .transaction import NO_EPOCH, NO_PRODUCER_ID, PREPARED, TopicPartition, Transaction, TransactionState, restore_transaction
+from .transaction import (
+    NO_EPOCH,
+    NO_PRODUCER_ID,
+    PREPARED,
+    TopicPartition,
+    Transaction,
+    TransactionState,
+    restore_transaction,
+)
 
 HIGHEST_EPOCH = 2**15 - 2  # the last epoch; after it a producer gets a new id
 MOST_TRANSACTIONS = 10_000

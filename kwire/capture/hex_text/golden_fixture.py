@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DumpError
+from ...runtime.lazy_patterns import lazy_pattern
 from .parser import parse_hex_text
 
 _FIRST = lazy_pattern(r"# fixture: ([A-Za-z0-9]+) v([0-9]{1,5}) (frame|body)")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DumpError
+from ...runtime.lazy_patterns import lazy_pattern
 from .dialects import DIALECTS
 
 _DECIMAL = r"-?(?:0|[1-9][0-9]{0,2})"

@@ -6,9 +6,9 @@ import textwrap
 from contextlib import suppress
 from typing import NamedTuple
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DumpError
-from .dialects import DIALECTS, Dialect, MAY_BE, UNREADABLE, unhex
+from ...runtime.lazy_patterns import lazy_pattern
+from .dialects import DIALECTS, MAY_BE, UNREADABLE, Dialect, unhex
 from .number_lists import convert_numbers, find_list
 
 MOST = 1 << 28  # most bytes that `*` may represent

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...errors import DecodeError
 from ...codecs.native import EndsState
+from ...errors import DecodeError
 from ...protocol import Frame
-from ...protocol.frames.captured_frame import CapturedBatch, CapturedFrame, WHOLE_FILE, make_frame
+from ...protocol.frames.captured_frame import WHOLE_FILE, CapturedBatch, CapturedFrame, make_frame
 from ..packets.segment import format_address, format_endpoint
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...protocol.frames.captured_frame import CapturedFrame
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .connection_frames import KafkaConnection
-from .frame_recognition import FrameRecogniser, STRONG
+from .frame_recognition import STRONG, FrameRecogniser
 from .non_kafka_connection import NonKafkaConnection
 from .other_protocols import UNKNOWN, recognise_protocol
 from .stream_head import StreamHead

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from struct import Struct
 
-from ...errors import DecodeError
 from ...codecs.native import ConversationState
+from ...errors import DecodeError
 from ...protocol import FrameReader
 from ...protocol.frames.captured_frame import CapturedFrame, first_numbers
 from ...protocol.frames.stream_faults import BareToken, CutShort, Fragment, NoFrame, PassedOver
 from ...protocol.frames.stream_faults import Gap as GapFault
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
-from .frame_recognition import AwaitedResponses, FAR, FrameRecogniser, FrameVerdict, NO, REQUESTS, RESERVED_IDS, SHORT
+from .frame_recognition import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, AwaitedResponses, FrameRecogniser, FrameVerdict
 from .frame_search import FrameSearch
 from .frame_splitter import FrameSplitter, StreamCut
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Collection, Set
 from typing import NamedTuple
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...codecs.message_codec import codec_in
 from ...errors import TrailingBytes
-from ...protocol import Frame, FrameDecoder, LEAST, LIMIT, Request, Response, Source, Undecodable
+from ...protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
 from ...protocol.headers.header_versions import header_version_for
+from ...runtime.lazy_patterns import lazy_pattern
 from ...schema.catalog import Catalog, catalog_for
 
 # How much a header resembles that of a request. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the

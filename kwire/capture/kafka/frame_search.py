@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Set
 
-from .frame_recognition import FrameVerdict, MOST_LIKELY
+from .frame_recognition import MOST_LIKELY, FrameVerdict
 
 AT_MOST = 64  # candidate positions that wait for more bytes
 PACKETS = 4096  # packets whose start position is stored

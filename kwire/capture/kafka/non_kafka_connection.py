@@ -8,7 +8,7 @@ from ...protocol.frames.stream_faults import Gap as GapFault
 from ..tcp.connection import Portion, StreamGap, TcpConnection, Unseen
 from .captured_frames import TcpEnds
 from .connection_frames import KafkaConnection
-from .frame_recognition import FrameRecogniser, STRONG
+from .frame_recognition import STRONG, FrameRecogniser
 from .other_protocols import TLS, UNKNOWN, ZOOKEEPER
 
 SIZE_FIELD = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from ...protocol import LEAST, LIMIT
-from .frame_recognition import FAIR, FAR, FrameRecogniser, FrameVerdict, NEVER, NO, REQUESTS, SHORT, WEAK
+from .frame_recognition import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, WEAK, FrameRecogniser, FrameVerdict
 from .frame_search import FrameSearch
 from .other_protocols import zookeeper_may_answer
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from zlib import crc32
 
-from ...runtime.lazy_patterns import lazy_pattern
-from ...protocol import LEAST
 from ...codecs.records.crc32c import crc32c
-from ...codecs.records.record_layouts import BATCH, CHECKED_FROM, COMPRESSION, LEAST_LENGTH, LOG_OVERHEAD, MESSAGE, UP_TO_MAGIC
+from ...codecs.records.record_layouts import (
+    BATCH,
+    CHECKED_FROM,
+    COMPRESSION,
+    LEAST_LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE,
+    UP_TO_MAGIC,
+)
+from ...protocol import LEAST
+from ...runtime.lazy_patterns import lazy_pattern
 
 MOST_BATCH_BYTES = 100 * 1024 * 1024  # the largest batch; a broker accepts no larger request (socket.request.max.bytes)
 NO, SHORT = -1, -2  # there is no batch; more bytes are needed to decide

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from ...codecs.compression.compression_types import inflate
+from ...codecs.records import LIMIT, RecordBatch
+from ...codecs.records.record_layouts import LOG_OVERHEAD, MESSAGES, RECORD
 from ...codecs.tracing import Span, TracingReader
+from ...codecs.wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
+from ...codecs.wire.construct_classes import Construct
 from ...errors import BadBatchLength, BadRecordCount, BadRecordSize, DecodeError
 from ...protocol.nested import ControlRecord, FramedRecord
 from ...protocol.nested.control_records import MARKER
 from ...protocol.nested.versioned_message import Embedded, embedded_codec
-from ...codecs.records import LIMIT, RecordBatch
-from ...codecs.compression.compression_types import inflate
-from ...codecs.records.record_layouts import LOG_OVERHEAD, MESSAGES, RECORD
-from ...codecs.wire import INT16, INT32, INT64, INT8, UINT32, UNSIGNED_VARINT, VARINT
-from ...codecs.wire.construct_classes import Construct
 from .log_batch import LogBatch, LogRecord, Message
 
 _HEADER: dict[str, Construct] = {

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ...runtime.lazy_patterns import lazy_pattern
-from .disk_entry import DiskEntry, DiskItem, EpochStart, PartitionOffset, Value, WrongCount, bad_bytes, read_text_file, split_lines
+from .disk_entry import (
+    DiskEntry,
+    DiskItem,
+    EpochStart,
+    PartitionOffset,
+    Value,
+    WrongCount,
+    bad_bytes,
+    read_text_file,
+    split_lines,
+)
 from .log_batch import LogBytes
 
 EPOCH_LINE = lazy_pattern(rb"(\d{1,10}) (\d{1,19})")

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...codecs.records.crc32c import crc32c
-from .checkpoint_files import CheckpointReader, EPOCH_LINE, OFFSET_LINE, build_epoch_start, build_partition_offset
+from ...runtime.lazy_patterns import lazy_pattern
+from .checkpoint_files import EPOCH_LINE, OFFSET_LINE, CheckpointReader, build_epoch_start, build_partition_offset
 from .disk_entry import BadDiskFile, DiskItem
 from .index_files import IndexReader, build_aborted_transaction, build_offset_entry, build_time_entry
 from .log_batch import LogBytes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ...errors import DecodeError
 from ...protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord
-from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ...schema.sensitive_fields import Hidden
 from .log_topic import DecodedRecord
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ...protocol.nested.topic_record_types import METADATA
 from ...codecs.records import Record, RecordBatch
+from ...protocol.nested.topic_record_types import METADATA
 from .log_batch import LogBatch, LogBytes
 from .log_topic import LogTopic, topic_of_folder
 from .segment_reader import SegmentItem, SegmentReader

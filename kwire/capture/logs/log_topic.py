@@ -6,11 +6,23 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ...runtime.lazy_patterns import lazy_pattern
-from ...errors import DecodeError, KwireError
-from ...protocol.nested import ControlRecord, CoordinatorRecord, FramedRecord, decode_control_record, decode_group_record, decode_metadata_frame, decode_remote_log_frame, decode_share_record, decode_transaction_record, encode_frame, encode_record
-from ...protocol.nested.topic_record_types import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
 from ...codecs.records import Record, RecordBatch
+from ...errors import DecodeError, KwireError
+from ...protocol.nested import (
+    ControlRecord,
+    CoordinatorRecord,
+    FramedRecord,
+    decode_control_record,
+    decode_group_record,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    decode_share_record,
+    decode_transaction_record,
+    encode_frame,
+    encode_record,
+)
+from ...protocol.nested.topic_record_types import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
+from ...runtime.lazy_patterns import lazy_pattern
 
 ENOUGH = 50  # records of a batch that are examined
 OF_A_QUORUM = range(2, 7)  # types of control records in a metadata log: leader change, snapshots, voters

@@ -14,7 +14,7 @@ from ...redact.masking import mask_error, mask_message, masked
 from ...redact.metadata_log_secrets import TOPIC, holds_secrets, is_secret_record
 from ...redact.secret_bytes import looks_secret
 from ...redact.sensitive_configs import is_sensitive
-from ...schema.sensitive_fields import Hidden, SECRET_FIELDS
+from ...schema.sensitive_fields import SECRET_FIELDS, Hidden
 from .batch_spans import ExplainedBytes
 from .log_batch import LogBatch, LogBytes, LogRecord
 

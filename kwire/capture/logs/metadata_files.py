@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import EncodeError
 from ...protocol.nested.versioned_message import codec_for, versions_of
+from ...runtime.lazy_patterns import lazy_pattern
 from .disk_entry import DiskEntry, DiskItem, PartitionMetadata, bad_bytes, read_text_file, split_lines
 
 _METADATA = lazy_pattern(rb"version: (\d{1,5})\r?\ntopic_id: ([A-Za-z0-9_-]{22})\s*")

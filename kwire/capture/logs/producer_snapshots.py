@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...errors import BadChecksum, DecodeError, TrailingBytes
-from ...protocol.nested.versioned_message import codec_for, versions_of
 from ...codecs.records.crc32c import crc32c, hex32
 from ...codecs.wire import Reader
+from ...errors import BadChecksum, DecodeError, TrailingBytes
+from ...protocol.nested.versioned_message import codec_for, versions_of
 from .disk_entry import DiskEntry, DiskItem, SnapshotHeader, bad_bytes, read_text_file
 from .log_batch import LogBytes
 

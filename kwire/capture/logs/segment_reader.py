@@ -7,11 +7,20 @@ from typing import Any
 
 import msgspec
 
-from ...errors import BadBatchLength, CutBatch, DecodeError, Tolerated, UnknownMagic
 from ...codecs.records import RecordBatch
 from ...codecs.records.batch_parser import read_whole
 from ...codecs.records.record_layouts import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
-from .batch_recognition import MOST_BATCH_BYTES, NO, SHORT, find_batch_end, find_candidate, find_credible_end, find_nonzero, is_sound
+from ...errors import BadBatchLength, CutBatch, DecodeError, Tolerated, UnknownMagic
+from .batch_recognition import (
+    MOST_BATCH_BYTES,
+    NO,
+    SHORT,
+    find_batch_end,
+    find_candidate,
+    find_credible_end,
+    find_nonzero,
+    is_sound,
+)
 from .log_batch import LogBytes
 
 PIECE = 1 << 20  # maximum size of one item of bytes outside batches

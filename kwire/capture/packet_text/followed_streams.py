@@ -11,9 +11,9 @@ from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import BadFrame, DumpError
 from ...protocol import Frame, FrameReader, Source, cut_short
+from ...runtime.lazy_patterns import lazy_pattern
 
 _HEADING = r"={20,}\nFollow: (?:tcp|tls),(hex|raw)\nFilter: .*\nNode 0: (\S*):(\d+)\nNode 1: (\S*):(\d+)\n"
 _PEERS = (

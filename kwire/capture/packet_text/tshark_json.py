@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DumpError
+from ...runtime.lazy_patterns import lazy_pattern
 from ..hex_text.parser import HexText
 
 _JSON = lazy_pattern(r'\s*(?:\[\s*\{\s*"_index": *"packets-|\{"index": *\{"_index": *"packets-)')

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, NamedTuple
 
-from .packet import Interface, SECOND
+from .packet import SECOND, Interface
 from .packet_headers import IPV4, IPV6
 from .pcap import RECORD_HEADER
 

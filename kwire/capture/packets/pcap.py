@@ -12,8 +12,8 @@ from typing import Any
 
 from ...errors import DumpError
 from ..portions import Cursor
-from .damage import DamagedBytes, PIECE, ROW, Skipper, describe_cut, find_record, skip_to_record
-from .packet import Interface, LONGEST, Packet, SECOND
+from .damage import PIECE, ROW, DamagedBytes, Skipper, describe_cut, find_record, skip_to_record
+from .packet import LONGEST, SECOND, Interface, Packet
 
 # magic -> byte order, nanoseconds per tick of a record's fraction field
 MAGICS = {

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from struct import calcsize, pack, unpack_from
 from typing import Any
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import DumpError
+from ...runtime.lazy_patterns import lazy_pattern
 from ..portions import Cursor
-from .damage import DamagedBytes, PIECE, ROW, Skipper, describe_cut, find_record, skip_to_record
-from .packet import FIRST_INTERFACES, Interface, LONGEST, Packet
+from .damage import PIECE, ROW, DamagedBytes, Skipper, describe_cut, find_record, skip_to_record
+from .packet import FIRST_INTERFACES, LONGEST, Interface, Packet
 from .pcapng_blocks import BLOCKS, ENHANCED_PACKET, INTERFACE, OLD_PACKET, build_interface_block, parse_interface
 
 MAGIC = b"\x0a\x0d\x0d\x0a"

@@ -12,7 +12,7 @@ import msgspec
 
 from ...codecs.native import ConnectionState
 from ..packets.segment import ACK, FIN, RST, SYN, Segment, format_endpoint
-from .stream_reassembly import HalfConnection, MASK, StreamSegment, WINDOW
+from .stream_reassembly import MASK, WINDOW, HalfConnection, StreamSegment
 
 # Waiting periods in packets of the connection, and in nanoseconds: captures of several queues or interfaces are
 # more out of order than the network, while waiting delays each message after a hole.

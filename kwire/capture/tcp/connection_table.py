@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from ...codecs.native import ReassemblerState
 from ..packets.segment import ACK, FIN, RST, SYN, Segment, reverse_key
-from .connection import Ended, Event, Portion, TcpConnection, WITH_TIME
-from .stream_reassembly import HalfConnection, MASK, WINDOW, sequence_distance
+from .connection import WITH_TIME, Ended, Event, Portion, TcpConnection
+from .stream_reassembly import MASK, WINDOW, HalfConnection, sequence_distance
 
 EVERY = 256  # packets between two checks of all buffers
 # Packets may be captured after the packet that closes the connection, out of order, even after a pause.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...cluster import Broker
-from ...cluster.plan.reassignment_json import Plan, REASSIGNMENT_FORM, is_id, read_reassignment
+from ...cluster.plan.reassignment_json import REASSIGNMENT_FORM, Plan, is_id, read_reassignment
 from ...errors import DumpError, excerpt
 
 Sizes = dict[tuple[str, int], int]

@@ -11,7 +11,17 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
-from ...cluster.assignors import ASSIGNORS, MetadataSnapshot, STICKY, algorithm_for, assign, has_assignor, knows_racks, leader_rebalances, share_in_rack
+from ...cluster.assignors import (
+    ASSIGNORS,
+    STICKY,
+    MetadataSnapshot,
+    algorithm_for,
+    assign,
+    has_assignor,
+    knows_racks,
+    leader_rebalances,
+    share_in_rack,
+)
 from ...cluster.assignors.members import Assignment, TopicPartition
 from ...render.escaping import escape, json_text
 from ...render.table import table

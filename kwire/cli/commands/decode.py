@@ -41,7 +41,7 @@ from ..output.capture_lines import CaptureLines
 from ..output.chosen_fields import FORMATS, write_fields
 from ..output.guesses import guess
 from ..output.item_counts import count_item, count_items, print_counts
-from ..output.item_text import AsJson, AsText, ENTRY, Form, Item, Print
+from ..output.item_text import ENTRY, AsJson, AsText, Form, Item, Print
 from ..output.parquet import parquet
 from ..terminal.pager import Paged, paged
 from ..terminal.progress import with_progress

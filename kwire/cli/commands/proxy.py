@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from ...capture.packets.pcap_writer import PcapWriter
-from ...client.address import Address, LOOPBACK, address
+from ...client.address import LOOPBACK, Address, address
 from ...client.operator_lines import OperatorLines
 from ...client.proxy import Proxy, Show
 from ...client.proxy_listeners import MOST_LISTENERS

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ...codecs.message_codec import Codec
 from ...codecs.fallback.generated_python import decoder_source, encoder_source
+from ...codecs.message_codec import Codec
 from ...render.escaping import escape, json_text
 from ...render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
 from ..options.message_names import named_codecs

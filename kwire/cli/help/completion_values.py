@@ -10,8 +10,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...errors import KwireError
+from ...runtime.lazy_patterns import lazy_pattern
 from .command_line import Candidates, CommandLine
 from .topics import TOPICS
 

@@ -9,7 +9,18 @@ from __future__ import annotations
 import argparse
 
 from .command_line import CommandLine, Complete, split_line
-from .completion_values import complete_apis, complete_clients, complete_columns, complete_error_codes, complete_fields, complete_help_topics, complete_kept_kinds, complete_profiles, complete_releases, complete_topics
+from .completion_values import (
+    complete_apis,
+    complete_clients,
+    complete_columns,
+    complete_error_codes,
+    complete_fields,
+    complete_help_topics,
+    complete_kept_kinds,
+    complete_profiles,
+    complete_releases,
+    complete_topics,
+)
 from .filter_completion import complete_filter
 from .parser_words import commands_of
 

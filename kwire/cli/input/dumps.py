@@ -10,11 +10,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from ...codecs import native
 from ...capture.dump import Dump
 from ...capture.open_dump import open_dump
 from ...capture.open_text import open_hex
 from ...capture.tcp.connection_share import ALL, ConnectionShare
+from ...codecs import native
 from ...errors import DumpError
 from ..options.specs import catalog_of
 from ..options.usage_error import UsageError

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...client.connection import SOFTWARE
 from ...codecs.message_codec import Codec
-from ...errors import json_problem, suggestion
 from ...codecs.wire import Field, Integer, String
+from ...errors import json_problem, suggestion
 from .usage_error import UsageError
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...codecs.message_codec import Codec, codec_in
+from ...runtime.lazy_patterns import lazy_pattern
 from ...schema.catalog import Catalog
 from .usage_error import UsageError
 

@@ -15,8 +15,8 @@ from ...query.display_filter import parse_path
 from ...query.field_path import FieldPath
 from ...render.escaping import escape
 from ...render.table import table
-from ...schema.sensitive_fields import HIDDEN, Hidden
 from ...schema.catalog import Catalog
+from ...schema.sensitive_fields import HIDDEN, Hidden
 from ..options.usage_error import UsageError
 from .item_text import ENTRY, Item, Print
 

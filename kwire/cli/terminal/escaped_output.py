@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, TextIO, cast
 
-from ...runtime.lazy_patterns import lazy_pattern
 from ...render.escaping import escape
+from ...runtime.lazy_patterns import lazy_pattern
 
 _NOTHING = lazy_pattern("(?!)")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import DecodeError
 from ...protocol import Frame, FrameDecoder, Result, Source
-from ...protocol.frames.captured_frame import CapturedBatch, CapturedFrame, SECOND, WHOLE_FILE
+from ...protocol.frames.captured_frame import SECOND, WHOLE_FILE, CapturedBatch, CapturedFrame
 from ...protocol.headers.header import Header
 from ...redact.masking import mask
 from ...render.response_link import link_of

@@ -14,7 +14,7 @@ Only the sticky assignors and `uniform` take earlier assignments into account.
 """
 
 from .by_name import ASSIGNORS, STICKY, assign, has_assignor, knows_racks
-from .members import Member, MemberData, UNREADABLE, by_topic, member_of, topics_of
+from .members import UNREADABLE, Member, MemberData, by_topic, member_of, topics_of
 from .rack_share import share_in_rack
 from .range import assign_range, assign_server_range
 from .rebalance_trigger import MetadataSnapshot, ReplicaRack, asks_for_rebalance, leader_rebalances, snapshot_of

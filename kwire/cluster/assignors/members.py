@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..java.hash_order import HashOrder, STRINGS, hash_order_of
+from ..java.hash_order import STRINGS, HashOrder, hash_order_of
 from ..state import ClusterState
 
 NO_GENERATION = -1

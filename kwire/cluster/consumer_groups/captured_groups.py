@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import DecodeError
-from ...protocol.nested import decode_assignment, decode_subscription
 from ...protocol import Request, Response
+from ...protocol.nested import decode_assignment, decode_subscription
 from ..assignors import Member, MetadataSnapshot, snapshot_of, topics_of
 from ..assignors.members import TopicPartition
 from ..state import ClusterState

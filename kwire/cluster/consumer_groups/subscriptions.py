@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import DecodeError
 from ...protocol.nested import decode_cooperative_user_data, decode_sticky_user_data, decode_subscription
-from ..assignors import Member, UNREADABLE, member_of
+from ..assignors import UNREADABLE, Member, member_of
 
 _USER_DATA: Mapping[str, Callable[[bytes], Any]] = {
     "sticky": decode_sticky_user_data,

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ...codecs.message_codec import Codec
+from ...schema.catalog import catalog_for
 from ...schema.message_classes import message_class
 from ...schema.message_spec import MessageSpec, StructSpec
-from ...schema.catalog import catalog_for
 
 # message of a draft -> the released message with the same content
 RELEASED = {"TopicMetadataResponse": "MetadataResponse"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...redact.sensitive_configs import is_sensitive
 from ...values import ConfigResourceType, ConfigSource, ErrorCode
-from ..state import LogDir, MIN_ISR, Settings
+from ..state import MIN_ISR, LogDir, Settings
 from .body import Body
 from .metadata_records import HIDDEN
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..state import ClusterState, NO_LEADER
+from ..state import NO_LEADER, ClusterState
 from .body import Body, offline_replicas_in
 from .event import DELETED, Event, ReportedState, known_topic_id
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ...codecs.records import Record, RecordBatch, parse_records
 from ...errors import KwireError
 from ...protocol.nested import ControlRecord, FramedRecord, decode_control_record, decode_metadata_frame
-from ...codecs.records import Record, RecordBatch, parse_records
 from ...redact.metadata_log_secrets import is_of_metadata_log
 from ..state import ClusterState
 from .metadata_records import RECORDS

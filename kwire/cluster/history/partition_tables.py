@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..events.event import ReportedState
 from .broker_lives import Brokers
-from .rows import BrokerLife, CANCELLED, DONE, IsrShrink, PartitionStateRow, ReassignmentRow
+from .rows import CANCELLED, DONE, BrokerLife, IsrShrink, PartitionStateRow, ReassignmentRow
 from .timeline import Moment, PartitionTimeline, TimelineEntry
 
 

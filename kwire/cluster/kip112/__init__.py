@@ -12,7 +12,7 @@ from .kafka_broker import KafkaBroker
 from .kafka_zk_client import KafkaZkClient
 from .links import Link, RequestExchange
 from .log_manager import JbodDisk, LogManager, PartitionLog
-from .releases import Behaviour, InterBrokerProtocol, KIP, behaviour_for, protocol_for
+from .releases import KIP, Behaviour, InterBrokerProtocol, behaviour_for, protocol_for
 from .replica_manager import Fetch, Fetched, Partition, ReplicaManager
 from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 

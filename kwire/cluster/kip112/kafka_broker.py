@@ -14,7 +14,7 @@ from ..events.apply import learn
 from ..state import ClusterState
 from .kafka_zk_client import KafkaZkClient
 from .log_manager import JbodDisk, LogManager
-from .releases import Behaviour, InterBrokerProtocol, KIP, protocol_for
+from .releases import KIP, Behaviour, InterBrokerProtocol, protocol_for
 from .replica_manager import ReplicaManager
 from .values import NONE, STALE_CONTROLLER_EPOCH, TopicPartition
 

@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ...zookeeper import BrokerRegistration, ConfigEntity, IsrChange, LogDirEvent, PartitionState, TopicState, read_znode, write_znode
+from ...zookeeper import (
+    BrokerRegistration,
+    ConfigEntity,
+    IsrChange,
+    LogDirEvent,
+    PartitionState,
+    TopicState,
+    read_znode,
+    write_znode,
+)
 from ...zookeeper.znode_types import ControllerZNode
 from ...zookeeper.znode_types import ZnodePartition as PartitionNode
 from ..state import Broker

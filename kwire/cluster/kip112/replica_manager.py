@@ -12,7 +12,16 @@ from .kafka_zk_client import KafkaZkClient
 from .log_manager import LogManager, PartitionLog, Record
 from .releases import Behaviour
 from .requests import leader_and_isr_response, stop_replica_response
-from .values import FENCED_LEADER_EPOCH, KAFKA_STORAGE_ERROR, LeaderAndIsr, NONE, NOT_LEADER_OR_FOLLOWER, STALE_CONTROLLER_EPOCH, TopicPartition, UNKNOWN_TOPIC_OR_PARTITION
+from .values import (
+    FENCED_LEADER_EPOCH,
+    KAFKA_STORAGE_ERROR,
+    NONE,
+    NOT_LEADER_OR_FOLLOWER,
+    STALE_CONTROLLER_EPOCH,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    LeaderAndIsr,
+    TopicPartition,
+)
 
 
 @dataclass(frozen=True, slots=True)

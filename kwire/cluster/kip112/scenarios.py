@@ -19,7 +19,7 @@ from ...zookeeper import BrokerRegistration
 from ..state import NO_LEADER
 from .jbod_cluster import JbodCluster
 from .links import Link
-from .recording import Played, RecordedCluster, ScenarioRecorder, Setting, TICK
+from .recording import TICK, Played, RecordedCluster, ScenarioRecorder, Setting
 from .releases import release_number
 from .values import TopicPartition
 

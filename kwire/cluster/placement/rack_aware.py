@@ -10,7 +10,14 @@ from dataclasses import replace
 from enum import Enum
 from itertools import islice
 
-from ...errors.refused import AdminOperation, BrokerNotAvailable, IndexOutOfBounds, InvalidPartitions, InvalidReplicaAssignment, InvalidReplicationFactor
+from ...errors.refused import (
+    AdminOperation,
+    BrokerNotAvailable,
+    IndexOutOfBounds,
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidReplicationFactor,
+)
 from ..java.hash_order import int32, utf16
 from ..java.random import Rng
 from ..state import Broker

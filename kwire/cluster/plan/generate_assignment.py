@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ...errors.refused import AdminCommandFailed, UnknownTopicOrPartition
-from ..java.hash_order import DEFAULT_CAPACITY, HashOrder, STRINGS, TOPIC_PARTITIONS, hash_order_of
+from ..java.hash_order import DEFAULT_CAPACITY, STRINGS, TOPIC_PARTITIONS, HashOrder, hash_order_of
 from ..java.random import Rng
 from ..placement.rack_aware import Assignment, RackAwareMode, Replicas, assign_replicas, broker_metadatas
 from ..state import Broker

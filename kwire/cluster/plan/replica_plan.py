@@ -13,7 +13,7 @@ from ...errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from ..placement.rack_tree import RackTree
 from .broker_masks import bits
 from .even_bytes import EvenBytes
-from .even_loads import EvenLoads, INFINITE
+from .even_loads import INFINITE, EvenLoads
 from .even_sets import EvenSets
 
 K = TypeVar("K", bound=Hashable)

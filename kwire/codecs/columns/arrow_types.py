@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Mapping, Sequence
-from .. import wire
 from typing import Any
+
+import pyarrow as pa
+
+from .. import wire
 
 TAGS = "unknown_tags"
 Wanted = Mapping[str, Any] | None  # the selected fields of a struct, each with its selection; None means all

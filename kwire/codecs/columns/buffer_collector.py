@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import msgspec
-import pyarrow as pa
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+
 from .. import wire
+from ..native import ENGINE
+from ..native.node_table import node_table
 from .arrow_types import TAGS, Wanted, names_of, scalar_type
 from .column import Column, EnclosingColumn
 from .column_plan import ColumnPlan
-from ..native import ENGINE
-from ..native.node_table import node_table
-from typing import Any, TYPE_CHECKING
 
 SKIP, DESCEND = -1, -2
 SHAPES = {wire.Integer: "fixed", wire.Float64: "fixed", wire.Boolean: "bits"}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from .arrow_types import is_long
-from .column_plan import ChosenColumn
 from typing import Any
 
+import pyarrow as pa
+
+from .arrow_types import is_long
+from .column_plan import ChosenColumn
 
 
 class Column:

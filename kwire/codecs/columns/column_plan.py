@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from .. import wire
-from .arrow_types import TAGS, Wanted, arrow_type, fields_of
-from ..schema_tree import grow_tree
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
 from ...errors import UnknownMessage
 from ...schema.message_spec import MessageSpec
-from typing import Any, NamedTuple
+from .. import wire
+from ..schema_tree import grow_tree
+from .arrow_types import TAGS, Wanted, arrow_type, fields_of
 
 BODY = "body_index"
 
@@ -172,6 +174,7 @@ def levels_at(trees: Sequence[wire.Struct], path: str) -> list[PathLevel]:
 
 
 def is_container(node: Any) -> bool:
+    """Whether a node is an array or a struct."""
     _, struct, is_array = wire.content_of(node)
     return is_array or struct is not None
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from .arrow_types import Wanted
-from .buffer_collector import BufferCollector
-from .column_plan import ColumnPlan, trees_of
-from .object_collector import Collector, ObjectCollector
-from .record_batches import build_batches, halve_batch
+from typing import Any, NamedTuple, TypeGuard
+
+import pyarrow as pa
+
+from ...errors import BadBoolean, BadText, DecodeError, DefaultTag, NoColumns
+from ...schema.message_spec import MessageSpec
 from ..fast_path import REFUSALS, choose_fast_path
 from ..native import ENGINE
 from ..native.node_table import NoTable
 from ..schema_tree import grow_tree
 from ..wire import Reader
-from ...errors import BadBoolean, BadText, DecodeError, DefaultTag, NoColumns
-from ...schema.message_spec import MessageSpec
-from typing import Any, NamedTuple, TypeGuard
+from .arrow_types import Wanted
+from .buffer_collector import BufferCollector
+from .column_plan import ColumnPlan, trees_of
+from .object_collector import Collector, ObjectCollector
+from .record_batches import build_batches, halve_batch
 
 MOST_BODIES = 1 << 14  # bodies per conversion
 MOST_BATCH = 2**30  # bytes

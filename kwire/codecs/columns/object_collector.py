@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Callable
+from typing import Any, Protocol
+
+import pyarrow as pa
+
 from .. import wire
+from ..fast_path import REFUSALS
 from .arrow_types import TAGS, fields_of
 from .column import Column, EnclosingColumn
 from .column_plan import ColumnPlan
-from ..fast_path import REFUSALS
-from typing import Any, Protocol
-
 
 
 class Collector(Protocol):

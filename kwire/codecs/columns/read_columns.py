@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from ..schema_tree import grow_tree
+from typing import TYPE_CHECKING, Any
+
 from ...errors import MissingExtra
 from ...schema.catalog import Catalog
 from ...schema.message_classes import find_spec
-from typing import Any
-from typing import TYPE_CHECKING
+from ..schema_tree import grow_tree
 
 if TYPE_CHECKING:
     from .column_reader import Columns
-
 
 
 def columns(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from collections.abc import Iterator, Sequence
-from .column import Column
-from .column_plan import ColumnPlan
 from typing import Any
 
+import pyarrow as pa
+
+from .column import Column
+from .column_plan import ColumnPlan
 
 
 def build_batches(plan: ColumnPlan, rows: int, columns: Sequence[Column], most: int) -> Iterator[Any]:

@@ -7,9 +7,9 @@ and zstd need cramjam (extra `compression`), which is imported on first use.
 from __future__ import annotations
 
 import io
-from ...errors import BadCompression, LimitExceeded, MissingExtra
 from typing import Any, NamedTuple, NoReturn
 
+from ...errors import BadCompression, LimitExceeded, MissingExtra
 
 
 class Inflated(NamedTuple):

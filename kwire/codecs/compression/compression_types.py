@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+
+from ...errors import WrongType, excerpt
 from .bounded_decompression import Inflated
 from .gzip import deflate_gzip, inflate_gzip
 from .lz4 import deflate_lz4, inflate_lz4
 from .snappy import deflate_snappy, inflate_snappy
 from .zstd import deflate_zstd, inflate_zstd
-from ...errors import WrongType, excerpt
 
 LIMIT = 64 * 1024 * 1024  # largest decompressed size of the records of one batch, in bytes
 # The codecs by name and number; gzip.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import zlib
-from .bounded_decompression import Inflated, refuse, refuse_size
 from typing import Any
+
+from .bounded_decompression import Inflated, refuse, refuse_size
 
 _STEP = 64 * 1024
 
@@ -58,4 +59,5 @@ class _GzipMembers:
 
 
 def deflate_gzip(data: bytes) -> bytes:
+    """Compress to one gzip member."""
     return zlib.compress(data, wbits=zlib.MAX_WBITS | 16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+
 from .bounded_decompression import Inflated, OutputBuffer, load_cramjam, refuse, refuse_size, run_cramjam
 
 # Kafka uses snappy-java's framing; other clients write snappy without the framing.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .bounded_decompression import Inflated, OutputBuffer, load_cramjam, refuse, refuse_size, run_cramjam
 from ...errors import BadCompression
+from .bounded_decompression import Inflated, OutputBuffer, load_cramjam, refuse, refuse_size, run_cramjam
 
 # Zstandard (RFC 8878). The headers of frames and blocks determine how much memory decompression needs. The library
 # keeps a window of its output in addition to the output itself; therefore a window over 8 MiB, which only the highest

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from struct import calcsize
+from typing import Any
+
+from ..wire import COMPACT_LENGTH, Array, Boolean, Float64, Integer, Struct, Uuid
 from .emit_lengths import emit_read_length, emit_write_length, write_null
 from .emit_numbers import code_of, type_of
 from .emit_structs import construct
@@ -9,9 +13,6 @@ from .generated_helpers import SHORT, packers, unpackers
 from .reading_functions import ReadingFunction, emit_read, read_node
 from .source_builder import GeneratedSource, checked_attribute
 from .writing_functions import WritingFunction, emit_write, write_node
-from ..wire import Array, Boolean, COMPACT_LENGTH, Float64, Integer, Struct, Uuid
-from struct import calcsize
-from typing import Any
 
 DEEPEST = 6  # nested loops per function; Python allows twenty
 _FORMS = {Boolean: ("B", "BOOL[{}]"), Uuid: ("16s", "{}")}
@@ -110,7 +111,7 @@ def _fixed_loop(node: Struct, fields: dict[str, tuple[str, str]], out: ReadingFu
     if tagged:
         _straight_loop(node, out, n)
     else:
-        out.line(f"if {n}: raise Refused")
+        out.line(f"if {n}: raise Declined")
 
 
 def _read_numbers(node: Array, out: ReadingFunction) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..wire import COMPACT_LENGTH, Integer, Node
 from .emit_numbers import code_of
 from .generated_helpers import packed_lengths
 from .reading_functions import ReadingFunction
 from .source_builder import NoEmitter
 from .writing_functions import WritingFunction
-from ..wire import COMPACT_LENGTH, Integer, Node
-from typing import Any
 
 MOST = 2**31 - 1
 
@@ -27,7 +28,7 @@ def emit_read_length(length: Node, out: ReadingFunction, *, nullable: bool, most
     variable = out.fixed(code_of(length))
     least = -1 if nullable else 0
     test = f"{variable} < {least}" if most >= length.high else f"not {least} <= {variable} <= {most}"
-    out.early(f"if {test}: raise Refused")
+    out.early(f"if {test}: raise Declined")
     return f"{variable} >= 0" if nullable else "", variable, 0
 
 
@@ -40,7 +41,7 @@ def _read_compact(out: ReadingFunction, nullable: bool, most: int) -> str:
     back = f"; p -= {out.behind}" if out.behind else ""
     out.early(f"if {test}: {variable}, p = wide(b, {out.at()}, {most + 1}){back}")
     if most < 126:
-        out.early(f"if {variable} > {most + 1}: raise Refused")
+        out.early(f"if {variable} > {most + 1}: raise Declined")
     return variable
 
 
@@ -48,7 +49,7 @@ def emit_write_length(length: Any, out: WritingFunction, size: str, most: int = 
     """Emit code that writes the pending values, a length (a variable), and the bytes after it (an expression)."""
     if length is not COMPACT_LENGTH:
         if most < length.high:
-            out.line(f"if {size} > {most}: raise Refused")
+            out.line(f"if {size} > {most}: raise Declined")
         packed = out.packed((code_of(length), size))  # its struct refuses lengths that are too large
         if not out.waits:
             table = out.source.constant("K", packed_lengths(code_of(length)), f"pack >{code_of(length)} of 0, 1, 2 ...")

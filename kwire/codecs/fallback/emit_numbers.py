@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .reading_functions import ReadingFunction, emit_read
-from .writing_functions import WritingFunction, emit_write
-from ..wire import Boolean, Float64, Integer, Node, Uuid
 from typing import Any
 
+from ..wire import Boolean, Float64, Integer, Node, Uuid
+from .reading_functions import ReadingFunction, emit_read
+from .writing_functions import WritingFunction, emit_write
 
 
 def code_of(node: Any) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from ..wire import Bytes, Records, String
 from .emit_lengths import MOST, emit_read_length, emit_write_length, write_null
 from .reading_functions import ReadingFunction, emit_read
 from .writing_functions import WritingFunction, emit_write
-from ..wire import Bytes, Records, String
-
 
 
 @emit_read.register

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...schema.message_classes import constructor_of
+from ..wire import INT8, NullableStruct, Struct, UnsignedVarint
 from .emit_tagged_fields import differs, read_tagged, write_tagged
 from .reading_functions import ReadingFunction, emit_read, read_node
 from .source_builder import GeneratedSource, NoEmitter, checked_attribute
 from .writing_functions import WritingFunction, emit_write, write_node
-from ..wire import INT8, NullableStruct, Struct, UnsignedVarint
-from ...schema.message_classes import constructor_of
-from typing import Any
-
 
 
 @emit_read.register
@@ -65,7 +65,7 @@ def check_message(node: Struct, out: WritingFunction, message: str) -> None:
     """
     cls = node.message_class
     name = out.source.constant("C", cls, checked_attribute(cls.__name__))
-    out.line(f"if type({message}) is not {name}: raise Refused")
+    out.line(f"if type({message}) is not {name}: raise Declined")
     lost = {checked_attribute(absent.name): absent.default for absent in node.absent if not absent.ignorable}
     tests = [differs(f"{message}.{held}", out.source.literal(default)) for held, default in lost.items()]
     if node.tagged is None:
@@ -86,7 +86,7 @@ def _emit_reading_of_nullable_struct(node: NullableStruct, out: ReadingFunction)
         struct: Any = read_node(node.subcon, out)
         out.line(f"{value} = {struct}")
     out.line(f"elif {marker} == {node.null}: {value} = None")
-    out.line("else: raise Refused")
+    out.line("else: raise Declined")
     return value
 
 

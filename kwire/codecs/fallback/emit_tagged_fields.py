@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from ..wire import TaggedFields
 from .reading_functions import ReadingFunction, read_node
 from .source_builder import checked_attribute
 from .writing_functions import WritingFunction, write_node
-from ..wire import TaggedFields
-
 
 
 def read_tagged(node: TaggedFields, out: ReadingFunction) -> dict[str, str]:
@@ -38,14 +37,14 @@ def _section(node: TaggedFields, out: ReadingFunction, foreign: str) -> str:
         inner.line(f"{variable} = {out.source.literal(field.default)}")
     with inner.block("for _ in range(n):"):
         inner.line("start = p; tag, p = varint(b, p); size, p = varint(b, p); stop = p + size")
-        inner.line("if tag <= last: raise Refused")
+        inner.line("if tag <= last: raise Declined")
         inner.line("last = tag")
         for variable, (tag, field) in zip(variables, node.fields.items(), strict=True):
             with inner.block(f"{'if' if variable == variables[0] else 'elif'} tag == {tag}:"):
                 inner.note(checked_attribute(field.name))
                 inner.line(f"{variable} = {read_node(field.subcon, inner)}")
                 # A tag with its default is valid but noted, so it is left to the reference path.
-                inner.line(f"if p != stop or {variable} == {out.source.literal(field.default)}: raise Refused")
+                inner.line(f"if p != stop or {variable} == {out.source.literal(field.default)}: raise Declined")
         inner.line(f"else: unknown += unknown_tag(b, start, stop, tag, {foreign}); p = stop")
     inner.line(f"return {', '.join(variables)}, bytes(unknown) or None, p")
     return inner.name

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from ..native import Refused
-from ..wire import Writer
-from ..wire.tagged_fields import is_default
-from ..wire.unknown_tags import HIGHEST_TAG, skip_unknown_tags
-from ..wire.varints import short_varint as varint, unsigned_varint
 from operator import itemgetter
 from struct import Struct, pack, unpack_from
 from typing import Any
+
+from ..native import Declined
+from ..wire import Writer
+from ..wire.tagged_fields import is_default
+from ..wire.unknown_tags import HIGHEST_TAG, skip_unknown_tags
+from ..wire.varints import short_varint as varint
+from ..wire.varints import unsigned_varint
 
 SHORT = 32  # shorter arrays of numbers have one struct for each length
 
 
 def refuse(*_: Any) -> Any:
-    """Raise `Refused`."""
-    raise Refused
+    """Raise `Declined`."""
+    raise Declined
 
 
 @cache
@@ -32,7 +34,7 @@ def wide(b: bytes, p: int, most: int) -> tuple[int, int]:
     """Read a varint of two or more bytes, whose first byte is before `p`; it must not exceed `most`."""
     value, p = varint(b, p - 1)
     if not 127 < value <= most:
-        raise Refused
+        raise Declined
     return value, p
 
 
@@ -47,7 +49,7 @@ def numbers(b: bytes, p: int, count: int, code: str, size: int, nullable: bool) 
     if count < 0:
         if count == -1 and nullable:
             return None, p
-        raise Refused
+        raise Declined
     return unpack_from(f">{count}{code}", b, p), p + size * count
 
 
@@ -56,14 +58,14 @@ def unknown_tags(b: bytes, p: int, foreign: frozenset[int]) -> tuple[bytes, int]
     count, p = varint(b, p)
     stop, left, _ = skip_unknown_tags(b, p, count, -1, foreign)
     if left:
-        raise Refused
+        raise Declined
     return b[p:stop], stop
 
 
 def unknown_tag(b: bytes, start: int, stop: int, tag: int, foreign: frozenset[int]) -> bytes:
     """Return the raw bytes of an unknown tagged field."""
     if tag > HIGHEST_TAG or tag in foreign or stop > len(b):
-        raise Refused
+        raise Declined
     return b[start:stop]
 
 
@@ -82,31 +84,31 @@ def packed_lengths(code: str) -> tuple[bytes, ...]:
 def ints(*values: Any) -> None:
     """Refuse values that are not integers: structs would accept booleans and others."""
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        raise Refused
+        raise Declined
 
 
 def floats(*values: Any) -> None:
     """Refuse values that are not floats: structs would accept integers."""
     if not all(isinstance(value, float) for value in values):
-        raise Refused
+        raise Declined
 
 
 def bools(*values: Any) -> None:
     """Refuse values that are not booleans: structs would accept anything."""
     if not all(isinstance(value, bool) for value in values):
-        raise Refused
+        raise Declined
 
 
 def uuids(value: Any) -> None:
     """Refuse values that are not 16 bytes: structs would truncate or pad them."""
     if not isinstance(value, bytes) or len(value) != 16:
-        raise Refused
+        raise Declined
 
 
 def raw(value: Any) -> bytes:
     """Return any bytes-like object as bytes."""
     if not isinstance(value, bytes | bytearray | memoryview):
-        raise Refused
+        raise Declined
     return bytes(value)
 
 
@@ -115,19 +117,19 @@ def keep(message: Any, fields: Sequence[tuple[str, Any]]) -> None:
     for name, default in fields:
         value = getattr(message, name)
         if not is_default(value, default) and not (name == "unknown_tags" and value == b""):
-            raise Refused
+            raise Declined
 
 
 def sequence(value: Any) -> None:
     """Refuse a value that is not written as an array."""
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence):
-        raise Refused
+        raise Declined
 
 
 def long(size: int, most: int) -> bytes:
     """Write a compact length."""
     if size > most:
-        raise Refused
+        raise Declined
     return unsigned_varint(size + 1)
 
 
@@ -165,7 +167,7 @@ CONSTANTS: dict[str, Any] = {
     "BOOL": (False, True),
     "BYTE": tuple(bytes([value]) for value in range(128)),
     "EMPTY": (),
-    "Refused": Refused,
+    "Declined": Declined,
     "utf8": str.encode,
     "varint": varint,
     **{function.__name__: function for function in _FUNCTIONS},

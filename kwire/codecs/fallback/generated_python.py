@@ -7,18 +7,21 @@ The modules `emit_*` have an emitter per node class.
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from ...runtime.caches import once_attribute
+from ..json_writer import JsonWriter, json_writer
+from ..native import Declined
+from ..wire import Array, Struct
+from . import emit_arrays, emit_numbers, emit_strings, emit_structs  # noqa: F401 (register their emitters)
 from .emit_arrays import read_counted
 from .generated_helpers import CONSTANTS, refuse
 from .reading_functions import ReadingFunction, read_node
 from .source_builder import GeneratedSource, NoEmitter
 from .writing_functions import WritingFunction, write_node
-from ..json_writer import JsonWriter, json_writer
-from ..native import Refused
-from ..wire import Array, Struct
-from ...runtime.caches import once_attribute
-from typing import Any
 
 Decoder = Callable[[bytes, int], tuple[Any, int]]
 Encoder = Callable[[Any], bytes]
@@ -90,21 +93,21 @@ class Generated:
         """Decode a body that ends with the bytes."""
         message, stop = self._decoder(data, 0)
         if stop != len(data):
-            raise Refused
+            raise Declined
         return message
 
     def decode_from(self, data: bytes, start: int) -> tuple[Any, int]:
         """Decode a body at a position; return the message and the position after it."""
         message, stop = self._decoder(data, start)
         if stop > len(data):
-            raise Refused
+            raise Declined
         return message, stop
 
     def json(self, data: bytes, start: int = 0) -> bytes:
         """Return the JSON text of a body that starts at a position and ends with the bytes."""
         message, stop = self.decode_from(data, start)
         if stop != len(data):
-            raise Refused
+            raise Declined
         return msgspec.json.encode(self._json_writer(message))
 
     @once_attribute

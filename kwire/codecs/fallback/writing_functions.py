@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from .source_builder import GeneratedFunction, GeneratedSource, NoEmitter
-from ..wire import Node
-from struct import pack
 from typing import Any
 
+from ..wire import Node
+from .source_builder import GeneratedFunction, GeneratedSource, NoEmitter
 
 
 class WritingFunction(GeneratedFunction):

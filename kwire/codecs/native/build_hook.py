@@ -2,7 +2,8 @@
 
 Without a C compiler or the headers of Python, the installation continues without the engine and prints one notice;
 kwire then decodes with generated Python. `KWIRE_BUILD=required` makes this an error, `KWIRE_BUILD=none` skips the
-engine. In a checkout, `python kwire/codecs/native/build_hook.py` compiles the engine again after its sources have changed.
+engine. In a checkout, `python kwire/codecs/native/build_hook.py` compiles the engine again after its
+sources have changed.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ class NativeEngineHook(BuildHookInterface[Any]):
         if version == "editable":
             shutil.copy2(library, HERE / library.name)
         else:
-            build_data["force_include"][str(library)] = f"kwire/native/{library.name}"
+            build_data["force_include"][str(library)] = f"kwire/codecs/native/{library.name}"
 
     def add_stubs(self, version: str, build_data: dict[str, Any]) -> None:
         """Generate stubs for type checkers: beside the source in an editable installation, otherwise in the wheel."""
         sys.path.insert(0, self.root)
-        from kwire.schema.stubs import write_stubs  # not `..stubs`: hatchling runs this file alone, not as part of a package
+        from kwire.schema.stubs import write_stubs  # hatchling runs this file alone
 
         if version == "editable":
-            write_stubs(HERE.parent)
+            write_stubs(HERE.parents[1])
             return
         folder = Path(self.directory) / "stubs"
         for path in write_stubs(folder):
@@ -69,7 +70,7 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
-    sources = runpy.run_path(str(HERE.parent / "resources.py"))["fingerprint"](HERE)  # kwire.codecs.native may be stale
+    sources = runpy.run_path(str(HERE / "fingerprint.py"))["fingerprint"](HERE)  # it may be stale
     optimise = ["/O2"] if os.name == "nt" else ["-O2", "-g0"]  # -O3 makes JSON text and encoding a seventh slower
     with tempfile.TemporaryDirectory() as scratch:
         options = {"build_dir": scratch, "include_path": [str(HERE)], "quiet": True}

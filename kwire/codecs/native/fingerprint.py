@@ -6,7 +6,6 @@ from pathlib import Path
 from zlib import crc32
 
 
-
 def fingerprint(folder: Path) -> int:
     """Return a checksum over the names and contents of the engine's sources in a folder; a checkout has them.
 

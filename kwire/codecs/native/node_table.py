@@ -1,6 +1,7 @@
 """Lists the nodes of a construct tree as rows, which the native interpreter copies into its table.
 
-It supports the classes of `kwire.codecs.wire`; a tree with a node of another class has no table, and is left to the fallback.
+It supports the classes of `kwire.codecs.wire`; a tree with a node of another class has no table, and is left
+to the fallback.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Parses and builds record batches of magic 2, and message sets of magic 0 and 1.
 
-Keys and values are bytes here; `kwire.protocol.nested` decodes the keys and values of Kafka's internal topics and control
-records.
+Keys and values are bytes here; `kwire.protocol.nested` decodes the keys and values of Kafka's internal topics and
+control records.
 """
 
+from ..compression.compression_types import LIMIT
 from .batch_builder import build_batch
 from .batch_parser import Batches, parse_records
-from .record_batch import RecordBatch, RecordIterator
-from ..compression.compression_types import LIMIT
 from .record import Record, RecordHeader, UndecodableRecords
+from .record_batch import RecordBatch, RecordIterator
 
 __all__ = [
     "LIMIT",
@@ -16,7 +16,7 @@ __all__ = [
     "Record",
     "RecordBatch",
     "RecordHeader",
-    "Records",
+    "RecordIterator",
     "UndecodableRecords",
     "build_batch",
     "parse_records",

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Iterable
-from ..compression.compression_types import NAMES, deflate
-from .crc32c import crc32c
-from .record import Record, RecordHeader
-from .record_batch import RecordBatch
-from .record_layouts import CHECKED_FROM, COMPRESSION, CONTROL, DELETE_HORIZON, LEAST_LENGTH, LOG_APPEND_TIME, LOG_OVERHEAD, MESSAGES, MessageFields, RECORD, RecordFields, TRANSACTIONAL
-from ..wire import INT16, INT32, INT64, INT8, Integer, UINT32, Writer
-from ..wire.java_integers import wrap_int64
-from ..wire.varints import unsigned_varint
-from ...errors import EncodeError, NotInVersion, OutOfRange, WrongType, excerpt
 from typing import Any, NoReturn, TypedDict, Unpack
 from zlib import crc32
+
+import msgspec
+
+from ...errors import EncodeError, NotInVersion, OutOfRange, WrongType, excerpt
+from ..compression.compression_types import NAMES, deflate
+from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer
+from ..wire.java_integers import wrap_int64
+from ..wire.varints import unsigned_varint
+from .crc32c import crc32c
+from .record import Record, RecordHeader
+from .record_layouts import (
+    CHECKED_FROM,
+    COMPRESSION,
+    CONTROL,
+    DELETE_HORIZON,
+    LEAST_LENGTH,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MESSAGES,
+    RECORD,
+    TRANSACTIONAL,
+    MessageFields,
+    RecordFields,
+)
 
 # Magic 0 has no timestamps; that is not an error.
 _TIMESTAMP_TYPES = {0: ("NoTimestampType", "CreateTime"), 1: ("CreateTime", "LogAppendTime")}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+
+from ...errors import DecodeError
 from ..compression.compression_types import name_of
 from .record_layouts import COMPRESSION, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL
-from ...errors import DecodeError
-
 
 
 class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import msgspec
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, overload
+from zlib import crc32
+
+import msgspec
+
+from ...errors import BadBatchLength, BadChecksum, BadLength, CutBatch, DecodeError, UnknownMagic
+from ..wire import bytes_of
+from ..wire.java_integers import wrap_int64
 from .crc32c import crc32c, hex32
 from .located_reader import LocatedReader
 from .record import UndecodableRecords
 from .record_batch import Item, RecordBatch
 from .record_layouts import BATCH, CHECKED_FROM, COMPRESSION, LEAST_LENGTH, LOG_OVERHEAD, MESSAGE, UP_TO_MAGIC, magic_at
-from ..wire import bytes_of
-from ..wire.java_integers import wrap_int64
-from ...errors import BadBatchLength, BadChecksum, BadLength, CutBatch, DecodeError, UnknownMagic
-from typing import Any, Generic, Literal, NoReturn, overload
-from zlib import crc32
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

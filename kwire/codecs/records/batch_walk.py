@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
+
+from ...errors import DecodeError, TooManyFaults, TrailingBytes, UnknownCompression
 from ..compression.compression_types import inflate
+from ..wire.reader import MOST_FAULTS
 from .batch_header import BatchHeader
 from .located_reader import LocatedReader
 from .record import Record, UndecodableRecords
 from .record_layouts import CHECKED_FROM
-from ..wire.reader import MOST_FAULTS
-from ...errors import DecodeError, TooManyFaults, TrailingBytes, UnknownCompression
-from typing import NoReturn
-
 
 
 class BatchWalk:

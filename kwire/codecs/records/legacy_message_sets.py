@@ -12,13 +12,23 @@ from collections.abc import Iterator
 from struct import Struct as Packed
 from zlib import crc32
 
-from ...errors import BadBatchLength, BadChecksum, BadOuterOffset, CutBatch, EmptyMessageSet, MixedMagic, NestedCompression, NullNotAllowed, TrailingBytes
+from ...errors import (
+    BadBatchLength,
+    BadChecksum,
+    BadOuterOffset,
+    CutBatch,
+    EmptyMessageSet,
+    MixedMagic,
+    NestedCompression,
+    NullNotAllowed,
+    TrailingBytes,
+)
+from ..wire.java_integers import wrap_int64
 from .batch_walk import BatchWalk
 from .crc32c import hex32
 from .located_reader import LocatedReader
 from .record import Record, UndecodableRecords
 from .record_layouts import COMPRESSION, LEAST_LENGTH, LOG_APPEND_TIME, LOG_OVERHEAD, MESSAGE, MESSAGES, MessageFields
-from ..wire.java_integers import wrap_int64
 
 LEAST = LEAST_LENGTH[0]
 _OFFSET_AND_SIZE = Packed(">qi")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ..wire import Reader
-from ...errors import DecodeError, Tolerated
 from typing import Any, NoReturn
 
+from ...errors import DecodeError, Tolerated
+from ..wire import Reader
 
 
 class LocatedReader(Reader):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
-from ...errors import DecodeError
 from typing import NamedTuple
 
+import msgspec
+
+from ...errors import DecodeError
 
 
 class RecordHeader(NamedTuple):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from ...errors import DecodeError
 from .. import native
 from ..compression.compression_types import LIMIT
+from ..wire.java_integers import wrap_int32, wrap_int64
 from .batch_header import BatchHeader
 from .batch_walk import BatchWalk
 from .legacy_message_sets import read_message
 from .record import Record, UndecodableRecords
 from .record_layouts import BATCH
 from .record_reader import read_batch
-from ..wire.java_integers import wrap_int32, wrap_int64
-from ...errors import DecodeError
-from typing import Any, Generic, Literal, TypeVar, overload
 
 Item = TypeVar("Item", covariant=True)
 

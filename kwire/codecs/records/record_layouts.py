@@ -7,10 +7,11 @@ Sources: "Record Batch" and "Message sets" in Kafka's documentation.
 
 from __future__ import annotations
 
-from .record import RecordHeader
-from ..wire import Array, Bytes, Field, INT32, INT64, INT8, Node, String, Struct, VARINT, VARLONG
 from struct import Struct as Packed
 from typing import NamedTuple
+
+from ..wire import INT8, INT32, INT64, VARINT, VARLONG, Array, Bytes, Field, Node, String, Struct
+from .record import RecordHeader
 
 # The first fields of every magic: the offset (int64), and the number of bytes that follow (int32).
 LOG_OVERHEAD = 12

@@ -6,16 +6,16 @@ A fast path reads valid records; for other bytes, the record is read again by it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...errors import BadRecordCount, BadRecordSize, TrailingBytes
+from ..wire import VARINT
+from ..wire.java_integers import wrap_int64
+from ..wire.lengths import read_length
 from .batch_walk import BatchWalk
 from .located_reader import LocatedReader
 from .record import Record, RecordHeader, UndecodableRecords
 from .record_layouts import BATCH, LOG_APPEND_TIME, RECORD
-from ..wire import VARINT
-from ..wire.java_integers import wrap_int64
-from ..wire.lengths import read_length
-from ...errors import BadRecordCount, BadRecordSize, TrailingBytes
-from typing import Any
-
 
 
 def read_batch(walk: BatchWalk) -> Iterator[Record | UndecodableRecords]:

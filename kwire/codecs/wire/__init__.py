@@ -4,18 +4,32 @@ A node has no versions: `kwire.codecs.schema_tree` decides whether a field is co
 the tree. Source: "Protocol Primitive Types" and KIP-482.
 """
 
-from .fixed_size import BOOLEAN, Boolean, FLOAT64, Float64, INT16, INT32, INT64, INT8, Integer, UINT16, UINT32, UUID, Uuid
+from .arrays import Array
+from .content import Content, UnknownNode, content_of
+from .fixed_size import (
+    BOOLEAN,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT16,
+    UINT32,
+    UUID,
+    Boolean,
+    Float64,
+    Integer,
+    Uuid,
+)
 from .length_prefixed import Bytes, Records, String
 from .lengths import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH
 from .node import Node
 from .reader import Reader, bytes_of
-from .varints import UNSIGNED_VARINT, UnsignedVarint, VARINT, VARLONG, Varint
-from .writer import Writer
-from .arrays import Array
-from .content import Content, UnknownNode, content_of
 from .structs import Absent, Field, NullableStruct, Struct
 from .tagged_fields import TaggedFields
 from .unknown_tags import join_tags, split_tags
+from .varints import UNSIGNED_VARINT, VARINT, VARLONG, UnsignedVarint, Varint
+from .writer import Writer
 
 __all__ = [
     "BOOLEAN",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from ...errors import DecodeError
 from .fixed_size import Integer
 from .lengths import COMPACT_LENGTH, INT32_LENGTH, read_length, write_length
 from .node import Node
 from .reader import Reader
 from .writer import Writer
-from ...errors import DecodeError
-from typing import Any
 
 # Elements per block of the fast path, after it has refused bytes; the reference path reads the block with the invalid
 # element.

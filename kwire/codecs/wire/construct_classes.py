@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
-
-
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
 
@@ -32,3 +30,5 @@ if TYPE_CHECKING:
         def __init__(self, subcon: Construct) -> None: ...
 else:
     from construct import Construct, Subconstruct
+
+__all__ = ["Construct", "Subconstruct"]

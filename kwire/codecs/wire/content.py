@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import singledispatch
+from typing import Any, NamedTuple
+
 from .arrays import Array
 from .fixed_size import Boolean, Float64, Integer, Uuid
 from .length_prefixed import Bytes, String
 from .node import Node
 from .structs import NullableStruct, Struct
-from typing import Any, NamedTuple
-
 
 
 class UnknownNode(TypeError):

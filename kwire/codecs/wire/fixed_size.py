@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
+
+from ...errors import BadBoolean
 from .node import Node, Number
 from .reader import Reader
 from .writer import Writer
-from ...errors import BadBoolean
-from typing import Any
-
 
 
 class Integer(Number):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 
-
-
 def wrap_int32(value: int) -> int:
     """Wrap a number to 32 bits like Java's int.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from ...errors import BadText, StringTooLong, TooLong, WrongType
 from .lengths import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, read_length, write_length
 from .node import Node
 from .reader import Reader
 from .writer import Writer
-from ...errors import BadText, StringTooLong, TooLong, WrongType
-from typing import Any
 
 LONGEST_TEXT = 32767  # Kafka's writers and readers check this limit for compact strings too
 # Java's decoder replaces an encoded surrogate by one U+FFFD, Python's decoder by two or three.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...errors import BadLength, NegativeLength, NullNotAllowed, NullNotWritable, TooLong
 from .fixed_size import INT16, INT32
 from .java_integers import wrap_int32
 from .node import Node
 from .reader import Reader
 from .varints import UNSIGNED_VARINT, unsigned_varint
 from .writer import Writer
-from ...errors import BadLength, NegativeLength, NullNotAllowed, NullNotWritable, TooLong
-from typing import Any
 
 INT16_LENGTH = INT16
 INT32_LENGTH = INT32

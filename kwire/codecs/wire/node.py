@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, NoReturn
+
+from ...errors import OutOfRange, WrongType, excerpt
 from .construct_classes import Construct
 from .reader import Reader
 from .writer import Writer
-from ...errors import OutOfRange, WrongType, excerpt
-from typing import Any, NoReturn
-
 
 
 class Node(Construct):

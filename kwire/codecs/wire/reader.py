@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from .construct_classes import Construct
-from ...errors import DecodeError, Tolerated, TooManyFaults, TrailingBytes, Truncated
 from typing import Any, NoReturn
+
+from ...errors import DecodeError, Tolerated, TooManyFaults, TrailingBytes, Truncated
+from .construct_classes import Construct
 
 MOST_FAULTS = 10_000
 # Arguments: bytes, a position and a count. Result: as many elements of an array, and the position after them.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...errors import BadMarker, BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
 from .construct_classes import Subconstruct
 from .fixed_size import INT8
 from .java_integers import wrap_int32
@@ -12,9 +15,6 @@ from .tagged_fields import TaggedFields, is_default
 from .unknown_tags import has_tags
 from .varints import UNSIGNED_VARINT
 from .writer import Writer
-from ...errors import BadMarker, BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
-from typing import Any, NamedTuple
-
 
 
 class Field(Subconstruct):

@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
+
+from ...errors import (
+    BadLength,
+    BadTag,
+    BadUnknownTags,
+    DecodeError,
+    DefaultTag,
+    TagOfOtherVersion,
+    TagOrder,
+    TagSize,
+    TagTwice,
+    UnknownTagOrder,
+)
 from .node import Node
 from .reader import Reader
 from .unknown_tags import HIGHEST_TAG, has_tags, skip_unknown_tags, split_tags
 from .varints import UNSIGNED_VARINT, unsigned_varint
 from .writer import Writer
-from ...errors import BadLength, BadTag, BadUnknownTags, DecodeError, DefaultTag, TagOfOtherVersion, TagOrder, TagSize, TagTwice, UnknownTagOrder
-from typing import Any
-
 
 
 class TaggedFields(Node):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
+
 from .reader import Reader
 from .varints import UNSIGNED_VARINT, short_varint, unsigned_varint
-from typing import Any
 
 HIGHEST_TAG = 2**31 - 2  # Kafka's writer does not write 2147483647
 

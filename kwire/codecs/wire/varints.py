@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ...errors import BadVarint, OverlongVarint
 from .node import Number
 from .reader import Reader
 from .writer import Writer
-from ...errors import BadVarint, OverlongVarint
-from typing import Any
 
 _BYTES = tuple(bytes([value]) for value in range(128))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .construct_classes import Construct
-from ...errors import EncodeError
 from typing import Any, NoReturn
 
+from ...errors import EncodeError
+from .construct_classes import Construct
 
 
 class Writer:

@@ -7,14 +7,14 @@ lost one, have the same correlation id; a Produce request may have acks=0; SaslH
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
 from ..frame_parser import FrameParser
 from ..frames.frame import Frame
 from ..headers.apis import Call
 from ..headers.header import Header
 from ..headers.unanswered_requests import expects_response
 from ..results import Request, Response
-from typing import Any
-
 
 
 def decode_as_request(data: bytes, call: Call) -> Any:

@@ -8,17 +8,17 @@ first bytes; `ambiguous_frames` has those of which the body must be decoded.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...errors import DecodeError
-from .ambiguous_frames import best_answered, contradicts, is_request, is_response
-from .connection_state import INT32, KafkaConnectionState, is_whole
-from .lost_bytes import PairingDoubt
 from ..frames.captured_frame import CapturedFrame, first_numbers
 from ..frames.stream_faults import BareToken, CutShort, loses_bytes
 from ..headers.api_versions_downgrade import may_be_downgraded
 from ..headers.apis import Api, Call
 from ..headers.header import CLIENT_ID_AT, Header, find_client_id
-from typing import Any
-
+from .ambiguous_frames import best_answered, contradicts, is_request, is_response
+from .connection_state import INT32, KafkaConnectionState, is_whole
+from .lost_bytes import PairingDoubt
 
 
 class Connection(KafkaConnectionState):

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 from itertools import islice
-from ...codecs.native import NO_CALLS, PairingState
-from ...errors import UnexpectedResponse
-from .ambiguous_frames import decode_as_request, decode_as_response, is_answered, is_request
-from .correlation_index import CorrelationIndex, MOST_CANDIDATES
-from .lost_bytes import PairingDoubt
-from ..frames.stream_faults import unexpected_response
-from ..headers.api_versions_downgrade import may_be_downgraded
-from ..headers.apis import Api, Apis, Call, SASL_HANDSHAKE
-from ..headers.header import CLIENT_ID_AT, Header, find_client_id
-from ..results import Request
-from ...schema.catalog import Catalog, catalog_for
 from struct import Struct
 from typing import Any
+
+from ...codecs.native import NO_CALLS, PairingState
+from ...errors import UnexpectedResponse
+from ...schema.catalog import Catalog, catalog_for
+from ..frames.stream_faults import unexpected_response
+from ..headers.api_versions_downgrade import may_be_downgraded
+from ..headers.apis import SASL_HANDSHAKE, Api, Apis, Call
+from ..headers.header import CLIENT_ID_AT, Header, find_client_id
+from ..results import Request
+from .ambiguous_frames import decode_as_request, decode_as_response, is_answered, is_request
+from .correlation_index import MOST_CANDIDATES, CorrelationIndex
+from .lost_bytes import PairingDoubt
 
 MOST_ASKED = 0xFFFF  # maximum number of requests of an authenticating client, counted by correlation ids
 MANY = 1024  # number of requests in flight above which a failed search builds an index of correlation ids

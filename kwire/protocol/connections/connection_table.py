@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from .connection import Connection
-from ..frames.captured_frame import Endpoints, WHOLE_FILE
+from typing import Generic, TypeVar
+
+from ...schema.catalog import catalog_for
+from ..frames.captured_frame import WHOLE_FILE, Endpoints
 from ..frames.frame import Frame
 from ..frames.stream_faults import CutShort
 from ..headers.apis import Apis
 from ..headers.header import Header
-from ...schema.catalog import catalog_for
-from typing import Generic, TypeVar
+from .connection import Connection
 
 C = TypeVar("C", bound=Connection)
 

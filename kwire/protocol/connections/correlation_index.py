@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+
 from ..headers.header import Header
 
 MOST_CANDIDATES = 8  # maximum number of requests with the same correlation id that are compared

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .connection import Connection
+from typing import Any
+
 from ..headers.api_versions_downgrade import API_VERSIONS
 from ..headers.apis import Apis, Call
-from ..results import Client, NOBODY
-from typing import Any
+from ..results import NOBODY, Client
+from .connection import Connection
 
 FORWARDED = 4096  # number of requests in envelopes that are stored
 

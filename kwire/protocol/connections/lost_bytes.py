@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 
-
 class PairingDoubt:
     """The requests in flight that a response may match by mistake, because bytes were lost.
 

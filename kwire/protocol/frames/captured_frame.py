@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import Struct
+from typing import Any, Protocol
+
 from ...codecs.native import FrameBatch
 from ...errors import DecodeError
 from .frame import Frame, Source
-from struct import Struct
-from typing import Any, Protocol
 
 # A single number stands for a connection that has ended: it has no more frames.
 CapturedBatch = FrameBatch

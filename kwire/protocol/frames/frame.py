@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ...errors import DecodeError
 
+from ...errors import DecodeError
 
 
 @dataclass(frozen=True, slots=True)

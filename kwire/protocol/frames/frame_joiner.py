@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 from ...errors import BadFrame
 from .frame_size import LIMIT, check_size
 

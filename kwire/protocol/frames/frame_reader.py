@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+
 from ...codecs.native import FrameBuffer
 from ...codecs.wire import bytes_of
 from ...errors import BadFrame
 from .frame import Frame, Source
 from .frame_size import check_size
-
 
 
 class FrameReader(FrameBuffer):

@@ -8,7 +8,6 @@ from .frame_size import LEAST, LIMIT, get_int32
 from .stream_faults import CutShort
 
 
-
 def cut_short(data: bytes, cause: str = "") -> CutShort | None:
     """Return the fault of a truncated frame; None if the frame is complete.
 

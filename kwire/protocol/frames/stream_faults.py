@@ -5,9 +5,9 @@ The subclasses of `NoFrame` are the types of a frame's `fault`.
 
 from __future__ import annotations
 
-from ...errors import DecodeError, Truncated, UnexpectedResponse
 from typing import Any
 
+from ...errors import DecodeError, Truncated, UnexpectedResponse
 
 
 class NoFrame(DecodeError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
 REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # first bytes of ApiVersions responses that may have version 0
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from typing import Any
+
 from ...codecs.message_codec import Codec, codec_in
 from ...codecs.native import CallState
 from ...errors import EncodeError
+from ...runtime.caches import once_attribute
+from ...schema.catalog import Catalog, catalog_for
 from ..frames.frame import Frame
 from .api_versions_downgrade import API_VERSIONS, REFUSED
 from .header_versions import header_version_for
 from .unanswered_requests import list_prefixes
-from ...runtime.caches import once_attribute
-from ...schema.catalog import Catalog, catalog_for
-from typing import Any
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
 MOST_KNOWN = 4096  # a spec with an open version range may have any number

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import msgspec
-from ...codecs.message_codec import Codec, codec_in
-from ...codecs.wire import Reader
-from .apis import Call
-from ...schema.catalog import catalog_for
-from msgspec.structs import force_setattr
 from typing import Any
 
-CLIENT_ID_AT, SHORTEST = 12, 14  # position of the client id's length; minimum size of a request with a client id
+import msgspec
+from msgspec.structs import force_setattr
+
+from ...codecs.message_codec import Codec, codec_in
+from ...codecs.wire import Reader
+from ...schema.catalog import catalog_for
+from .apis import Call
+
+CLIENT_ID_AT = 12  # position of the client id's length
+SHORTEST = 14  # minimum size of a request with a client id
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...codecs.message_codec import Codec
 from typing import Any
+
+from ...codecs.message_codec import Codec
 
 # Requests without a response: message -> (attribute, value).
 UNANSWERED: dict[str, tuple[str, Any]] = {

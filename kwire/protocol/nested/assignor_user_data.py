@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
 from ... import messages
 from ...codecs.wire import INT32, Node, Reader, Writer
 from ...errors import DecodeError
 from .versioned_message import codec_for
-from typing import Any
-
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
 from ... import messages
 from .versioned_message import Embedded, codec_for, read_newest, versions_of, write_newest
-from typing import Any
 
 SUBSCRIPTION = "ConsumerProtocolSubscription"
 ASSIGNMENT = "ConsumerProtocolAssignment"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from ...codecs.wire import INT16, Reader
 from .versioned_message import Embedded, body_of, read_embedded, read_newest, write_newest
 

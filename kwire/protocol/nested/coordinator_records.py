@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
 from ...codecs.wire import INT16, Reader
 from ...errors import WrongType
-from .topic_record_types import GROUPS, RecordType, SHARES, TRANSACTIONS, log_of, record_types
-from .versioned_message import Embedded, body_of, get_int16, read_embedded, versions_of
 from ...schema.catalog import catalog_for
-from typing import Any
+from .topic_record_types import GROUPS, SHARES, TRANSACTIONS, RecordType, log_of, record_types
+from .versioned_message import Embedded, body_of, get_int16, read_embedded, versions_of
 
 OFFSET_COMMIT = RecordType("OffsetCommitKey", "OffsetCommitValue")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from typing import Any
+
 from ... import messages
 from ...errors import DecodeError
 from .. import Frame, FrameDecoder, Request, Response, Token, Undecodable, encode_request, encode_response
 from .versioned_message import Embedded, read_newest, write_newest
-from typing import Any
 
 PRINCIPAL = "DefaultPrincipal"
 SIZE = 4  # bytes of the size that is left out
@@ -73,7 +74,9 @@ def decode_enveloped_response(envelope: Any, request: Request) -> Response | Non
     """
     if envelope.response_data is None:
         return None
-    response = _open_envelope(envelope.response_data, message=f"{request.api_name}Response", version=request.api_version)
+    response = _open_envelope(
+        envelope.response_data, message=f"{request.api_name}Response", version=request.api_version
+    )
     assert isinstance(response, Response)
     return response
 

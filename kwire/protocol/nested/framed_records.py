@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ...codecs.wire import Reader, UNSIGNED_VARINT
+from typing import Any
+
+from ...codecs.wire import UNSIGNED_VARINT, Reader
 from ...errors import WrongType
+from ...schema.catalog import catalog_for
 from .topic_record_types import METADATA, REMOTE, RecordType, log_of, record_types
 from .versioned_message import Embedded, body_of, read_embedded
-from ...schema.catalog import catalog_for
-from typing import Any
 
 FRAME_VERSION = 1  # version 0 was used in 2.8; its records had other layouts
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
+
 from ...errors import SpecError
 from ...schema.catalog import Catalog
-from typing import NamedTuple
 
 GROUPS, TRANSACTIONS, SHARES = "__consumer_offsets", "__transaction_state", "__share_group_state"
 METADATA, REMOTE = "__cluster_metadata", "__remote_log_metadata"

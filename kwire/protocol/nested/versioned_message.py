@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
 from ...codecs.message_codec import Codec, codec_in
 from ...codecs.wire import INT16, Reader
 from ...errors import UnknownVersion
 from ...schema.catalog import catalog_for
 from ...schema.version_ranges import Versions
-from typing import Any
-
 
 
 @dataclass(frozen=True, slots=True)

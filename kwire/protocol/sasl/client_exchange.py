@@ -8,7 +8,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 
-from .mechanisms import AuthenticationFailed, HASH_NAMES, LEAST_ITERATIONS, MOST_CLIENT_ITERATIONS, PLAIN
+from .mechanisms import HASH_NAMES, LEAST_ITERATIONS, MOST_CLIENT_ITERATIONS, PLAIN, AuthenticationFailed
 from .scram_credentials import ScramCredential
 from .scram_messages import GS2_HEADER, SERVER_FIRST
 

@@ -9,7 +9,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
 from random import Random
 
-from .mechanisms import AuthenticationFailed, HASH_NAMES, PLAIN
+from .mechanisms import HASH_NAMES, PLAIN, AuthenticationFailed
 from .scram_credentials import ScramCredential, Users
 from .scram_messages import CLIENT_FINAL, CLIENT_FIRST
 

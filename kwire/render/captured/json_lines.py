@@ -7,9 +7,9 @@ import msgspec
 from ...codecs.fast_path import table_of
 from ...codecs.message_codec import Codec
 from ...protocol import FrameDecoder, Result
-from ...protocol.frames.captured_frame import CapturedFrame, Endpoints, SECOND, make_frame
 from ...protocol.connections.decoded_connection import DecodedConnection
 from ...protocol.frame_kinds import FrameKind, FrameKinds, decode_clean
+from ...protocol.frames.captured_frame import SECOND, CapturedFrame, Endpoints, make_frame
 from ...protocol.headers.apis import Call
 from ...protocol.headers.header import Header
 from ...protocol.message_summary import make_body_facts

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from ...codecs.native import ENGINE
 from ...protocol import FrameDecoder, Result
-from ...protocol.frames.captured_frame import CapturedBatch, CapturedFrame, SECOND, make_frame
 from ...protocol.connections.decoded_connection import DecodedConnection
 from ...protocol.frame_kinds import FrameKinds
+from ...protocol.frames.captured_frame import SECOND, CapturedBatch, CapturedFrame, make_frame
 from ...protocol.headers.apis import Apis
 from ...protocol.headers.header import Header
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...errors import Segments, excerpt, path_text
 from ...redact.sensitive_configs import is_sensitive
-from ...schema.sensitive_fields import ENVELOPED, Hidden, SECRET_FIELDS, SECRET_PARTS
+from ...schema.sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden
 from .frame_differences import fields
 
 LISTED_VALUES = 10  # maximum number of fields to list

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...codecs.message_codec import codec
-from ...schema.message_classes import find_spec
 from ...protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames
 from ...redact.masking import mask
 from ...schema.catalog import Catalog
+from ...schema.message_classes import find_spec
 from ..frame_title import title
 from ..value_text import count_text
 from .document import text

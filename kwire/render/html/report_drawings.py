@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from ...statistics.duration_histogram import DRAWN, DurationHistogram, STEPS
+from ...statistics.duration_histogram import DRAWN, STEPS, DurationHistogram
 from ...statistics.frame_timeline import FrameTimeline
 from .document import text
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...statistics.bounded_counter import BoundedCounter
-from ...statistics.report_counts import ApiCounts, ReportCounts, SAMPLES
+from ...statistics.report_counts import SAMPLES, ApiCounts, ReportCounts
 from ...values import kind
 from ..unread_counts import unread_text
 from ..value_text import count_text

@@ -13,9 +13,9 @@ import msgspec
 from ...codecs.json_writer import UNKNOWN_TAGS
 from ...codecs.json_writer import write_unknown_tags as tags_to_json
 from ...errors import DecodeError
-from ...protocol.nested import principal_of
 from ...protocol import Request, Response, Result, SaslMessage, Token, Undecodable
 from ...protocol.frames.stream_faults import NotKafka
+from ...protocol.nested import principal_of
 from ...schema.sensitive_fields import HIDDEN, Hidden
 from ..escaping import escape
 from ..sasl_token import token_json

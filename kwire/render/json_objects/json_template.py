@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...codecs.message_codec import Codec
 from ...codecs.json_writer import to_json
-from ...schema.spec_layers import WIRE_TYPES
+from ...codecs.message_codec import Codec
 from ...codecs.wire import Node, content_of
+from ...schema.spec_layers import WIRE_TYPES
 
 
 def template(codec: Codec) -> dict[str, Any]:

@@ -18,9 +18,9 @@ import msgspec
 
 from ...capture.logs.disk_entry import DiskEntry
 from ...capture.logs.log_batch import LogBatch, LogBytes, LogRecord
+from ...codecs.records import RecordBatch
 from ...errors import DecodeError
 from ...protocol.nested import ControlRecord, FramedRecord
-from ...codecs.records import RecordBatch
 from ...schema.sensitive_fields import HIDDEN, Hidden
 from ..escaping import escape
 from ..record_text import Entry, bytes_json, control_name, embedded_json, parts_of

@@ -8,12 +8,21 @@ from typing import Any
 from uuid import UUID
 
 from ... import messages
-from ...protocol.nested import decode_control_record
 from ...codecs.records import parse_records
+from ...protocol.nested import decode_control_record
 from ...values import ErrorCode
 from .cluster import SESSION_TIMEOUT
-from .history import Joined, MemberUnknown, OffsetCommitted, OffsetCommitting, OffsetFetched, OffsetOutOfRange, Read, TopicPartition
-from .model_client import Ask, ModelClient, REQUEST_TIMEOUT, RETRY_BACKOFF, Steps, first_code
+from .history import (
+    Joined,
+    MemberUnknown,
+    OffsetCommitted,
+    OffsetCommitting,
+    OffsetFetched,
+    OffsetOutOfRange,
+    Read,
+    TopicPartition,
+)
+from .model_client import REQUEST_TIMEOUT, RETRY_BACKOFF, Ask, ModelClient, Steps, first_code
 from .schedule import TOPIC
 
 HEARTBEAT_INTERVAL = 1.5  # seconds

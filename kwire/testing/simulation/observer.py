@@ -7,11 +7,11 @@ from random import Random
 from typing import Any
 
 from ... import messages
-from ...protocol.nested import decode_control_record
 from ...codecs.records import parse_records
+from ...protocol.nested import decode_control_record
 from .consumers import read_records
 from .history import FinalGroup, FinalLog, LoggedBatch, TopicPartition
-from .model_client import ModelClient, RETRY_BACKOFF, Steps
+from .model_client import RETRY_BACKOFF, ModelClient, Steps
 from .schedule import PARTITIONS, TOPIC
 
 

@@ -10,8 +10,17 @@ from ... import messages
 from ...codecs.records import Record, build_batch
 from ...values import ErrorCode
 from .cluster import TRANSACTION_TIMEOUT
-from .history import Acknowledged, Fenced, ProducerBegun, Sent, SequenceRefused, TopicPartition, TransactionEnded, TransactionEnding
-from .model_client import Ask, ModelClient, RETRY_BACKOFF, Steps, TRANSACTION, first_code
+from .history import (
+    Acknowledged,
+    Fenced,
+    ProducerBegun,
+    Sent,
+    SequenceRefused,
+    TopicPartition,
+    TransactionEnded,
+    TransactionEnding,
+)
+from .model_client import RETRY_BACKOFF, TRANSACTION, Ask, ModelClient, Steps, first_code
 from .schedule import PARTITIONS, TOPIC
 
 MOST_IN_FLIGHT = 3

@@ -11,7 +11,7 @@ from ...values import ErrorCode
 from .cluster import SESSION_TIMEOUT
 from .consumers import HEARTBEAT_INTERVAL, read_records
 from .history import Joined, MemberUnknown, ShareAcknowledged, ShareAcknowledging, ShareDelivered, TopicPartition
-from .model_client import Ask, ModelClient, REQUEST_TIMEOUT, RETRY_BACKOFF, Steps
+from .model_client import REQUEST_TIMEOUT, RETRY_BACKOFF, Ask, ModelClient, Steps
 from .schedule import TOPIC
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3

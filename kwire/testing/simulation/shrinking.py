@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from .schedule import ClientPlan, OF_CLIENTS, PlannedFault, Schedule
+from .schedule import OF_CLIENTS, ClientPlan, PlannedFault, Schedule
 
 T = TypeVar("T")
 Fails = Callable[[Schedule], bool]

@@ -20,8 +20,8 @@ from kwire.arrow.binary_columns.header_column import TYPE, header_column
 from kwire.arrow.read_options import BadOption
 from kwire.arrow.rows.row_faults import MalformedFrame
 from kwire.errors import BadFrame, NotInVersion, Truncated, UnknownField, UnknownMessage, UnknownVersion, WrongType
-from kwire.protocol.nested import coordinator_record, encode_record, encode_subscription, subscription_of
 from kwire.protocol.headers.apis import Apis
+from kwire.protocol.nested import coordinator_record, encode_record, encode_subscription, subscription_of
 from kwire.schema.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 from tests.arrow.golden import golden_columns

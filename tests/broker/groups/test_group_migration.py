@@ -12,7 +12,13 @@ import kwire
 from kwire.broker import Settings
 from kwire.broker.groups.consumer_group import GroupState
 from kwire.cli.main import main
-from kwire.protocol.nested import assignment_of, decode_assignment, encode_assignment, encode_subscription, subscription_of
+from kwire.protocol.nested import (
+    assignment_of,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+    subscription_of,
+)
 from kwire.testing import Kafka
 from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World

@@ -13,8 +13,8 @@ import pytest
 import kwire
 from kwire import DiskEntry, LogBytes
 from kwire.capture.logs.disk_files import read_disk_file, recognise_disk_file
-from kwire.errors import DumpError
 from kwire.codecs.records.crc32c import crc32c
+from kwire.errors import DumpError
 from tests.conftest import ROOT, SHARED, needs_shared
 from tests.seeds import seeded
 

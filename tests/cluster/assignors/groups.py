@@ -21,7 +21,13 @@ from kwire.cluster.assignors import (
 )
 from kwire.cluster.assignors.members import Assignment, TopicPartition
 from kwire.errors import DecodeError
-from kwire.protocol.nested import assignment_of, decode_cooperative_user_data, decode_sticky_user_data, encode_assignment, subscription_of
+from kwire.protocol.nested import (
+    assignment_of,
+    decode_cooperative_user_data,
+    decode_sticky_user_data,
+    encode_assignment,
+    subscription_of,
+)
 from tests.cluster.vectors import Case, answer_of
 
 Topics = dict[str, dict[int, list[str | None]]]

@@ -7,8 +7,14 @@ import pytest
 from kwire.cluster import Broker, ClusterState, Partition
 from kwire.cluster.assignors import UNREADABLE, Member, MemberData, by_topic, member_of, topics_of
 from kwire.cluster.assignors.members import GroupSubscription, racks_matter
-from kwire.protocol.nested import CooperativeUserData, StickyUserData, decode_subscription, encode_subscription, subscription_of
 from kwire.messages import ConsumerProtocolAssignment
+from kwire.protocol.nested import (
+    CooperativeUserData,
+    StickyUserData,
+    decode_subscription,
+    encode_subscription,
+    subscription_of,
+)
 from tests.cluster.assignors.groups import partition_of, texts
 from tests.cluster.vectors import cases
 

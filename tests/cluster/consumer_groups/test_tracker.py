@@ -12,8 +12,8 @@ import kwire
 from kwire import messages as m
 from kwire.cluster.assignors import assign
 from kwire.cluster.consumer_groups.tracker import GroupTracker
-from kwire.protocol.nested import assignment_of, encode_assignment, encode_subscription, subscription_of
 from kwire.protocol import Client, Frame, Request, Response, Source
+from kwire.protocol.nested import assignment_of, encode_assignment, encode_subscription, subscription_of
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
 
 CAPTURES = SHARED / "captures"

@@ -8,8 +8,8 @@ import kwire
 from kwire import messages
 from kwire.cluster.events.body import RELEASED, RENAMED, body_of
 from kwire.codecs.message_codec import codec_in
-from kwire.schema.message_spec import MessageSpec
 from kwire.schema.catalog import catalog_for, profiles
+from kwire.schema.message_spec import MessageSpec
 
 DRAFTS = [(profile, name) for profile in profiles() for name in catalog_for(profile).layers[0].files]
 

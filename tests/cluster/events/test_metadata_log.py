@@ -7,8 +7,8 @@ import pytest
 from kwire import LogBatch, LogRecord, messages, read_log
 from kwire.cluster import Broker, ClusterModel, ClusterState, LoggedRecord, Partition, learn
 from kwire.cluster.events.metadata_log import MetadataLog
-from kwire.protocol.nested import FramedRecord, encode_frame, framed_record
 from kwire.codecs.records import Record, build_batch
+from kwire.protocol.nested import FramedRecord, encode_frame, framed_record
 from tests.conftest import SHARED, each_of, needs_shared
 
 TOPIC = bytes(15) + b"\x77"

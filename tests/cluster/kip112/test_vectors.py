@@ -19,8 +19,8 @@ from kwire.cluster.kip112.ensemble import Ensemble
 from kwire.cluster.kip112.kafka_zk_client import LOG_DIR_EVENTS, KafkaZkClient
 from kwire.cluster.state import Broker
 from kwire.errors import ZnodeError
-from kwire.schema.field_names import snake_case
 from kwire.schema.catalog import catalog_for
+from kwire.schema.field_names import snake_case
 from kwire.zookeeper import LogDirEvent, node_type, read_znode, write_znode
 from tests.cluster.kip112.playing import directory_of, fail, isr, replica, replicate, said, started
 from tests.conftest import SHARED, each_of, needs_shared

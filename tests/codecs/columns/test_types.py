@@ -11,8 +11,8 @@ import kwire
 from kwire.codecs import wire
 from kwire.codecs.columns.arrow_types import fields_of, scalar_type
 from kwire.codecs.columns.column_plan import trees_of
-from kwire.schema.spec_reader import read_spec
 from kwire.schema.catalog import catalog_for
+from kwire.schema.spec_reader import read_spec
 
 PLAIN = {"bool", "int8", "int16", "int32", "int64", "double", "string", "binary"}
 NUMBERS = """{"type": "data", "name": "Numbers", "validVersions": "0", "flexibleVersions": "none", "fields": [

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from kwire.errors import BadCompression, KwireError, LimitExceeded, MissingExtra
 from kwire.codecs.compression import bounded_decompression
+from kwire.errors import BadCompression, KwireError, LimitExceeded, MissingExtra
 
 
 @pytest.mark.parametrize("size, count", [(0, 0), (1, 1), (1, 0), (100, 3), (100, 100), (1 << 20, 5)])
@@ -34,7 +34,9 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 
 def test_what_the_library_complains_of_is_a_fault_of_the_bytes() -> None:
     with pytest.raises(BadCompression, match="do not decompress as snappy: snappy: corrupt input") as info:
-        bounded_decompression.run_cramjam("snappy", bounded_decompression.load_cramjam("snappy").snappy.decompress_raw, b"\xff")
+        bounded_decompression.run_cramjam(
+            "snappy", bounded_decompression.load_cramjam("snappy").snappy.decompress_raw, b"\xff"
+        )
     assert info.value.found[0] == "snappy"
 
 

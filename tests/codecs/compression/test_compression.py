@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.errors import BadCompression, EncodeError, LimitExceeded, MissingExtra
 from kwire.codecs.compression import compression_types
 from kwire.codecs.compression.compression_types import deflate, inflate
+from kwire.errors import BadCompression, EncodeError, LimitExceeded, MissingExtra
 
 CODECS = compression_types.NAMES[1:]
 MANY = random.Random(5).randbytes(70_000) + bytes(200_000) + b"0123456789" * 10_000

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from kwire.errors import BadCompression, LimitExceeded
 from kwire.codecs.compression import lz4
 from kwire.codecs.compression.bounded_decompression import load_cramjam
 from kwire.codecs.compression.xxh32 import xxh32
+from kwire.errors import BadCompression, LimitExceeded
 
 DATA = random.Random(3).randbytes(100_000) + bytes(100_000)
 

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from kwire.errors import BadCompression, LimitExceeded
 from kwire.codecs.compression import snappy
-from kwire.codecs.compression.snappy import SNAPPY_HEADER as HEADER
 from kwire.codecs.compression.bounded_decompression import load_cramjam
+from kwire.codecs.compression.snappy import SNAPPY_HEADER as HEADER
+from kwire.errors import BadCompression, LimitExceeded
 
 RAW = bytes(load_cramjam("snappy").snappy.compress_raw(b"abc" * 1000))
 DATA = random.Random(3).randbytes(100_000)

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from kwire.errors import BadCompression, LimitExceeded
 from kwire.codecs.compression import zstd
+from kwire.errors import BadCompression, LimitExceeded
 
 DATA = random.Random(3).randbytes(300_000) + bytes(1_000_000)
 MIB = 1 << 20

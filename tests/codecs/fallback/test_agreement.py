@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 import kwire
-from kwire.codecs import fast_path, message_codec
-from kwire.codecs.fast_path import choose_fast_path
-from kwire.codecs.fast_path import generated_python as compiler
+from kwire.codecs import message_codec
+from kwire.codecs.fallback import generated_python as compiler
 from kwire.codecs.fallback.reading_functions import ReadingFunction, emit_read
-from kwire.codecs.schema_tree import grow_tree
-from kwire.errors import DecodeError, EncodeError
+from kwire.codecs.fast_path import choose_fast_path
 from kwire.codecs.native import ENGINES
-from kwire.codecs.wire import Array, Boolean, INT32, NullableStruct, Reader, Struct
+from kwire.codecs.schema_tree import grow_tree
+from kwire.codecs.wire import INT32, Array, Boolean, NullableStruct, Reader, Struct
+from kwire.errors import DecodeError, EncodeError
 from tests.executions import FAST, AgreeingPath, Disagreement
 from tests.messages_of import draft_triples, released_pairs
 from tests.random_values import damaged, draw
@@ -37,7 +37,7 @@ def accepts(codec: kwire.Codec, data: bytes) -> bool:
 
 
 def test_every_test_runs_both_executions() -> None:
-    assert vars(codecs)["fast_path"] is AgreeingPath
+    assert vars(message_codec)["choose_fast_path"] is AgreeingPath
     assert "python" in FAST
 
 
@@ -166,6 +166,8 @@ def test_the_reference_alone_reads_what_a_fast_path_does_not_know(engine: str, m
     schema.fields[0].subcon = type("Other", (type(INT32),), {})("other int32", "i")
     with pytest.raises(compiler.NoEmitter, match="no reading is written for Other"):
         compiler.compile_decoder(schema, "other")
-    monkeypatch.setattr(fast_path, "fast_path", lambda schema, title: choose_fast_path(schema, title, engine))
+    monkeypatch.setattr(
+        message_codec, "choose_fast_path", lambda schema, title: choose_fast_path(schema, title, engine)
+    )
     codec = message_codec.Codec(kwire.codec("ControlledShutdownRequest", 1).spec, 1, schema)
     assert codec.decode(bytes.fromhex("00000003")).broker_id == 3

@@ -13,12 +13,12 @@ import kwire
 from kwire.codecs.fallback.generated_python import decoder_source, encoder_source
 from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import SpecError
+from kwire.schema.catalog import catalog_for
 from kwire.schema.message_spec import MessageSpec
 from kwire.schema.spec_reader import read_spec
-from kwire.schema.catalog import catalog_for
 from tests.messages_of import draft_triples, released_pairs
-from tests.small_specs import document, field, spec_of, struct
 from tests.schema.test_hostile import CODE
+from tests.small_specs import document, field, spec_of, struct
 
 NODES = (
     *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.Expr, ast.Pass),
@@ -42,7 +42,7 @@ NODES = (
     *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IfExp, ast.ListComp, ast.comprehension, ast.NamedExpr, ast.UAdd),
 )
 METHODS = {"append", "decode", "join", "loop", "ahead", "rest", "tried", "write", "use", "on", "read"}
-NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|BYTE|EMPTY|Refused")
+NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|BYTE|EMPTY|Declined")
 
 
 def foreign_words(text: str, fields: set[str]) -> list[str]:
@@ -88,7 +88,7 @@ def test_the_check_finds_what_is_foreign(word: str) -> None:
     assert foreign_words(f"def decode(b, p):\n    v1 = b[p]\n    {word}", set()) or word == "print(1)"
 
 
-@pytest.mark.parametrize("text", [*CODE, "print", "b", "p", "decode", "v1", "Refused", "C1", "BOOL", "unknown_tags"])
+@pytest.mark.parametrize("text", [*CODE, "print", "b", "p", "decode", "v1", "Declined", "C1", "BOOL", "unknown_tags"])
 def test_a_name_in_a_spec_runs_nothing_and_hides_nothing(text: str) -> None:
     """Names of code are refused by the reader of specs; names of our own words are only names of fields."""
     try:

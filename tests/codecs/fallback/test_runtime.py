@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kwire.codecs.native import Refused
 from kwire.codecs.fallback.generated_helpers import CONSTANTS, SHORT, numbers, packers, refuse, unpackers, wide
-from kwire.errors import DecodeError
-from kwire.codecs.wire import Reader, UNSIGNED_VARINT
+from kwire.codecs.native import Declined
+from kwire.codecs.wire import UNSIGNED_VARINT, Reader
 from kwire.codecs.wire.varints import short_varint, unsigned_varint
+from kwire.errors import DecodeError
 
 
 def strictly(data: bytes) -> tuple[int, int] | None:
@@ -40,7 +40,7 @@ def test_varints_are_those_of_the_node() -> None:
 def test_wide_ones_have_two_bytes_and_a_limit() -> None:
     assert wide(unsigned_varint(300), 1, 300) == (300, 2)
     for raw, most in ((unsigned_varint(300), 299), (b"\5", 300), (b"\0", 300), (b"\x85\0", 300)):
-        with pytest.raises((Refused, ValueError)):
+        with pytest.raises((Declined, ValueError)):
             wide(raw, 1, most)
 
 
@@ -48,14 +48,14 @@ def test_tables_go_by_the_count() -> None:
     assert len(unpackers("i", False)) == SHORT
     assert unpackers("h", False)[2](b"\0\1\0\2", 0) == unpackers("h", True)[3](b"\0\1\0\2", 0) == (1, 2)
     assert packers("B", "h")[2](3, 1, 2).hex() == "0300010002"
-    with pytest.raises(Refused):
+    with pytest.raises(Declined):
         unpackers("h", True)[0](b"", 0)
 
 
 @pytest.mark.parametrize(("count", "nullable"), [(-1, False), (-2, True), (-2, False)])
 def test_counts_below_zero_are_null_or_refused(count: int, nullable: bool) -> None:
     assert numbers(b"", 7, -1, "i", 4, True) == (None, 7)
-    with pytest.raises(Refused):
+    with pytest.raises(Declined):
         numbers(b"", 0, count, "i", 4, nullable)
 
 
@@ -74,10 +74,10 @@ def test_checks_let_pass_what_nodes_write(name: str, good: list[Any], bad: list[
     for value in good:
         CONSTANTS[name](value)
     for value in bad:
-        with pytest.raises(Refused):
+        with pytest.raises(Declined):
             CONSTANTS[name](value)
 
 
 def test_refusing_takes_anything() -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Declined):
         refuse(1, b"")

@@ -9,8 +9,7 @@ import pytest
 
 import kwire
 from kwire.codecs.fallback.generated_python import compile_decoder
-from kwire.codecs.fallback.source_builder import NoEmitter
-from kwire.codecs.fallback.source_builder import GeneratedFunction, GeneratedSource, checked_attribute
+from kwire.codecs.fallback.source_builder import GeneratedFunction, GeneratedSource, NoEmitter, checked_attribute
 
 
 def test_names_are_our_own_and_told_apart() -> None:

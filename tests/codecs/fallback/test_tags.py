@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwire.codecs.wire import join_tags
 from kwire.errors import (
     BadLength,
     BadTag,
@@ -12,7 +13,6 @@ from kwire.errors import (
     TagTwice,
     UnknownTagOrder,
 )
-from kwire.codecs.wire import join_tags
 from tests.codecs.fallback.codecs_of import codec_of, comes_back, refused, unread
 from tests.small_specs import field
 

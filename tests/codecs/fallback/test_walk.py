@@ -9,8 +9,8 @@ import pytest
 import kwire
 from kwire.codecs import wire
 from kwire.codecs.fallback.generated_python import compile_decoder, compile_encoder
-from kwire.codecs.fallback.source_builder import NoEmitter
 from kwire.codecs.fallback.reading_functions import emit_read
+from kwire.codecs.fallback.source_builder import NoEmitter
 from kwire.codecs.fallback.writing_functions import emit_write
 from kwire.codecs.schema_tree import grow_tree
 from tests.messages_of import released_pairs

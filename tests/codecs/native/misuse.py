@@ -1,6 +1,6 @@
 """Wrong uses of the native engine's objects, which must end in an exception or a harmless answer: never in a crash.
 
-`python -m tests.codecs.native.misuse [SEED]` runs them, and prints each name before it is run. The sanitizers run them too
+`python -m tests.codecs.native.misuse [SEED]` runs them; each name is printed before. The sanitizers run them too
 (`tests.tools.engine_cases`). Kwire itself does none of this; a debugger, a finaliser or a curious user may.
 """
 
@@ -19,12 +19,12 @@ import msgspec
 from msgspec.structs import force_setattr
 
 import kwire
-from kwire.codecs import native
 from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.pcap import PcapReader
-from kwire.codecs.columns.column_plan import ColumnPlan
+from kwire.codecs import native
 from kwire.codecs.columns.buffer_collector import _ColumnLayout
+from kwire.codecs.columns.column_plan import ColumnPlan
 from kwire.codecs.native.node_table import node_table
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for

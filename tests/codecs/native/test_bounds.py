@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import kwire
-from kwire.codecs import native
 from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.pcap import PcapReader
+from kwire.codecs import native
 from kwire.codecs.fast_path import choose_fast_path
 from kwire.codecs.native.node_table import node_table
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
 from tests.capture.building import Talk, capture, request
-from tests.conftest import ROOT
 from tests.codecs.native.test_engine import column_arguments, replaced
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(kwire.engine != "native", reason="another engine was chosen")
 

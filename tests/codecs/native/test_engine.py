@@ -17,12 +17,12 @@ import msgspec
 import pytest
 
 import kwire
-from kwire.codecs import fast_path, message_codec, native
-from kwire.codecs.fast_path import choose_fast_path
+from kwire.codecs import message_codec, native
 from kwire.codecs.columns.column_plan import ColumnPlan
-from kwire.codecs.schema_tree import grow_tree
+from kwire.codecs.fast_path import choose_fast_path
 from kwire.codecs.native import ENGINES, chosen_engine
 from kwire.codecs.native.node_table import NodeRow, node_table
+from kwire.codecs.schema_tree import grow_tree
 from tests.conftest import ROOT
 from tests.executions import reference_decoding
 from tests.messages_of import released_pairs
@@ -63,7 +63,7 @@ def test_skipping_ends_where_decoding_does() -> None:
         data = b"\1\2" + codec.encode(draw(codec.schema, rng))
         assert table.skip_from(data, 2) == len(data)
         for cut in {2, (len(data) + 2) // 2, len(data) - 1} - {len(data)}:
-            with pytest.raises(native.Refused):
+            with pytest.raises(native.Declined):
                 table.skip_from(data[:cut], 2)
 
 
@@ -71,9 +71,9 @@ def test_a_position_outside_of_the_bytes_is_refused() -> None:
     table = native.NodeTable(*node_table(kwire.codec("ControlledShutdownRequest", 1).schema))
     for start in (-1, 5):
         for method in (table.decode_from, table.skip_from, table.json):
-            with pytest.raises(native.Refused):
+            with pytest.raises(native.Declined):
                 method(bytes(4), start)
-        with pytest.raises(native.Refused):
+        with pytest.raises(native.Declined):
             table.decode_many(bytes(4), start, 1)
 
 
@@ -199,7 +199,7 @@ def test_a_default_that_a_tag_may_not_hold_is_left_to_the_reference() -> None:
     assert table.decode(data) == message
     assert data.endswith(bytes.fromhex("01 00 02 02 63"))
     null = data[:-5] + bytes.fromhex("01 00 01 00")  # tag 0 holds null, which is its default
-    with pytest.raises(native.Refused):
+    with pytest.raises(native.Declined):
         table.decode(null)
     assert codec.decode(null).cluster_id is None
 
@@ -276,7 +276,7 @@ def test_what_is_refused_leaks_nothing() -> None:
     def run() -> None:
         for cut in range(len(data)):
             for method in (table.decode, table.json):
-                with pytest.raises((native.Refused, UnicodeDecodeError)):
+                with pytest.raises((native.Declined, UnicodeDecodeError)):
                     method(data[:cut])
 
     run()
@@ -288,7 +288,7 @@ def test_what_is_refused_leaks_nothing() -> None:
 @pytest.fixture
 def heartbeat(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A codec whose usual calls are the engine's, which nothing compares with other executions."""
-    monkeypatch.setattr(fast_path, "fast_path", choose_fast_path)
+    monkeypatch.setattr(message_codec, "choose_fast_path", choose_fast_path)
     spec = kwire.codec("HeartbeatRequest", 4).spec
     return type(message_codec.codec_of(spec, 4))(spec, 4, grow_tree(spec, 4))
 
@@ -371,10 +371,10 @@ def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(cha
     package = tmp_path / "kwire"
     package.mkdir()
     for path in (ROOT / "kwire").iterdir():
-        if path.name != "native":
+        if path.name != "codecs":
             (package / path.name).symlink_to(path)
-    shutil.copytree(ROOT / "kwire/native", package / "native", ignore=shutil.ignore_patterns("__pycache__"))
-    source = package / "native/_json.pxi"
+    shutil.copytree(ROOT / "kwire/codecs", package / "codecs", ignore=shutil.ignore_patterns("__pycache__"))
+    source = package / "codecs/native/_json.pxi"
     if change == "a source has changed":
         source.write_text(source.read_text() + "# one more line\n")
     elif change == "there are no sources":
@@ -391,6 +391,6 @@ def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(cha
     )
     if change == "a source has changed":
         assert done.stdout == "python\n"
-        assert f"run python {package / 'native/build_hook.py'}: its sources have changed" in done.stderr
+        assert f"run python {package / 'codecs/native/build_hook.py'}: its sources have changed" in done.stderr
     else:
         assert (done.stdout, done.stderr) == ("native\n", "")

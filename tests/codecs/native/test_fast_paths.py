@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.codecs import native
 from kwire.arrow.rows.frame_rows import Pairing
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.pcap import PcapReader
 from kwire.cli.main import main
+from kwire.codecs import native
 from kwire.codecs.native.node_table import node_table
-from kwire.protocol.headers.apis import Apis
 from kwire.codecs.records import Record, build_batch, parse_records
+from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
 from tests.capture.building import Talk, capture
-from tests.conftest import ROOT
 from tests.codecs.test_golden import CORPUS
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(kwire.engine != "native", reason="another engine was chosen")
 
@@ -61,7 +61,7 @@ def test_golden_bodies_are_decoded_encoded_and_written_as_json_natively() -> Non
             if pair not in tables:
                 tables[pair] = native.NodeTable(*node_table(kwire.codec(*pair).schema))
             body = bytes.fromhex(case["hex"])
-            with contextlib.suppress(native.Refused):
+            with contextlib.suppress(native.Declined):
                 message = tables[pair].decode(body)
                 assert tables[pair].encode(message) == body
                 assert tables[pair].json(body)

@@ -69,7 +69,7 @@ try:
 except ImportError:
     import _xxsubinterpreters as interpreters
 other = interpreters.create()
-text = "import kwire; from kwire import native; print(kwire.engine, native.MISSING, flush=True)"
+text = "import kwire; from kwire.codecs import native; print(kwire.engine, native.MISSING, flush=True)"
 run = getattr(interpreters, "exec", None) or interpreters.run_string  # Python 3.13, 3.11
 run(other, text)
 """

@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kwire.protocol.nested import decode_control_record
 from kwire.codecs.records import Record, RecordBatch, build_batch
 from kwire.codecs.records.crc32c import crc32c
+from kwire.protocol.nested import decode_control_record
 from kwire.values import kind
 from tests.conftest import ROOT, SHARED
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from kwire import errors as faults
-from kwire.errors import DecodeError
-from kwire.codecs.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.codecs.compression.compression_types import deflate
+from kwire.codecs.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.codecs.records.batch_walk import BatchWalk
 from kwire.codecs.records.located_reader import LocatedReader
+from kwire.errors import DecodeError
 from tests.codecs.records.cases import batch_around
 
 

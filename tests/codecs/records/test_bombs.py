@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from kwire.codecs.compression import lz4
-from kwire.codecs.records import Record, build_batch
-from kwire.codecs.compression.snappy import SNAPPY_HEADER as HEADER
 from kwire.codecs.compression.bounded_decompression import load_cramjam
-from tests.conftest import ROOT, spread
+from kwire.codecs.compression.snappy import SNAPPY_HEADER as HEADER
+from kwire.codecs.records import Record, build_batch
 from tests.codecs.records.cases import batch_around, message_around
+from tests.conftest import ROOT, spread
 
 MIB, GIB = 1 << 20, 1 << 30
 ALLOWED = 64 * MIB + 16 * MIB
@@ -130,7 +130,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "zstd of many frames": lambda: batch_around(zstd_runs(MIB, 0x58) * 1024, attributes=4),
 }
 
-# What is no bomb by its size: it lies, or it is long to read. Refused as something else than too large.
+# What is no bomb by its size: it lies, or it is long to read. Declined as something else than too large.
 LIES: dict[str, Callable[[], bytes]] = {
     "snappy that claims 4 GiB in 15 bytes": lambda: batch_around(claim_of(2**32 - 1) + bytes(10), attributes=2),
     "snappy with a block of 2 GiB": lambda: batch_around(HEADER + b"\x7f\xff\xff\xff" + bytes(100), attributes=2),

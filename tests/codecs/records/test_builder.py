@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import errors
-from kwire.errors import EncodeError
-from kwire.codecs.records import Record, RecordHeader, build_batch, parse_records
 from kwire.codecs.compression.compression_types import NAMES
+from kwire.codecs.records import Record, RecordHeader, build_batch, parse_records
+from kwire.errors import EncodeError
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 BYTES = st.none() | st.binary(max_size=30)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kwire.codecs.records import parse_records
-from tests.conftest import SHARED, each_of, needs_shared
 from tests.codecs.records.cases import rebuilt, told
+from tests.conftest import SHARED, each_of, needs_shared
 
 RUNS = sorted((SHARED / "captures").glob("*.segments"))
 

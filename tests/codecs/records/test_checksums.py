@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.codecs.records import crc32c
 from kwire.codecs.compression.xxh32 import xxh32
+from kwire.codecs.records import crc32c
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwire import errors as faults
-from kwire.errors import DecodeError
 from kwire.codecs.records import Record, RecordBatch, UndecodableRecords, parse_records
+from kwire.errors import DecodeError
 from tests.codecs.records.cases import cases, data_of, digested, name_of, rebuilt, told
 
 # Kafka's exception -> what kwire raises there. KafkaException: a codec's complaint, or one that came before the

@@ -6,13 +6,13 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.codecs import native
 from kwire.client.address import address
 from kwire.client.connection import BrokerConnection
-from kwire.errors import OverlongVarint
+from kwire.codecs import native
 from kwire.codecs.records import Record, RecordBatch, build_batch, parse_records
 from kwire.codecs.records.crc32c import crc32c
 from kwire.codecs.records.record_layouts import BATCH
+from kwire.errors import OverlongVarint
 from kwire.testing import Kafka
 from tests.codecs.records.damaged_batches import damaged_batches, read_one_by_one, whole
 from tests.seeds import TRIES, named, seeded

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from kwire.errors import DecodeError
-from kwire.codecs.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.codecs.compression.compression_types import NAMES, deflate, inflate
+from kwire.codecs.records import Record, RecordBatch, UndecodableRecords, parse_records
+from kwire.errors import DecodeError
+from tests.codecs.records.cases import all_cases, batch_around, data_of, message_around, rebuilt, with_right_crcs
 from tests.conftest import spread
 from tests.effort import no_hang
-from tests.codecs.records.cases import all_cases, batch_around, data_of, message_around, rebuilt, with_right_crcs
 from tests.seeds import TRIES, named, seeded
 
 ROUNDS = 1000 * TRIES  # for each of the parts

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.codecs.records import RecordHeader
-from kwire.codecs.records import record_layouts
-from kwire.codecs.records.record_layouts import MESSAGES, MessageFields, RECORD, RecordFields
+from kwire.codecs.records import RecordHeader, record_layouts
+from kwire.codecs.records.record_layouts import MESSAGES, RECORD, MessageFields, RecordFields
 
 
 def test_a_record_has_kafkas_layout() -> None:
@@ -35,4 +34,7 @@ def test_sizes_agree() -> None:
     assert record_layouts.BATCH.size == 61
     assert record_layouts.LEAST_LENGTH == {0: 14, 1: 22, 2: 49}
     for magic in (0, 1):
-        assert record_layouts.LEAST_LENGTH[magic] == record_layouts.MESSAGE.size - record_layouts.LOG_OVERHEAD + MESSAGES[magic].least
+        assert (
+            record_layouts.LEAST_LENGTH[magic]
+            == record_layouts.MESSAGE.size - record_layouts.LOG_OVERHEAD + MESSAGES[magic].least
+        )

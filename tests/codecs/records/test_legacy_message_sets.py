@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kwire import errors as faults
-from kwire.errors import DecodeError
-from kwire.codecs.records import Record, UndecodableRecords, build_batch, parse_records
 from kwire.codecs.compression.compression_types import deflate
+from kwire.codecs.records import Record, UndecodableRecords, build_batch, parse_records
+from kwire.errors import DecodeError
 from tests.codecs.records.cases import message_around, with_right_crcs
 
 

@@ -8,14 +8,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kwire import errors as faults
-from kwire.errors import DecodeError
-from kwire.codecs.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
-from kwire.codecs.records import record_reader
+from kwire.codecs.records import (
+    Record,
+    RecordBatch,
+    RecordHeader,
+    UndecodableRecords,
+    build_batch,
+    parse_records,
+    record_reader,
+)
 from kwire.codecs.records.record_layouts import RECORD
-from kwire.codecs.wire import Reader, VARINT
+from kwire.codecs.wire import VARINT, Reader
 from kwire.codecs.wire.lengths import read_length
-from tests.conftest import needs_engine
+from kwire.errors import DecodeError
 from tests.codecs.records.cases import batch_around, with_right_crcs
+from tests.conftest import needs_engine
 
 # size, attributes, timestamp delta, offset delta, key (null), value "v", one header "h" with null
 GOOD = bytes.fromhex("14 00 02 00 01 02 76 02 02 68 01")

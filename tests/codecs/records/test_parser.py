@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kwire import errors as faults
-from kwire.errors import DecodeError
 from kwire.codecs.records import Batches, Record, RecordBatch, UndecodableRecords, build_batch, parse_records
+from kwire.errors import DecodeError
 from tests.codecs.records.cases import with_right_crcs
 
 ONE = build_batch([Record(5, 1, b"k", b"v")], partition_leader_epoch=3)

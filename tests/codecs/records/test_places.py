@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.errors import BadChecksum, Truncated
 from kwire.codecs.records.located_reader import LocatedReader
 from kwire.codecs.wire import INT32
+from kwire.errors import BadChecksum, Truncated
 
 
 def test_offsets_are_those_of_the_input() -> None:

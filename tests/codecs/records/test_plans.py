@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import EncodeError, NotInVersion, WrongType
 from kwire.codecs.records import Record, build_batch
+from kwire.errors import EncodeError, NotInVersion, WrongType
 
 
 @pytest.mark.parametrize(

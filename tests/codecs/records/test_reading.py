@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kwire import errors as faults
-from kwire.codecs.records import Record, Records, UndecodableRecords, build_batch, parse_records
 from kwire.codecs.compression.compression_types import deflate
+from kwire.codecs.records import Record, RecordIterator, UndecodableRecords, build_batch, parse_records
 from tests.codecs.records.cases import batch_around
 
 RECORDS = [Record(offset, 0, b"k") for offset in range(3)]
@@ -13,7 +13,7 @@ RECORDS = [Record(offset, 0, b"k") for offset in range(3)]
 def test_records_are_read_once_and_one_by_one() -> None:
     (batch,) = parse_records(build_batch(RECORDS))
     records = batch.records()
-    assert isinstance(records, Records)
+    assert isinstance(records, RecordIterator)
     assert next(records) == RECORDS[0]
     assert list(records) == RECORDS[1:]
     assert list(records) == []

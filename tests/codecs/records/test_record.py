@@ -5,8 +5,8 @@ import pickle
 import msgspec
 import pytest
 
-from kwire.errors import DecodeError
 from kwire.codecs.records import Record, RecordHeader, UndecodableRecords
+from kwire.errors import DecodeError
 
 
 def test_a_record_is_a_frozen_value_with_kafkas_defaults() -> None:

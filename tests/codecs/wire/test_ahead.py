@@ -8,10 +8,10 @@ import pytest
 
 import kwire
 from kwire.codecs.json_writer import UNKNOWN_TAGS
-from kwire.errors import DecodeError
-from kwire.codecs.wire import Array, INT32, Reader
-from kwire.codecs.wire.varints import unsigned_varint
+from kwire.codecs.wire import INT32, Array, Reader
 from kwire.codecs.wire.arrays import BLOCK
+from kwire.codecs.wire.varints import unsigned_varint
+from kwire.errors import DecodeError
 
 MANY = 40 * BLOCK
 METADATA = kwire.codec("MetadataRequest", 9)

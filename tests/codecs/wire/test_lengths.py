@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from kwire.codecs.wire import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Node, Reader, Writer
+from kwire.codecs.wire.java_integers import wrap_int32
+from kwire.codecs.wire.lengths import read_length, write_length
 from kwire.errors import (
     BadLength,
     BadVarint,
@@ -16,9 +19,6 @@ from kwire.errors import (
     TooLong,
     Truncated,
 )
-from kwire.codecs.wire import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Node, Reader, Writer
-from kwire.codecs.wire.java_integers import wrap_int32
-from kwire.codecs.wire.lengths import read_length, write_length
 from tests.codecs.wire.walks import refused, salvage, unwritable, written
 
 

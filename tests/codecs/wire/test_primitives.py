@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kwire.codecs.wire import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Integer, Node
 from kwire.errors import BadBoolean, OutOfRange, Truncated, WrongType
-from kwire.codecs.wire import BOOLEAN, FLOAT64, INT16, INT32, INT64, INT8, Integer, Node, UINT16, UINT32, UUID
 from tests.codecs.wire.walks import read, refused, salvage, unwritable, written
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from construct import Int16ub
 
+from kwire.codecs.wire import INT8, INT16, INT32, Node, Reader, Writer
+from kwire.codecs.wire.reader import MOST_FAULTS
 from kwire.errors import (
     BadBoolean,
     BadText,
@@ -20,8 +22,6 @@ from kwire.errors import (
     Truncated,
     WrongType,
 )
-from kwire.codecs.wire import INT16, INT32, INT8, Node, Reader, Writer
-from kwire.codecs.wire.reader import MOST_FAULTS
 from tests.codecs.wire.walks import unwritable
 
 

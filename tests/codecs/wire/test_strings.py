@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kwire.codecs.wire import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Bytes, Node, Records, String
+from kwire.codecs.wire.length_prefixed import decode_malformed_text
 from kwire.errors import (
     BadLength,
     BadText,
@@ -16,8 +18,6 @@ from kwire.errors import (
     TooLong,
     WrongType,
 )
-from kwire.codecs.wire import Bytes, COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Node, Records, String
-from kwire.codecs.wire.length_prefixed import decode_malformed_text
 from tests.codecs.wire.walks import read, refused, salvage, unwritable, written
 
 OLD, COMPACT = String(), String(COMPACT_LENGTH)

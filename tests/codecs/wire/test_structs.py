@@ -8,6 +8,22 @@ from typing import Any
 import msgspec
 import pytest
 
+from kwire.codecs.wire import (
+    BOOLEAN,
+    COMPACT_LENGTH,
+    INT8,
+    INT16,
+    Absent,
+    Array,
+    Field,
+    Node,
+    NullableStruct,
+    String,
+    Struct,
+    TaggedFields,
+)
+from kwire.codecs.wire.tagged_fields import is_default
+from kwire.codecs.wire.unknown_tags import has_tags
 from kwire.errors import (
     BadBoolean,
     BadLength,
@@ -22,9 +38,6 @@ from kwire.errors import (
     Truncated,
     WrongType,
 )
-from kwire.codecs.wire import Absent, Array, BOOLEAN, COMPACT_LENGTH, Field, INT16, INT8, Node, NullableStruct, String, Struct, TaggedFields
-from kwire.codecs.wire.tagged_fields import is_default
-from kwire.codecs.wire.unknown_tags import has_tags
 from tests.codecs.wire.walks import read, refused, salvage, unwritable, written
 
 

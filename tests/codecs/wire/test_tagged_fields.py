@@ -8,6 +8,19 @@ import msgspec
 import pytest
 
 from kwire.codecs.tracing import TracingReader
+from kwire.codecs.wire import (
+    COMPACT_LENGTH,
+    INT16,
+    Array,
+    Field,
+    Reader,
+    String,
+    Struct,
+    TaggedFields,
+    join_tags,
+    split_tags,
+)
+from kwire.codecs.wire.tagged_fields import is_default
 from kwire.errors import (
     BadLength,
     BadTag,
@@ -24,10 +37,8 @@ from kwire.errors import (
     UnknownTagOrder,
     WrongType,
 )
-from kwire.codecs.wire import Array, COMPACT_LENGTH, Field, INT16, Reader, String, Struct, TaggedFields, join_tags, split_tags
-from kwire.codecs.wire.tagged_fields import is_default
-from tests.effort import at_most
 from tests.codecs.wire.walks import read, refused, salvage, unwritable, written
+from tests.effort import at_most
 
 
 class Thing(msgspec.Struct, frozen=True):

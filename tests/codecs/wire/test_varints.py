@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import BadVarint, OutOfRange, OverlongVarint, Truncated, WrongType
-from kwire.codecs.wire import Node, UNSIGNED_VARINT, UnsignedVarint, VARINT, VARLONG
+from kwire.codecs.wire import UNSIGNED_VARINT, VARINT, VARLONG, Node, UnsignedVarint
 from kwire.codecs.wire.varints import unsigned_varint
+from kwire.errors import BadVarint, OutOfRange, OverlongVarint, Truncated, WrongType
 from tests.codecs.wire.walks import read, refused, salvage, unwritable, written
 
 UNSIGNED_VARLONG = UnsignedVarint("unsigned varlong", 64)

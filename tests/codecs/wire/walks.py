@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwire.errors import DecodeError, EncodeError
 from kwire.codecs.wire import Node, Reader, Writer
+from kwire.errors import DecodeError, EncodeError
 
 
 def read(node: Node, hex_text: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
 from kwire.protocol import Client, Token
-from kwire.protocol.connections.decoded_connection import DecodedConnection, FORWARDED
+from kwire.protocol.connections.decoded_connection import FORWARDED, DecodedConnection
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
 from tests.protocol.test_frame_decoder import decoded, request, response

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-pass
+from kwire.protocol.frames import stream_faults
 from kwire.protocol.frames.stream_faults import CutShort, NoFrame, unexpected_response
 
 
@@ -14,7 +14,9 @@ def test_a_truncated_frame_has_sizes_only() -> None:
 
 
 def test_codes_are_stable_names_and_mark_failures() -> None:
-    kinds = [kind for kind in vars(pieces).values() if isinstance(kind, type) and issubclass(kind, NoFrame | CutShort)]
+    kinds = [
+        kind for kind in vars(stream_faults).values() if isinstance(kind, type) and issubclass(kind, NoFrame | CutShort)
+    ]
     assert {kind.__name__: (kind.code, kind.is_failure) for kind in kinds} == {
         "NoFrame": ("NO_FRAME", True),
         "Gap": ("GAP", False),

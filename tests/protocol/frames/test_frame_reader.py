@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import kwire
 from kwire.errors import BadFrame
 from kwire.protocol import cut_frames
-from kwire.protocol.frames.captured_frame import NamedEnds, WHOLE_FILE, count_frames, make_frame
+from kwire.protocol.frames.captured_frame import WHOLE_FILE, NamedEnds, count_frames, make_frame
 from kwire.protocol.frames.frame import Source
-from kwire.protocol.frames.frame_joiner import FrameJoiner, LEAST_PART, MOST_AHEAD
+from kwire.protocol.frames.frame_joiner import LEAST_PART, MOST_AHEAD, FrameJoiner
 from kwire.protocol.frames.size_faults import cut_short
 from kwire.protocol.frames.stream_faults import Gap, NotKafka
 
@@ -158,7 +158,10 @@ def test_what_nobody_sent_is_a_frame_without_a_time() -> None:
 
 
 def test_frames_of_a_batch_are_counted_without_what_has_a_fault() -> None:
-    frame, lost = (WHOLE_FILE, None, 0, None, b"x", None, None, 0), (WHOLE_FILE, None, 0, None, b"", Gap(count=3), None, 0)
+    frame, lost = (
+        (WHOLE_FILE, None, 0, None, b"x", None, None, 0),
+        (WHOLE_FILE, None, 0, None, b"", Gap(count=3), None, 0),
+    )
     batch: Any = Batch([frame, lost, "the end of a connection", frame])
     assert count_frames(batch) == 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.protocol.headers.apis import Api, Apis, MOST_KNOWN
+from kwire.protocol.headers.apis import MOST_KNOWN, Api, Apis
 from kwire.schema.catalog import catalog_for
 
 CATALOG = catalog_for()

@@ -10,10 +10,19 @@ import pytest
 
 from kwire import messages
 from kwire.errors import DecodeError, EncodeError, Truncated, UnknownVersion, UnsupportedVersion
-from kwire.protocol.nested import Embedded, assignment_of, decode_assignment, decode_group_record, decode_subscription, encode_assignment, encode_subscription, subscription_of
+from kwire.protocol.nested import (
+    Embedded,
+    assignment_of,
+    decode_assignment,
+    decode_group_record,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    subscription_of,
+)
 from tests.conftest import SHARED, needs_shared
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 # written by Kafka 3.9.2 and 4.4.0
 SAMPLE, ALL = DATA / "consumer_bytes.jsonl", SHARED / "vectors" / "consumer_bytes.jsonl"
 

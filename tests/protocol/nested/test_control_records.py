@@ -14,7 +14,7 @@ from kwire.protocol.nested import Embedded, decode_control_record, encode_contro
 from kwire.values import kind
 from tests.conftest import SHARED, needs_shared
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 # (key, value, type, message): one of each, by Kafka 3.9.2 (records/control.jsonl.gz)
 WRITTEN = [
     ("00000001", "000000000094", "COMMIT", "EndTxnMarker"),

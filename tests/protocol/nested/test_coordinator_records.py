@@ -13,11 +13,20 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.errors import EncodeError, TrailingBytes, Truncated
-from kwire.protocol.nested import CoordinatorRecord, Embedded, coordinator_record, decode_group_record, decode_share_record, decode_transaction_record, encode_record, record_types
+from kwire.protocol.nested import (
+    CoordinatorRecord,
+    Embedded,
+    coordinator_record,
+    decode_group_record,
+    decode_share_record,
+    decode_transaction_record,
+    encode_record,
+    record_types,
+)
 from kwire.schema.catalog import catalog_for
 from tests.conftest import SHARED, needs_shared
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 DECODERS: dict[str, Callable[[bytes, bytes | None], CoordinatorRecord]] = {
     "__consumer_offsets": decode_group_record,

@@ -11,11 +11,15 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.errors import TrailingBytes, Truncated, UnknownApi, UnknownVersion
-from kwire.protocol.nested import Embedded, decode_enveloped_request, decode_enveloped_response, encode_enveloped_request, encode_enveloped_response
+from kwire.protocol.nested import (
+    Embedded,
+    decode_enveloped_request,
+    decode_enveloped_response,
+    encode_enveloped_request,
+    encode_enveloped_response,
+)
 
-ROWS = [
-    json.loads(line) for line in (Path(__file__).parent.parent / "data" / "envelopes.jsonl").read_text().splitlines()
-]
+ROWS = [json.loads(line) for line in (Path(__file__).parents[2] / "data" / "envelopes.jsonl").read_text().splitlines()]
 INNER = bytes.fromhex("0003 0001 00000007 ffff ffffffff")
 
 

@@ -12,11 +12,19 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.errors import EncodeError, OverlongVarint, TrailingBytes, Truncated
-from kwire.protocol.nested import Embedded, FramedRecord, decode_metadata_frame, decode_remote_log_frame, encode_frame, framed_record, record_types
+from kwire.protocol.nested import (
+    Embedded,
+    FramedRecord,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    encode_frame,
+    framed_record,
+    record_types,
+)
 from kwire.schema.catalog import catalog_for
 from tests.conftest import SHARED, needs_shared
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 DECODERS = {"__cluster_metadata": decode_metadata_frame, "__remote_log_metadata": decode_remote_log_frame}
 
 

@@ -10,10 +10,17 @@ import pytest
 
 from kwire import messages
 from kwire.errors import BadLength, DecodeError, EncodeError, Truncated
-from kwire.protocol.nested import CooperativeUserData, StickyUserData, decode_cooperative_user_data, decode_sticky_user_data, encode_cooperative_user_data, encode_sticky_user_data
+from kwire.protocol.nested import (
+    CooperativeUserData,
+    StickyUserData,
+    decode_cooperative_user_data,
+    decode_sticky_user_data,
+    encode_cooperative_user_data,
+    encode_sticky_user_data,
+)
 from tests.conftest import SHARED, needs_shared
 
-DATA = Path(__file__).parent.parent / "data"
+DATA = Path(__file__).parents[2] / "data"
 # written by Kafka 3.9.2 and 4.4.0
 SAMPLE, ALL = DATA / "consumer_bytes.jsonl", SHARED / "vectors" / "consumer_bytes.jsonl"
 

@@ -17,7 +17,7 @@ from kwire.capture.kafka.captured_frames import TcpEnds
 from kwire.capture.open_dump import open_dump
 from kwire.codecs.native import FrameBatch
 from kwire.protocol import Result
-from kwire.protocol.frames.captured_frame import CapturedFrame, Endpoints, NamedEnds, SECOND, first_numbers, make_frame
+from kwire.protocol.frames.captured_frame import SECOND, CapturedFrame, Endpoints, NamedEnds, first_numbers, make_frame
 from kwire.protocol.message_summary import MessageSummary
 from kwire.redact.masking import mask
 from kwire.render.captured.json_lines import JsonLines

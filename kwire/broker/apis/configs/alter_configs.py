@@ -10,7 +10,7 @@ from .... import messages
 from ....errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Refused
 from ....values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigType
 from ...broker_configs import topic_defaults
-from ...configs import Config, DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS, check_configs
+from ...configs import DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS, Config, check_configs
 from ...request_context import RequestContext
 from .describe_configs import config_denial
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .... import messages
 from ....values import ErrorCode
-from ...client_quota_manager import CLIENT, KEYS, MOST_QUOTAS, QuotaEntity, USER
+from ...client_quota_manager import CLIENT, KEYS, MOST_QUOTAS, USER, QuotaEntity
 from ...request_context import RequestContext
 
 EXACT, DEFAULT = 0, 1  # how a component of a quota filter matches

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .... import messages
-from ....errors import BadChecksum, DecodeError, KwireError, MissingExtra
 from ....codecs.records import RecordBatch, parse_records
+from ....errors import BadChecksum, DecodeError, KwireError, MissingExtra
 from ....values import ErrorCode
 from ...client_quota_manager import PRODUCE
 from ...controller.partition import Partition

@@ -7,7 +7,7 @@ from typing import Any
 from .... import messages
 from ....values import AclOperation, ErrorCode, ResourceType
 from ...request_context import RequestContext
-from ...security.acls import ALLOW, ANY, AclBinding, AclBindingFilter, DENY, LITERAL, PREFIXED, UNKNOWN, acl_of
+from ...security.acls import ALLOW, ANY, DENY, LITERAL, PREFIXED, UNKNOWN, AclBinding, AclBindingFilter, acl_of
 from ...security.api_permissions import CLUSTER_NAME
 
 MOST_ACLS = 100_000

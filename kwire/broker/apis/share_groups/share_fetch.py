@@ -15,12 +15,19 @@ from ...controller.partition import Partition
 from ...controller.topic import Topic
 from ...groups.share_coordinator import FINAL, FIRST, ShareSession, key_of
 from ...groups.share_group import TopicIdPartition
-from ...groups.share_partition import AcquireLimits, AcquiredRange, OffsetRange, SharePartition
+from ...groups.share_partition import AcquiredRange, AcquireLimits, OffsetRange, SharePartition
 from ...log.replica_log import LogEntry, ReplicaLog
 from ...purgatory import Later, Parked
 from ...request_context import RequestContext
 from ..records.fetch import MOST_WAIT_MS
-from .share_acknowledge import Codes, apply_acknowledgements, check_share_request, current_leader, find_led_partition, node_endpoints
+from .share_acknowledge import (
+    Codes,
+    apply_acknowledgements,
+    check_share_request,
+    current_leader,
+    find_led_partition,
+    node_endpoints,
+)
 
 EXACTLY = 1  # the acquire mode that never acquires more records than requested (KIP-1206)
 READ_COMMITTED = "read_committed"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....codecs.records import LIMIT, Record, RecordBatch, build_batch
 from ....codecs.compression.compression_types import inflate
+from ....codecs.records import LIMIT, Record, RecordBatch, build_batch
 from ....codecs.records.record_layouts import BATCH, MESSAGE
 
 _SAME = (

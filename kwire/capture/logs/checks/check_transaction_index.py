@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from ....protocol.nested import decode_control_record
 from ....codecs.records import Record, RecordBatch
+from ....protocol.nested import decode_control_record
 from ..disk_entry import AbortedTransaction, DiskEntry
 from .inconsistency import Batches, Entries, Inconsistency
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..members import GroupSubscription, MemberData, NO_GENERATION, TopicPartition
+from ..members import NO_GENERATION, GroupSubscription, MemberData, TopicPartition
 from ..releases import AssignorRules
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...java.hash_order import HashOrder, STRINGS, hash_order_of
+from ...java.hash_order import STRINGS, HashOrder, hash_order_of
 from ..members import Assignment, GroupSubscription, MemberData, TopicPartition
 from ..releases import AssignorRules
 from .balance import Balance

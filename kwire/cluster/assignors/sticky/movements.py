@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...java.hash_order import HashOrder, TOPIC_PARTITIONS
+from ...java.hash_order import TOPIC_PARTITIONS, HashOrder
 from ..members import TopicPartition
 
 Pair = tuple[str, str]  # from a member, to a member

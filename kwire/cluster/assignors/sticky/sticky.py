@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ....errors.refused import CannotAssign
-from ..members import Assignment, GroupSubscription, Member, MemberData, NO_GENERATION, TopicPartition, Topics
-from ..releases import AssignorRules, NEWEST, rules_of
+from ..members import NO_GENERATION, Assignment, GroupSubscription, Member, MemberData, TopicPartition, Topics
+from ..releases import NEWEST, AssignorRules, rules_of
 from .before_3_0 import assign_constrained_before_3_0, start_before_3_0
 from .claims import Claims
 from .constrained import Past, assign_constrained

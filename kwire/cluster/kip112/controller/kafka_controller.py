@@ -7,8 +7,18 @@ from typing import Any
 
 from .... import messages
 from ...events.partition_states import partition_errors, stopped_partitions
-from ..kafka_zk_client import BROKERS, DELETE_TOPICS, ISR_CHANGES, KafkaZkClient, LOG_DIR_EVENTS, PREFERRED_ELECTION, REASSIGN, TOPICS, partition_of
-from ..releases import Behaviour, InterBrokerProtocol, KIP, protocol_for
+from ..kafka_zk_client import (
+    BROKERS,
+    DELETE_TOPICS,
+    ISR_CHANGES,
+    LOG_DIR_EVENTS,
+    PREFERRED_ELECTION,
+    REASSIGN,
+    TOPICS,
+    KafkaZkClient,
+    partition_of,
+)
+from ..releases import KIP, Behaviour, InterBrokerProtocol, protocol_for
 from ..values import NONE, PartitionStates, ReplicaState, TopicPartition
 from .elections import elect_and_leave_out, elect_for_shutdown, elect_preferred, elect_unclean
 from .machines import ControllerPart, Machines

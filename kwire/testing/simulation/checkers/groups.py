@@ -6,7 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..cluster import DELIVERY_LIMIT
-from ..history import Fault, FinalGroup, HistoryEvent, MemberUnknown, OffsetCommitted, OffsetCommitting, OffsetFetched, ShareAcknowledged, ShareDelivered, StillMember, TopicPartition
+from ..history import (
+    Fault,
+    FinalGroup,
+    HistoryEvent,
+    MemberUnknown,
+    OffsetCommitted,
+    OffsetCommitting,
+    OffsetFetched,
+    ShareAcknowledged,
+    ShareDelivered,
+    StillMember,
+    TopicPartition,
+)
 from ..schedule import PARTITIONS, TOPIC
 from ..share_consumers import ACCEPT, REJECT
 from .violation import HistoryFacts, Invariant, Problem

@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..history import Acknowledged, BrokerRaised, Fault, FinalGroup, HistoryEvent, OffsetOutOfRange, ProducerBegun, Read, Sent, SequenceRefused, ShareDelivered, TopicPartition, TransactionEnded, TransactionEnding, Unfinished
+from ..history import (
+    Acknowledged,
+    BrokerRaised,
+    Fault,
+    FinalGroup,
+    HistoryEvent,
+    OffsetOutOfRange,
+    ProducerBegun,
+    Read,
+    Sent,
+    SequenceRefused,
+    ShareDelivered,
+    TopicPartition,
+    TransactionEnded,
+    TransactionEnding,
+    Unfinished,
+)
 from .violation import HistoryFacts, Invariant, Problem
 
 

@@ -11,8 +11,13 @@ from kwire.cluster.assignors import Member, MemberData, algorithm_for, assign_co
 from kwire.cluster.assignors.members import TopicPartition
 from kwire.errors import UnknownMessage
 from kwire.errors.refused import CannotAssign
-from kwire.protocol.nested import CooperativeUserData, StickyUserData, encode_cooperative_user_data, encode_sticky_user_data
 from kwire.messages import ConsumerProtocolAssignment
+from kwire.protocol.nested import (
+    CooperativeUserData,
+    StickyUserData,
+    encode_cooperative_user_data,
+    encode_sticky_user_data,
+)
 from tests.cluster.assignors.groups import (
     PASTS,
     answered,

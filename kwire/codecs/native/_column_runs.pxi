@@ -96,7 +96,7 @@ cdef int append_values(Column* column, int kind, const uint8_t* p, Py_ssize_t st
             q[i] = p[i * stride]
             bits |= q[i]
         if bits > 1:
-            raise Refused
+            raise Declined
     elif kind == FLOAT64:
         for i in range(rows):
             (<double*>q)[i] = float64(p + i * stride)
@@ -111,7 +111,7 @@ cdef int append_blobs(Column* column, Piece* piece, const uint8_t* p, Py_ssize_t
     cdef int32_t* ends
     cdef uint8_t* q
     if end + size * rows > 2147483647:
-        raise Refused
+        raise Declined
     q, ends = room(&column.data, size * rows), <int32_t*>room(&column.ends, rows * 4)
     for i in range(rows):
         if piece.kind == STRING:
@@ -132,7 +132,7 @@ cdef int append_integers(
     cdef int32_t* ends
     cdef uint8_t* q
     if end + size * rows > 2147483647:
-        raise Refused
+        raise Declined
     q, ends = room(&inner.data, size * rows * width), <int32_t*>room(&column.ends, rows * 4)
     for i in range(rows):
         if piece.kind == INT32:
@@ -187,7 +187,7 @@ cdef inline int append_fixed(Part* part, const uint8_t* p) except -1:
         (<uint32_t*>q)[0] = be32(p)
     elif part.kind == BOOLEAN:
         if p[0] > 1:
-            raise Refused
+            raise Declined
         q[0] = p[0]
     elif part.kind == FLOAT64:
         (<double*>q)[0] = float64(p)
@@ -211,7 +211,7 @@ cdef inline int append_binary(Column* column, const uint8_t* data, Py_ssize_t si
 
 cdef inline int put_end(Column* column, Py_ssize_t end) except -1:
     if end > 2147483647:
-        raise Refused
+        raise Declined
     (<int32_t*>room(&column.ends, 4))[0] = <int32_t>end
     return 0
 

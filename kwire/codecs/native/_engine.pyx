@@ -2,7 +2,7 @@
 # cython: embedsignature.format=clinic, nonecheck=True
 """The native interpreter: one walk over a table of nodes decodes, encodes, writes JSON text, and skips.
 
-It does not explain errors: bytes that it does not accept raise `Refused`, and the reference execution then decodes the
+It does not explain errors: bytes that it does not accept raise `Declined`, and the reference execution then decodes the
 same bytes and raises the error with path, offset and reason. All bytes are read through `take` and written through
 `room`, the only two functions that check bounds. A count is compared with the remaining bytes before memory is
 allocated for it. Tables are immutable, so threads share them without a lock.
@@ -202,7 +202,7 @@ cdef extern from *:
 SOURCES = KWIRE_SOURCES  # see `fingerprint`
 
 
-class Refused(Exception):
+class Declined(Exception):
     """Bytes or values that are left to the reference execution."""
 
 
@@ -239,8 +239,8 @@ def path_counts():
 
 
 cdef int refuse() except -1:
-    """Raise Refused. A call compiles to less code than the statement, so that the compiler inlines the callers."""
-    raise Refused
+    """Raise Declined. A call compiles to less code than the statement, so that the compiler inlines the callers."""
+    raise Declined
 
 
 cdef enum Kind:  # integers first, so that `kind <= UINT32` means an integer
@@ -333,7 +333,7 @@ cdef inline void aim(Cursor* c, const uint8_t* p, Py_ssize_t size) noexcept:
 cdef inline int stand(Cursor* c, bytes data, Py_ssize_t start) except -1:
     """Move to a position of some bytes."""
     if start < 0 or start > PyBytes_GET_SIZE(data):
-        raise Refused
+        raise Declined
     aim(c, <const uint8_t*>PyBytes_AS_STRING(data) + start, PyBytes_GET_SIZE(data) - start)
     return 0
 
@@ -413,9 +413,9 @@ cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
             break
         shift += 7
         if shift > 28:
-            raise Refused
+            raise Declined
     if byte == 0 or value > 0xFFFFFFFFU:
-        raise Refused
+        raise Declined
     return <uint32_t>value
 
 
@@ -519,7 +519,7 @@ cdef bint present(Node* n, Cursor* c) except -1:
     if marker == 1:
         return True
     if marker != (0 if n.tagged_marker else 255):
-        raise Refused
+        raise Declined
     return False
 
 
@@ -645,7 +645,7 @@ cdef class NodeTable:
         c.seen = seen
         message = owned(read(self.nodes, &c))
         if c.at != c.end:
-            raise Refused
+            raise Declined
         taken_paths.bodies_decoded += 1
         return message
 
@@ -671,7 +671,7 @@ cdef class NodeTable:
         try:
             text(self.nodes, &c, &o)
             if c.at != c.end:
-                raise Refused
+                raise Declined
             taken_paths.texts_written += 1
             if decoded:
                 return owned(new_text(o.data, o.size))
@@ -746,7 +746,7 @@ cdef class NativeMethods:
         if type(data) is bytes and salvage is False and self.ready():
             try:
                 return self.table.message(<bytes>data)
-            except (Refused, UnicodeError):
+            except (Declined, UnicodeError):
                 pass
         return super().decode(data, salvage=salvage)
 
@@ -755,7 +755,7 @@ cdef class NativeMethods:
         if self.ready():
             try:
                 return self.table.bytes_of(<PyObject*>message)
-            except (Refused, UnicodeError):
+            except (Declined, UnicodeError):
                 pass
         return super().encode(message)
 
@@ -764,7 +764,7 @@ cdef class NativeMethods:
         if type(data) is bytes and type(start) is int and self.ready():
             try:
                 return self.table.json_of(<bytes>data, start, True)
-            except (Refused, UnicodeError):
+            except (Declined, UnicodeError):
                 pass
         return super().json_text(data, start)
 

@@ -610,7 +610,7 @@ cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* 
     taken_paths.texts_begun += 1
     try:
         text(kind.table.nodes, &c, o)
-    except (Refused, ValueError):
+    except (Declined, ValueError):
         o.size = start
         return False
     if c.at != c.end or not is_printable(o.data + start, o.size - start):

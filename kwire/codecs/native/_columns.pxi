@@ -235,11 +235,11 @@ cdef class ColumnTable:
                 try:
                     self.level_rows(0, &self.table.nodes[0], 1, &c)
                     if c.at != c.end:
-                        raise Refused
+                        raise Declined
                     self.append_number(numbers[i])
                 except BaseException as error:
                     self.go_back()
-                    if isinstance(error, (Refused, UnicodeDecodeError)):
+                    if isinstance(error, (Declined, UnicodeDecodeError)):
                         taken_paths.columns_left += 1
                         return i
                     raise
@@ -433,7 +433,7 @@ cdef class ColumnTable:
         cdef Output unknown
         cdef Small small
         if count * 2 > c.end - c.at or n.tags > 64:
-            raise Refused
+            raise Declined
         begin(&unknown, &small)
         try:
             for i in range(count):
@@ -441,11 +441,11 @@ cdef class ColumnTable:
                 tag = unsigned_varint(c)
                 size = unsigned_varint(c)
                 if tag <= last or tag > HIGHEST_TAG:
-                    raise Refused
+                    raise Declined
                 last, known, value = tag, known_tag(n, tag), c.at
                 if known < 0:
                     if tag in <object>n.foreign:
-                        raise Refused
+                        raise Declined
                     take(c, size)
                     put(&unknown, start, c.at - start)
                     continue
@@ -454,7 +454,7 @@ cdef class ColumnTable:
                     check_not_default(f, size, c)
                 self.member(f.node, self.actions[f - self.table.fields], c, depth)
                 if c.at - value != size:
-                    raise Refused
+                    raise Declined
                 seen |= 1ULL << known
             self.tagged_defaults(n, seen)
             self.append_unknown(n, unknown.data, unknown.size)

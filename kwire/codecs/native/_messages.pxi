@@ -616,7 +616,7 @@ cdef class BodyFacts:
         found.has_error, found.count = False, 0
         try:
             check(self.table.nodes, &c, found)
-        except (Refused, ValueError):
+        except (Declined, ValueError):
             return False
         return c.at == c.end and not (self.guarded and self.is_guarded(found))
 
@@ -717,13 +717,13 @@ cdef int check_tags(Node* n, Cursor* c, Facts* found) except -1:
     cdef Topic topic
     topic.id, topic.name, topic.size = NULL, NULL, 0
     if count * 2 > c.end - c.at:
-        raise Refused
+        raise Declined
     for i in range(count):
         tag = unsigned_varint(c)
         size = unsigned_varint(c)
         known = known_tag(n, tag)
         if tag <= last or tag > HIGHEST_TAG or known < 0 and tag in <object>n.foreign:
-            raise Refused
+            raise Declined
         last = tag
         if known < 0:
             take(c, size)

@@ -208,14 +208,14 @@ cdef int tags_text(Node* n, Cursor* c, Output* o) except -1:
     cdef Output unknown
     cdef Small small
     if count * 2 > c.end - c.at:
-        raise Refused
+        raise Declined
     begin(&unknown, &small)
     try:
         for i in range(count):
             tag = unsigned_varint(c)
             size = unsigned_varint(c)
             if tag <= last or tag > HIGHEST_TAG:
-                raise Refused
+                raise Declined
             last = tag
             known = known_tag(n, tag)
             if known < 0:
@@ -237,7 +237,7 @@ cdef int tags_text(Node* n, Cursor* c, Output* o) except -1:
 
 cdef int unknown_tag_text(Node* n, int64_t tag, Py_ssize_t size, Cursor* c, Output* o) except -1:
     if tag in <object>n.foreign:
-        raise Refused
+        raise Declined
     put(o, b',{"tag":', 8)
     put_decimal(o, tag)
     put(o, b',"data":', 8)
