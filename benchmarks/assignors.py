@@ -26,7 +26,15 @@ from kwire.cluster.assignors import (
 )
 from kwire.cluster.assignors.members import Assignment
 from kwire.cluster.java.hash_order import utf16
-from kwire.protocol.nested import StickyUserData, assignment_of, decode_sticky_user_data, decode_subscription, encode_sticky_user_data, encode_subscription, subscription_of
+from kwire.protocol.nested import (
+    StickyUserData,
+    assignment_of,
+    decode_sticky_user_data,
+    decode_subscription,
+    encode_sticky_user_data,
+    encode_subscription,
+    subscription_of,
+)
 
 KAFKA = "4.4.0"
 JARS = (f"org.apache.kafka:kafka-clients:{KAFKA}", "org.slf4j:slf4j-api:1.7.36")

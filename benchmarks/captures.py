@@ -32,7 +32,7 @@ from grow_pcap import grow
 from turns import ratios, spread
 
 import kwire
-from kwire.capture.packets.pcap_writer import PcapWriter, TcpWriter
+from kwire.capture.pcap_writer import PcapWriter, TcpWriter
 from kwire.protocol.headers.header_versions import header_version_for
 
 HERE = Path(__file__).resolve().parent.parent

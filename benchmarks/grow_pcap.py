@@ -16,11 +16,11 @@ from pathlib import Path
 from struct import pack
 from typing import BinaryIO
 
-from kwire.capture.packets.packet_headers import parse_segment
-from kwire.capture.packets.segment import ACK, SYN, Segment, reverse_key
-from kwire.capture.packets.packet import Packet, SECOND
-from kwire.capture.packets.pcap import FILE_HEADER
 from kwire.capture.open_capture import open_packets
+from kwire.capture.packets.packet import SECOND, Packet
+from kwire.capture.packets.packet_headers import parse_segment
+from kwire.capture.packets.pcap import FILE_HEADER
+from kwire.capture.packets.segment import ACK, SYN, Segment, reverse_key
 
 FIRST_PORT, LAST_PORT = 1024, 65535
 MAGIC_NANOSECONDS = b"\x4d\x3c\xb2\xa1"
@@ -50,7 +50,9 @@ class Openers:
             return
         higher = key[-4:-2] >= key[-2:]
         source_opened = not segment.flags & ACK if segment.flags & SYN else higher
-        self.opener[key] = self.opener[reverse_key(key)] = source_end(key) if source_opened else source_end(reverse_key(key))
+        self.opener[key] = self.opener[reverse_key(key)] = (
+            source_end(key) if source_opened else source_end(reverse_key(key))
+        )
 
 
 def source_end(key: bytes) -> bytes:

@@ -17,8 +17,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import kwire
-from kwire.errors import DecodeError
 from kwire.codecs.wire import Array
+from kwire.errors import DecodeError
 from tests.random_values import draw
 
 SIZE, ROUNDS = 1_000_000, 5

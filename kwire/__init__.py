@@ -221,7 +221,7 @@ def _find_former_module(name: str, path: object = None, target: object = None) -
     """Find a module that has moved: a pickle of an earlier release names it. Other finders have not found it."""
     if not name.startswith("kwire."):
         return None
-    from .former_names import find_spec
+    from .runtime.former_names import find_spec
 
     return find_spec(name)
 

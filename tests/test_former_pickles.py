@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kwire import former_names
+from kwire.runtime import former_names
 from tests import pickled_values
 from tests.conftest import ROOT
 
@@ -102,7 +102,7 @@ def test_a_former_module_is_found_by_a_program_that_has_not_imported_kwire() -> 
 
 
 def test_importing_kwire_does_not_import_the_table() -> None:
-    program = "import sys, kwire, kwire.cluster; print('kwire.former_names' in sys.modules)"
+    program = "import sys, kwire, kwire.cluster; print('kwire.runtime.former_names' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from ..protocol import Frame, Source
 from ..protocol.frames.stream_faults import BegunBefore, Gap, NotKafka
 from .packets.packet import SECOND
-from .packets.pcap_writer import End, PcapWriter, TcpWriter
+from .pcap_writer import End, PcapWriter, TcpWriter
 
 END_OF_TIME = SECOND << 32  # seconds have 32 bits
 DIRECTIONS = ("request", "response")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..capture.packets.pcap_writer import PcapWriter, TcpWriter
+from ..capture.pcap_writer import PcapWriter, TcpWriter
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.frames.frame_size import get_int32

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ..former_names import find_name  # pickles of b6d4b524 name what was in `kwire.codecs`
+        from ..runtime.former_names import find_name  # pickles of b6d4b524 name what was in `kwire.codecs`
 
         if name.islower() and name not in (
             "codec_of",

@@ -25,6 +25,8 @@
 An error carries data (position, expected and actual values); its text is formatted here from that data.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .base import FieldError, KwireError
 from .decode_errors import (
     BadLength,
@@ -156,16 +158,15 @@ __all__ = [
     "without_password",
 ]
 
-from typing import TYPE_CHECKING, Any
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__  # the public name, in tracebacks and pickles
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ..former_names import find_name  # pickles of b6d4b524 name what was in `kwire.errors`
+        from ..runtime.former_names import find_name  # pickles of b6d4b524 name what was in `kwire.errors`
 
-        if name.islower() and name not in (
-            "codec_of",
-            "codec_in",
-        ):  # a module of this package, which is about to be imported
+        if name.islower():  # a module of this package, which is about to be imported
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return find_name(__name__, name)

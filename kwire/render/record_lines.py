@@ -20,7 +20,7 @@ class RecordLines:
     >>> from kwire import Record, build_batch
     >>> from kwire.capture.logs.log_reader import LogReader
     >>> lines = RecordLines()
-    >>> for batch in Log([build_batch([Record(7, 1700000000000, b"k", b"v")])]):
+    >>> for batch in LogReader([build_batch([Record(7, 1700000000000, b"k", b"v")])]):
     ...     for entry in batch.entries():
     ...         print(*lines.lines(entry), sep="\\n")
     # batch at 0, 70 bytes: offset 7, none

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import KwireError, MissingExtra
 from .java import APPLICATION, need_java, start_java
+from .java import MissingJava as MissingJava  # pickles of b6d4b524 name it so
 from .package_zip import PACKAGE, library_files, package_files, write_archive, write_zip
 
 _DETAILS = "details = "  # gRPC's error message contains the reason after this text

@@ -46,6 +46,7 @@ def write_znode(value: ZnodeStruct | int) -> bytes:
     Raises:
         EncodeError: a member has the wrong type, or does not exist in the value's version.
 
+    >>> from kwire.zookeeper import ControllerZNode
     >>> write_znode(ControllerZNode(brokerid=1, timestamp="1795244004984", version=1))
     b'{"version":1,"brokerid":1,"timestamp":"1795244004984"}'
     """

@@ -16,7 +16,7 @@ from kwire.capture.capture_writer import CaptureWriter
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.kafka.captured_frames import build_timed_frames
 from kwire.capture.packets.pcap import PcapReader
-from kwire.capture.packets.pcap_writer import PcapWriter, TcpWriter
+from kwire.capture.pcap_writer import PcapWriter, TcpWriter
 from kwire.protocol import FrameDecoder, Request, Response, Source, Token, Undecodable
 from kwire.protocol.frames.stream_faults import BegunBefore, CutShort, Gap, NotKafka
 from kwire.redact.redactor import Redactor

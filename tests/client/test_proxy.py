@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.capture.packets.pcap_writer import PcapWriter
+from kwire.capture.pcap_writer import PcapWriter
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
 from kwire.client.frame_memory import FrameMemory

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.capture.packets.pcap_writer import PcapWriter
+from kwire.capture.pcap_writer import PcapWriter
 from kwire.cli.main import main
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection

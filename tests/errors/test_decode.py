@@ -102,7 +102,7 @@ WITH_HINT = {
 
 def kin(kind: type[DecodeError]) -> Iterator[type[DecodeError]]:
     for sub in kind.__subclasses__():
-        if sub.__module__.startswith("kwire.errors."):  # not those of `kwire.protocol.frames.stream_faults`
+        if sub.__module__.startswith("kwire.errors"):  # not those of `kwire.protocol.frames.stream_faults`
             yield sub
             yield from kin(sub)
 

@@ -26,7 +26,7 @@ MODULES = [
 ]
 SUITE = [
     *(
-        "tests/wire",
+        "tests/codecs/wire",
         "tests/protocol",
         "tests/broker/security/test_authentication.py",
         "tests/broker/security/test_authorizer.py",

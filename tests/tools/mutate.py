@@ -84,8 +84,8 @@ def sample(seed: int, count: int, under: str) -> tuple[list[Mutant], int]:
 def own_tests(module: str) -> list[str]:
     """Return the module with its doctests, and the test files named after it.
 
-    >>> own_tests("kwire/schema/former_field_names.py")
-    ['kwire/schema/former_field_names.py', 'tests/schema/test_field_names.py']
+    >>> own_tests("kwire/schema/field_names.py")
+    ['kwire/schema/field_names.py', 'tests/schema/test_field_names.py']
     """
     folder, stem = Path("tests", *Path(module).parts[1:-1]), Path(module).stem
     stem = Path(module).parent.name if stem == "__init__" else stem

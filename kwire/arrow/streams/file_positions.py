@@ -73,8 +73,8 @@ def places_of(offset: Offset) -> FilePositions:
         BadOption: another version of kwire wrote the offset.
 
     >>> places_of(offset_of({"3f": FilePosition("/in/a", 12, "pcap", ("3f", "3f"), 1700000000)}))
-    {'3f': FilePosition(path='/in/a', stop=12, kind='pcap', mark=('3f', '3f'), changed=1700000000, done=False, header='', \
-begin=0, is_late=False)}
+    {'3f': FilePosition(path='/in/a', stop=12, kind='pcap', mark=('3f', '3f'), changed=1700000000, done=False, \
+header='', begin=0, is_late=False)}
     """
     if offset.get("version") != VERSION:
         problem = f"its offsets have version {offset.get('version')}, not {VERSION}"

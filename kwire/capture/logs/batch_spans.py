@@ -61,7 +61,7 @@ def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[ExplainedByte
 
     >>> from kwire import Record, build_batch
     >>> from kwire.capture.logs.log_reader import LogReader
-    >>> whole, _ = explain_batch(next(iter(Log([build_batch([Record(7, key=b"k")], magic=0)]))))
+    >>> whole, _ = explain_batch(next(iter(LogReader([build_batch([Record(7, key=b"k")], magic=0)]))))
     >>> [(span.start, span.stop, span.path) for span in whole.spans][-2:]
     [(18, 23, 'key'), (23, 27, 'value')]
     """

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack, closing
 from typing import Any
 
-from ...capture.packets.pcap_writer import PcapWriter
+from ...capture.pcap_writer import PcapWriter
 from ...client.address import LOOPBACK, Address, address
 from ...client.operator_lines import OperatorLines
 from ...client.proxy import Proxy, Show

@@ -170,7 +170,7 @@ class Browser(App[None]):
         text = frame_line(self.index.result(number), self._summary, Style(width=max(width - 13, 20)))
         return f"{'' if latency is None else f'{latency * 1000:8.2f} ms':>11}  {text}"[:width]
 
-    def on_lines_moved(self, event: LinePane.Moved) -> None:
+    def on_line_pane_moved(self, event: LinePane.Moved) -> None:
         """Update the other panes."""
         fields, data = self.query_one(FieldList), self.query_one(ByteList)
         if isinstance(event.pane, FrameList):

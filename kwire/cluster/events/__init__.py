@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from ...former_names import find_name  # pickles of b6d4b524 name classes of a module `kwire.cluster.events`
+        from ...runtime.former_names import (
+            find_name,  # pickles of b6d4b524 name classes of a module `kwire.cluster.events`
+        )
 
         return find_name(__name__, name)

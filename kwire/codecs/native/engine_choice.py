@@ -32,7 +32,8 @@ def is_stale(compiled_from: int, folder: Path = HERE) -> bool:
 AGAIN = f"install kwire again, or in a checkout run python {HERE / 'build_hook.py'}"
 
 try:
-    from ._engine import SOURCES, Declined
+    from ._engine import SOURCES
+    from ._engine import Declined as Declined
 except ModuleNotFoundError:
     MISSING = "it was not built; install a C compiler, then kwire again"
 except ImportError as error:  # built from other sources or for another system; or for another interpreter (PEP 489)

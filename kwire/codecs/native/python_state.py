@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Any
 from .engine_choice import ENGINE
 
 if TYPE_CHECKING or ENGINE == "native":
-    from ._engine import (
-        NO_CALLS,
-        CallState,
-        ConnectionState,
-        ConversationState,
-        EndsState,
-        FrameBatch,
-        FrameBuffer,
-        FrameCount,
-        FrameRows,
-        InFlight,
-        KindState,
-        PairingState,
-        ReassemblerState,
-        StreamState,
-    )
+    from ._engine import NO_CALLS as NO_CALLS
+    from ._engine import CallState as CallState
+    from ._engine import ConnectionState as ConnectionState
+    from ._engine import ConversationState as ConversationState
+    from ._engine import EndsState as EndsState
+    from ._engine import FrameBatch as FrameBatch
+    from ._engine import FrameBuffer as FrameBuffer
+    from ._engine import FrameCount as FrameCount
+    from ._engine import FrameRows as FrameRows
+    from ._engine import InFlight as InFlight
+    from ._engine import KindState as KindState
+    from ._engine import PairingState as PairingState
+    from ._engine import ReassemblerState as ReassemblerState
+    from ._engine import StreamState as StreamState
 else:
 
     class _State:

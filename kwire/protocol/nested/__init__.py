@@ -1,8 +1,8 @@
 """Formats inside messages that carry their own version.
 
-This package determines which message a field or record
-contains and what precedes it; `kwire.codecs.records` parses batches and `kwire.capture.logs` reads logs. An unknown type or
-version keeps its bytes, and every decoded value encodes to the same bytes.
+This package determines which message a field or record contains and what precedes it; `kwire.codecs.records` parses
+batches and `kwire.capture.logs` reads logs. An unknown type or version keeps its bytes, and every decoded value encodes
+to the same bytes.
 """
 
 from .assignor_user_data import (

@@ -23,7 +23,7 @@ def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Itera
         the bytes, then one for the first byte that differs.
     """
     before, after = one.frame.data, other.frame.data
-    old, new = fields(one.spans), fields(other.spans)
+    old, new = spans_by_path(one.spans), spans_by_path(other.spans)
     if before == after and all(old[path].value == new[path].value for path in old.keys() & new.keys()):
         return
     for path in [*old, *(path for path in new if path not in old)]:
@@ -50,7 +50,7 @@ def _run(result: Result, start: int) -> str:
     return " ".join(words)
 
 
-def fields(spans: tuple[Span, ...]) -> dict[str, Span]:
+def spans_by_path(spans: tuple[Span, ...]) -> dict[str, Span]:
     """Return the spans by path; of two spans with one path (a count and a marker), the last."""
     return {span.path: span for span in spans}
 

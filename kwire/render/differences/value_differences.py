@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from ...errors import Segments, excerpt, path_text
 from ...redact.sensitive_configs import is_sensitive
 from ...schema.sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden
-from .frame_differences import fields
 
 LISTED_VALUES = 10  # maximum number of fields to list
 VALUE_WIDTH = 60  # maximum characters of a value

@@ -9,7 +9,7 @@ import dpkt
 import pytest
 
 import kwire
-from kwire.capture.packets.pcap_writer import PORTION, PcapWriter, TcpWriter
+from kwire.capture.pcap_writer import PORTION, PcapWriter, TcpWriter
 from kwire.client.address import Address
 
 M = kwire.messages

@@ -116,7 +116,7 @@ def test_an_interrupted_report_holds_what_was_read(
             super().add(batch)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("kwire.statistics.report_counts.CapturedReportCounts", Interrupted)
+    monkeypatch.setattr("kwire.cli.commands.report.CapturedReportCounts", Interrupted)
     assert main(["report", str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"), "-o", str(tmp_path / "page.html")]) == 130
     (count,) = re.findall(r"interrupted after (\d+) frames: ", capsys.readouterr().err)
     page = (tmp_path / "page.html").read_text()

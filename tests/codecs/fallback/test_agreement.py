@@ -12,6 +12,7 @@ import pytest
 import kwire
 from kwire.codecs import message_codec
 from kwire.codecs.fallback import generated_python as compiler
+from kwire.codecs.fallback import source_builder
 from kwire.codecs.fallback.reading_functions import ReadingFunction, emit_read
 from kwire.codecs.fast_path import choose_fast_path
 from kwire.codecs.native import ENGINES
@@ -164,7 +165,7 @@ def test_a_disagreement_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_reference_alone_reads_what_a_fast_path_does_not_know(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = grow_tree(kwire.codec("ControlledShutdownRequest", 1).spec, 1)
     schema.fields[0].subcon = type("Other", (type(INT32),), {})("other int32", "i")
-    with pytest.raises(compiler.NoEmitter, match="no reading is written for Other"):
+    with pytest.raises(source_builder.NoEmitter, match="no reading is written for Other"):
         compiler.compile_decoder(schema, "other")
     monkeypatch.setattr(
         message_codec, "choose_fast_path", lambda schema, title: choose_fast_path(schema, title, engine)

@@ -196,7 +196,7 @@ def check_fencing(facts: HistoryFacts) -> Iterator[Problem]:
         own = [one for one in begun if one.client == event.client and one.time <= event.time]
         later = (one for one in begun if own and own[-1].time < one.time <= event.asked)
         for successor in later:
-            # an older instance may hear of its epoch later than a newer one
+            # an older instance may receive its epoch later than a newer one
             is_newer = (successor.producer_id, successor.epoch) >= (event.producer_id, event.epoch)
             is_other = successor.client != event.client and successor.transactional_id == own[-1].transactional_id
             if is_other and is_newer:

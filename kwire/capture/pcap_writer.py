@@ -6,9 +6,9 @@ import ipaddress
 import struct
 from typing import BinaryIO
 
-from ..tcp.connection import PATIENCE_TO_BEGIN
-from .packet import SECOND
-from .segment import ACK, FIN, SYN
+from .packets.packet import SECOND
+from .packets.segment import ACK, FIN, SYN
+from .tcp.connection import PATIENCE_TO_BEGIN
 
 RAW_IP = 101  # the link type: no link header, IPv4 or IPv6
 MAGIC = 0xA1B23C4D  # times are in nanoseconds
