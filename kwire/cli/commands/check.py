@@ -2,7 +2,7 @@
 files beside the segments agree with them.
 
 A file of a broker's disk is compared with the segments and folders that it refers to; the rules are in
-`kwire.logs.checks`.
+`kwire.capture.logs.checks`.
 """
 
 from __future__ import annotations

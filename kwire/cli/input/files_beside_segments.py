@@ -1,6 +1,6 @@
 """Compares a file of a broker's disk (an index, a checkpoint, a snapshot) with the segments beside it.
 
-The rules are in `kwire.logs.checks`.
+The rules are in `kwire.capture.logs.checks`.
 """
 
 from __future__ import annotations
