@@ -1,7 +1,8 @@
-"""Modules under the names that they had, so that pickles of earlier versions load.
+"""Modules under the names that they had, so that pickles of earlier versions and documented imports go on working.
 
 A pickle names the module of each class and function in it, and modules move. Python asks for a module of kwire here if
-there is none of that name. Code does not use these names. A move of what can be pickled adds a line.
+there is none of that name. Code does not use these names. A move of what can be pickled or what an example of the
+documentation imported adds a line.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         "kwire.arrow.streams.raw_frame_stream",
     ),
     "arrow.read_options_and_splits": ("kwire.arrow.read_options", "kwire.arrow.find_files", "kwire.arrow.input_splits"),
+    "broker.apis.produce_and_fetch": (
+        "kwire.broker.apis.records.produce",
+        "kwire.broker.apis.records.fetch",
+        "kwire.broker.apis.records.replica_selector",
+    ),
     "cluster.captured_groups": ("kwire.cluster.consumer_groups.group", "kwire.cluster.consumer_groups.tracker"),
     "cluster.cluster_model": ("kwire.cluster.model", "kwire.cluster.sources"),
     "cluster.events": (
@@ -40,7 +46,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "cluster.rack_aware_placement": ("kwire.cluster.placement.rack_aware",),
     "cluster.reassignment_plan": ("kwire.cluster.plan.replica_plan",),
+    "cluster.replica_assignors": ("kwire.cluster.placement.replica_assignors",),
     "cluster.timeline": ("kwire.cluster.history.timeline", "kwire.cluster.history.broker_lives"),
+    "cluster.zk_controller": ("kwire.cluster.kip112",),
+    "cluster.zk_controller.scenarios": ("kwire.cluster.kip112.scenarios",),
     "cluster.znode_events": ("kwire.cluster.events.znodes",),
     "codecs": (
         "kwire.codecs.message_codec",
@@ -67,6 +76,15 @@ MODULES: dict[str, tuple[str, ...]] = {
         "kwire.errors.record_errors",
         "kwire.errors.tolerated_faults",
     ),
+    "input": (
+        "kwire.capture.open_dump",
+        "kwire.capture.open_log",
+        "kwire.capture.open_capture",
+        "kwire.capture.open_file",
+        "kwire.capture.raw_frames",
+        "kwire.capture.dump",
+    ),
+    "internal": ("kwire.protocol.nested",),
     "internal.topic_records": (
         "kwire.protocol.nested.versioned_message",
         "kwire.protocol.nested.topic_record_types",
@@ -74,6 +92,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "kwire.protocol.nested.framed_records",
         "kwire.protocol.nested.control_records",
     ),
+    "logs": ("kwire.capture.logs",),
     "logs.disk_files": (
         "kwire.capture.logs.disk_entry",
         "kwire.capture.logs.index_files",
@@ -88,6 +107,15 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "messages.classes": ("kwire.schema.message_classes",),
     "native": ("kwire.codecs.native.engine_choice", "kwire.codecs.native.python_state", "kwire.codecs.native"),
+    "net.admin": (
+        "kwire.client.admin",
+        "kwire.client.live_cluster",
+        "kwire.client.apply_plan",
+        "kwire.client.read_cluster",
+    ),
+    "net.client": ("kwire.client.connection", "kwire.client.address", "kwire.client.security"),
+    "net.server": ("kwire.broker.server.socket_server", "kwire.broker.server.connection"),
+    "protocol.connection": ("kwire.protocol.connections.connection", "kwire.protocol.connections.connection_state"),
     "protocol.framing": (
         "kwire.protocol.frames.stream_faults",
         "kwire.protocol.frames.frame",
@@ -95,6 +123,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "kwire.protocol.frames.captured_frame",
         "kwire.protocol.frames.frame_joiner",
     ),
+    "records": ("kwire.codecs.records",),
     "records.batch": (
         "kwire.codecs.records.record_batch",
         "kwire.codecs.records.batch_parser",
@@ -107,10 +136,14 @@ MODULES: dict[str, tuple[str, ...]] = {
         "kwire.codecs.records.located_reader",
         "kwire.codecs.records.batch_walk",
     ),
+    "redaction": ("kwire.redact",),
+    "spec": ("kwire.schema.spec_reader", "kwire.schema.message_spec", "kwire.schema.catalog"),
     "spec.catalog": ("kwire.schema.catalog", "kwire.schema.spec_layers"),
     "spec.model": ("kwire.schema.message_spec", "kwire.schema.version_ranges"),
     "spec.releases": ("kwire.schema.releases",),
     "testing.backends": ("kwire.testing.cluster_options", "kwire.testing.in_thread", "kwire.testing.as_process"),
+    "wire": ("kwire.codecs.wire",),
+    "zookeeper.znodes": ("kwire.zookeeper",),
 }
 # Names of these modules that are called otherwise now.
 NAMES = {
