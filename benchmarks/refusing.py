@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import kwire
 from kwire.codecs.wire import Array
 from kwire.errors import DecodeError
-from tests.random_values import draw
+from tests.messages.random_values import draw
 
 SIZE, ROUNDS = 1_000_000, 5
 MESSAGES = {"MetadataRequest": 9, "MetadataResponse": 12, "LeaderAndIsrRequest": 4, "FetchRequest": 12}

@@ -12,7 +12,7 @@ import pytest
 import kwire
 from kwire.pytest_plugin import assert_frames_equal, pytest_assertrepr_compare
 from tests.conftest import ROOT
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 from tests.protocol.test_frame_decoder import request, response
 
 FIXTURE = ROOT / "fixtures/kafka/MetadataRequest/v4.hex"

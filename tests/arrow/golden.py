@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cache
 
-from tests.codecs.test_golden import CORPUS, cases
+from tests.golden.test_golden import CORPUS, cases
 
 
 @cache

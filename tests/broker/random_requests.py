@@ -34,7 +34,7 @@ from kwire.protocol.sasl.mechanisms import SCRAM
 from kwire.schema.releases import releases
 from kwire.values import ErrorCode
 from tests.broker.served import FailingDisk
-from tests.random_values import draw
+from tests.messages.random_values import draw
 
 BROKERS = 3
 REQUESTS = 400  # to one world

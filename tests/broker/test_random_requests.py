@@ -9,7 +9,7 @@ from kwire.broker import Settings
 from kwire.schema.releases import releases
 from tests.broker.random_requests import RandomWorld
 from tests.conftest import spread
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 from tests.seeds import PROFILE, SEED, TRIES, named
 
 WORLDS = (100 if PROFILE != "dev" else 1) * TRIES

@@ -17,8 +17,8 @@ from kwire.capture.files import find_entry, list_folder, open_file
 from kwire.capture.open_dump import read_dump
 from kwire.errors import DumpError, MissingExtra
 from tests.arrow.captures import PCAP, rows_of
+from tests.capture.object_store import ObjectStore, object_store
 from tests.conftest import ROOT, lacking
-from tests.object_store import ObjectStore, object_store
 
 DATA = PCAP.read_bytes()
 

@@ -27,8 +27,8 @@ from kwire.redact.secret_messages import may_carry
 from kwire.schema.catalog import catalog_for
 from kwire.schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from tests.cli.test_secrets import leaks
-from tests.messages_of import draft_triples, released_pairs
-from tests.random_values import draw
+from tests.messages.message_lists import draft_triples, released_pairs
+from tests.messages.random_values import draw
 from tests.seeds import SEED, TRIES
 
 M: Any = kwire.messages

@@ -10,7 +10,7 @@ from typing import Any
 
 import kwire
 from kwire.errors import DefaultTag
-from tests.codecs.test_golden import without_ours
+from tests.golden.test_golden import without_ours
 
 
 def test_salvage_agrees_with_kafka_about_every_damaged_message(shared: Path) -> None:

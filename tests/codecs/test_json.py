@@ -13,7 +13,7 @@ from kwire.codecs.json_reader import JsonPosition, from_json, read_unknown_tags
 from kwire.codecs.json_writer import to_json, write_unknown_tags
 from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import EncodeError, MissingField, NullNotWritable, UnknownField, WrongType
-from tests.small_specs import field, spec_of
+from tests.messages.small_specs import field, spec_of
 
 INT8, NAME, NAME_NULL = wire.INT8, wire.String(), wire.String(nullable=True)
 BYTES_NULL, RECORDS = wire.Bytes(nullable=True), wire.Records()

@@ -11,8 +11,8 @@ from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import NotInVersion, NullNotAllowed, NullNotWritable, TagOfOtherVersion
 from kwire.schema.catalog import catalog_for
 from kwire.schema.message_spec import MessageSpec
-from tests.messages_of import draft_triples, released_pairs
-from tests.small_specs import field, spec_of, struct
+from tests.messages.message_lists import draft_triples, released_pairs
+from tests.messages.small_specs import field, spec_of, struct
 
 
 def names(spec: MessageSpec, version: int) -> str:

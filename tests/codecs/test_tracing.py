@@ -28,8 +28,8 @@ from kwire.errors import (
 )
 from kwire.schema.message_spec import MessageSpec
 from tests.conftest import ROOT
-from tests.messages_of import founding_pairs
-from tests.small_specs import field, spec_of
+from tests.messages.message_lists import founding_pairs
+from tests.messages.small_specs import field, spec_of
 
 THING = spec_of(
     field("Flag", "bool"),

@@ -20,7 +20,7 @@ from tests.executions import (
     reference_encoding,
 )
 from tests.fuzz.golden import golden_bodies
-from tests.messages_of import released_pairs
+from tests.messages.message_lists import released_pairs
 
 
 @cache

@@ -20,10 +20,10 @@ import pytest
 from kwire.cli.commands.spec import spec_errors
 from kwire.schema.data_files import SCHEMAS
 from tests.interop.kafka import JVM, message_generator, need
-from tests.random_specs import Specs
+from tests.interop.random_specs import Specs
+from tests.messages.small_specs import document, field
 from tests.schema import test_parser, test_validation
 from tests.schema.test_validation import REQUEST
-from tests.small_specs import document, field
 
 OLDER, NEWER = "3.9.1", "4.1.1"
 ONLY_OLDER = ("zkBroker", "You must specify the version of the")

@@ -11,8 +11,8 @@ import kwire
 from kwire.protocol import FrameDecoder
 from kwire.protocol.identify import guess_types
 from tests.conftest import ROOT
+from tests.messages.small_specs import document, field
 from tests.protocol.test_frame_decoder import request
-from tests.small_specs import document, field
 
 FRAMES = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
 

@@ -10,8 +10,8 @@ import kwire
 from kwire.codecs.native import ENGINE
 from kwire.protocol.frame_kinds import decode_clean
 from kwire.protocol.message_summary import MessageFacts, MessageSummary, is_topic_field, make_body_facts, software_of
-from tests.messages_of import released_pairs
-from tests.random_values import damaged, draw
+from tests.messages.message_lists import released_pairs
+from tests.messages.random_values import damaged, draw
 from tests.seeds import TRIES, named, seeded
 
 M = kwire.messages

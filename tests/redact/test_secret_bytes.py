@@ -13,7 +13,7 @@ from kwire.redact.secret_messages import carriers
 from kwire.redact.sensitive_configs import is_sensitive
 from kwire.schema.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from tests.conftest import ROOT
-from tests.messages_of import released_pairs
+from tests.messages.message_lists import released_pairs
 from tests.protocol.connections.test_connection_table import answered, asked
 from tests.protocol.test_frame_decoder import response
 from tests.protocol.test_sasl_tokens import BEARER, CHALLENGE, FINAL, FIRST, VERIFIED

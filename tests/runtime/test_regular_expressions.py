@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire.runtime.regular_expressions import MOST_SEARCHED, BadPattern, Pattern, compile_pattern
-from tests.effort import no_hang
+from tests.linear_time.effort import no_hang
 
 
 @pytest.fixture(params=["re2", "re"])

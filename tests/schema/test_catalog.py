@@ -13,7 +13,7 @@ from kwire.schema.data_files import SCHEMAS
 from kwire.schema.message_classes import message_class
 from kwire.schema.message_spec import MessageSpec
 from kwire.schema.spec_layers import Layer
-from tests.small_specs import document, field
+from tests.messages.small_specs import document, field
 
 
 def layer(folder: Path, profile: str = "", **versions: str) -> Layer:

@@ -12,7 +12,7 @@ from kwire.errors import SpecError
 from kwire.schema.spec_reader import read_spec
 from kwire.schema.version_ranges import Versions
 from tests.conftest import ROOT
-from tests.effort import no_hang
+from tests.linear_time.effort import no_hang
 from tests.seeds import TRIES, named, seeded
 
 FILES = sorted((ROOT / "schemas").glob("**/*Re*.json"))

@@ -29,10 +29,10 @@ from kwire.schema.data_files import SCHEMAS
 from kwire.schema.message_spec import FieldSpec, MessageSpec
 from kwire.schema.releases import releases
 from kwire.schema.spec_reader import read_spec
-from tests.codecs.test_golden import cases, without_ours
 from tests.conftest import ROOT
-from tests.layouts import Row, differences, tree_layout
-from tests.strategies import values
+from tests.golden.test_golden import cases, without_ours
+from tests.messages.strategies import values
+from tests.schema.layouts import Row, differences, tree_layout
 
 FOLDER = SCHEMAS / "releases"
 OVERLAYS = sorted(FOLDER.glob("*/*.json"))

@@ -18,8 +18,8 @@ from kwire.codecs import wire
 from kwire.schema.catalog import Catalog, catalog_for
 from kwire.schema.former_field_names import FORMER_MESSAGES, FORMER_NAMES
 from kwire.schema.message_spec import MessageSpec, StructSpec
-from tests.codecs.test_golden import CORPUS, cases, without_ours
 from tests.conftest import ROOT
+from tests.golden.test_golden import CORPUS, cases, without_ours
 
 # Not among the drifts of the facts: these leave out AlterIsr, as AlterPartition was called up to 3.1, and compare the
 # names of schemas, in which lastKnownELR and lastKnownElr are the same.

@@ -7,8 +7,8 @@ import pytest
 from kwire.errors import SpecError
 from kwire.schema.spec_reader import MOST_ERRORS, read_spec
 from tests.conftest import spread
-from tests.effort import at_most
-from tests.small_specs import document, field, spec_of, struct
+from tests.linear_time.effort import at_most
+from tests.messages.small_specs import document, field, spec_of, struct
 
 INT = field()
 

@@ -10,7 +10,7 @@ import pytest
 from kwire.errors import SpecError
 from kwire.schema.json_with_comments import DEPTH, LONGEST, JsonValue, parse
 from tests.conftest import spread
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 
 
 def plain(value: JsonValue) -> Any:

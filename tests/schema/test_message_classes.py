@@ -24,7 +24,7 @@ from kwire.schema.docstrings import struct_doc
 from kwire.schema.message_classes import MessageMeta, default_for, message_class
 from kwire.schema.message_spec import MessageSpec
 from tests.conftest import ROOT
-from tests.small_specs import field, spec_of, struct
+from tests.messages.small_specs import field, spec_of, struct
 
 
 def made(spec: MessageSpec) -> Any:

@@ -7,8 +7,8 @@ import pytest
 from kwire.errors import SpecError
 from kwire.schema.spec_reader import DEEPEST, MOST_ERRORS, read_spec
 from kwire.schema.version_ranges import Versions
-from tests.small_specs import document as doc
-from tests.small_specs import field, spec_of, struct
+from tests.messages.small_specs import document as doc
+from tests.messages.small_specs import field, spec_of, struct
 
 FETCH = """\
 // what a reader wants

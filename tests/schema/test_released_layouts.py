@@ -22,7 +22,7 @@ from kwire.schema.data_files import SCHEMAS
 from kwire.schema.field_names import snake_case
 from kwire.schema.message_spec import FieldSpec, MessageSpec, StructSpec
 from kwire.schema.spec_reader import read_spec
-from tests.layouts import Row, differences, raw_layout, tree_layout
+from tests.schema.layouts import Row, differences, raw_layout, tree_layout
 
 ZEROES = {"bool": False, "string": "", "bytes": "", "uuid": "AAAAAAAAAAAAAAAAAAAAAA", "float64": 0.0}
 STRUCT = "a struct of defaults"

@@ -10,7 +10,7 @@ from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import SpecError
 from kwire.schema.spec_reader import read_spec
 from kwire.schema.struct_validation import MOST_FIELDS
-from tests.small_specs import document, field, spec_of, struct
+from tests.messages.small_specs import document, field, spec_of, struct
 
 
 def tagged(name: str = "X", tag: Any = 0, since: str = "2+", **keys: Any) -> dict[str, Any]:

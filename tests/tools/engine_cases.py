@@ -34,11 +34,11 @@ from tests.codecs.columns.rows import expected
 from tests.codecs.fallback.test_agreement import altered
 from tests.codecs.native import misuse
 from tests.codecs.records.damaged_batches import damaged_batches, read_one_by_one, whole
-from tests.codecs.test_golden import CORPUS
 from tests.conftest import ROOT
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
-from tests.messages_of import released_pairs
-from tests.random_values import damaged, draw
+from tests.golden.test_golden import CORPUS
+from tests.messages.message_lists import released_pairs
+from tests.messages.random_values import damaged, draw
 
 CAPTURES = [path.read_bytes() for path in sorted((ROOT / "fixtures/dumps").glob("*.pcap"))]
 APIS = Apis(catalog_for())

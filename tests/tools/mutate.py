@@ -38,7 +38,7 @@ ROOT = Path(__file__).parent.parent.parent
 LEAST_LIMIT, LIMIT = 240, 5  # seconds that any run may take, and times as many as without a change
 MEMORY = 4 << 30  # bytes that a mutant may take, for some never stop to ask for more
 LEFT_OUT = ("kwire/spark/",)  # takes minutes for each
-EVERYWHERE = ["tests/codecs/test_round_trip.py", "tests/codecs/test_golden.py"]  # what the whole codec is tested by
+EVERYWHERE = ["tests/codecs/test_round_trip.py", "tests/golden/test_golden.py"]  # what the whole codec is tested by
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "benchmarks/others")
 
 

@@ -35,7 +35,7 @@ TESTS = [
         "tests/codecs",
         "tests/records",
         "tests/protocol",
-        "tests/codecs/test_golden.py",
+        "tests/golden/test_golden.py",
         "tests/codecs/test_round_trip.py",
     ),
     *("tests/capture", "tests/arrow", "tests/render", "tests/statistics/test_traffic.py", "tests/cli"),

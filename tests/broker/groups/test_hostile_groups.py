@@ -13,7 +13,7 @@ from kwire.broker import Parked, Settings
 from kwire.broker.apis.registry import APIS
 from tests.broker.driving import Mate, World, formed
 from tests.conftest import spread
-from tests.random_values import draw
+from tests.messages.random_values import draw
 
 GROUPS = ["FindCoordinator", "Heartbeat", *(name for name in APIS if "Group" in name or name.startswith("Offset"))]
 PAIRS = [(name, version) for name in GROUPS for version in range(World().cluster.table[name].last + 1)]

@@ -9,7 +9,7 @@ import pytest
 
 from kwire.capture.hex_text.parser import parse_hex_text, read_hex_text
 from kwire.errors import DumpError
-from tests.effort import no_hang
+from tests.linear_time.effort import no_hang
 
 TRIED = (
     "hexdump -C, annotated hexdump, hexdump.py, Format-Hex, Netty's hexdump, xxd, od -Ax -tx1, od -Ao -tx1, "

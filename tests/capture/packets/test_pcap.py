@@ -18,7 +18,7 @@ from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MOST_INTERFACES, PcapngReader
 from kwire.errors import DumpError
 from tests.capture.building import block, enhanced, interface, pcap, section
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 
 TIME = 1_700_000_000_123_456_789
 

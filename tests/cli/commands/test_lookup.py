@@ -12,7 +12,7 @@ from kwire.codecs.message_codec import Codec
 from kwire.codecs.schema_tree import grow_tree
 from kwire.render.schema_layout import heading
 from tests.cli.test_commands import out
-from tests.small_specs import field, spec_of
+from tests.messages.small_specs import field, spec_of
 
 BNF = """\
 Metadata request (Version: 12) => [topics] allow_auto_topic_creation include_topic_authorized_operations _tagged_fields
@@ -59,7 +59,7 @@ def test_only_the_last_version_is_unstable_and_only_where_the_spec_says_so() -> 
 def test_every_layout_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
     from kwire.codecs.message_codec import codec
     from kwire.render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
-    from tests.messages_of import released_pairs
+    from tests.messages.message_lists import released_pairs
 
     for name, version in released_pairs():
         made = codec(name, version)

@@ -17,7 +17,7 @@ from kwire.cluster.plan.replica_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.cluster.plan.test_even_sets import uneven_tree
 from tests.conftest import spread
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 from tests.seeds import seeded
 
 Replicas = dict[int, list[int]]

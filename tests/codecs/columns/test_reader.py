@@ -18,8 +18,8 @@ from kwire.codecs.columns import column_reader
 from kwire.codecs.columns.column_plan import ColumnPlan, paths_in
 from tests.codecs.columns.rows import expected
 from tests.conftest import ROOT, spread
-from tests.messages_of import released_pairs
-from tests.random_values import draw
+from tests.messages.message_lists import released_pairs
+from tests.messages.random_values import draw
 
 
 @cache

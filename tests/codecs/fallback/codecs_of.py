@@ -9,7 +9,7 @@ import pytest
 from kwire.codecs.message_codec import Codec
 from kwire.codecs.schema_tree import grow_tree
 from kwire.errors import DecodeError, EncodeError
-from tests.small_specs import spec_of
+from tests.messages.small_specs import spec_of
 
 
 def codec_of(*fields: dict[str, Any], version: int = 3, **keys: Any) -> Codec:

@@ -20,8 +20,8 @@ from kwire.codecs.schema_tree import grow_tree
 from kwire.codecs.wire import INT32, Array, Boolean, NullableStruct, Reader, Struct
 from kwire.errors import DecodeError, EncodeError
 from tests.executions import FAST, AgreeingPath, Disagreement
-from tests.messages_of import draft_triples, released_pairs
-from tests.random_values import damaged, draw
+from tests.messages.message_lists import draft_triples, released_pairs
+from tests.messages.random_values import damaged, draw
 from tests.seeds import TRIES, seeded
 
 CHANGES = 10 * TRIES

@@ -9,7 +9,7 @@ import pytest
 from kwire.codecs.fallback.generated_python import compile_decoder
 from kwire.errors import BadLength, NegativeLength, NullNotAllowed, OverlongVarint
 from tests.codecs.fallback.codecs_of import codec_of, comes_back, refused, unread
-from tests.small_specs import field
+from tests.messages.small_specs import field
 
 COUNTS = (0, 1, 2, 30, 31, 32, 33, 126, 127, 128, 300)
 NULLABLE = {"nullableVersions": "0+"}

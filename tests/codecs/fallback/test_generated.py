@@ -16,9 +16,9 @@ from kwire.errors import SpecError
 from kwire.schema.catalog import catalog_for
 from kwire.schema.message_spec import MessageSpec
 from kwire.schema.spec_reader import read_spec
-from tests.messages_of import draft_triples, released_pairs
+from tests.messages.message_lists import draft_triples, released_pairs
+from tests.messages.small_specs import document, field, spec_of, struct
 from tests.schema.test_hostile import CODE
-from tests.small_specs import document, field, spec_of, struct
 
 NODES = (
     *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.Expr, ast.Pass),

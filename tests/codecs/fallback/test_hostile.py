@@ -15,7 +15,7 @@ from kwire.codecs.wire.varints import unsigned_varint
 from tests.codecs.fallback.codecs_of import codec_of
 from tests.conftest import spread
 from tests.executions import FAST
-from tests.small_specs import field
+from tests.messages.small_specs import field
 
 LIVE, PEAK = 40, 2 << 20
 SIZE = 1 << 19

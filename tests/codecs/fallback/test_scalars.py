@@ -10,7 +10,7 @@ import pytest
 
 from kwire.errors import BadBoolean, Truncated
 from tests.codecs.fallback.codecs_of import codec_of, comes_back, refused, unread
-from tests.small_specs import field
+from tests.messages.small_specs import field
 
 BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint16": 16, "uint32": 32}
 

@@ -8,7 +8,7 @@ from kwire.codecs.fallback.generated_python import compile_decoder
 from kwire.codecs.fallback.source_builder import NoEmitter
 from kwire.errors import BadMarker
 from tests.codecs.fallback.codecs_of import codec_of, comes_back, refused, unread
-from tests.small_specs import field
+from tests.messages.small_specs import field
 
 
 def test_fields_of_other_versions_have_their_defaults_wherever_they_stand() -> None:

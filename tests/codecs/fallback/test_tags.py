@@ -14,7 +14,7 @@ from kwire.errors import (
     UnknownTagOrder,
 )
 from tests.codecs.fallback.codecs_of import codec_of, comes_back, refused, unread
-from tests.small_specs import field
+from tests.messages.small_specs import field
 
 KNOWN = (
     field("X", "int8", tag=0, taggedVersions="2+", versions="2+", default="7"),

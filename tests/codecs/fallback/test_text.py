@@ -16,7 +16,7 @@ from kwire.errors import (
     StringTooLong,
 )
 from tests.codecs.fallback.codecs_of import codec_of, comes_back, refused, unread
-from tests.small_specs import field
+from tests.messages.small_specs import field
 
 LENGTHS = (0, 1, 125, 126, 127, 128, 129, 16382, 16383, 16384, 32766, 32767)
 NULLABLE = {"nullableVersions": "0+", "default": "null"}

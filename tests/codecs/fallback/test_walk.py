@@ -13,7 +13,7 @@ from kwire.codecs.fallback.reading_functions import emit_read
 from kwire.codecs.fallback.source_builder import NoEmitter
 from kwire.codecs.fallback.writing_functions import emit_write
 from kwire.codecs.schema_tree import grow_tree
-from tests.messages_of import released_pairs
+from tests.messages.message_lists import released_pairs
 
 
 def kinds(node: Any) -> set[type]:

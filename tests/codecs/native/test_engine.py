@@ -25,8 +25,8 @@ from kwire.codecs.native.node_table import NodeRow, node_table
 from kwire.codecs.schema_tree import grow_tree
 from tests.conftest import ROOT
 from tests.executions import reference_decoding
-from tests.messages_of import released_pairs
-from tests.random_values import draw
+from tests.messages.message_lists import released_pairs
+from tests.messages.random_values import draw
 
 if native.AVAILABLE:
     from kwire.codecs.columns.buffer_collector import _ColumnLayout

@@ -23,8 +23,8 @@ from kwire.codecs.records import Record, build_batch, parse_records
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
 from tests.capture.building import Talk, capture
-from tests.codecs.test_golden import CORPUS
 from tests.conftest import ROOT
+from tests.golden.test_golden import CORPUS
 
 pytestmark = pytest.mark.skipif(kwire.engine != "native", reason="another engine was chosen")
 

@@ -11,7 +11,7 @@ from kwire.codecs.records.record_layouts import BATCH
 from kwire.codecs.wire.java_integers import wrap_int64
 from kwire.codecs.wire.varints import unsigned_varint
 from kwire.errors import DecodeError
-from tests.random_values import damaged
+from tests.messages.random_values import damaged
 
 TIMES = (0, 1, -1, 63, 64, 8191, 8192, 2**31, -(2**31), 2**40, 2**62, -(2**62), 2**63 - 1)
 

@@ -12,7 +12,7 @@ from kwire.codecs.records import Record, RecordBatch, UndecodableRecords, parse_
 from kwire.errors import DecodeError
 from tests.codecs.records.cases import all_cases, batch_around, data_of, message_around, rebuilt, with_right_crcs
 from tests.conftest import spread
-from tests.effort import no_hang
+from tests.linear_time.effort import no_hang
 from tests.seeds import TRIES, named, seeded
 
 ROUNDS = 1000 * TRIES  # for each of the parts

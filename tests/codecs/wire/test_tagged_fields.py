@@ -38,7 +38,7 @@ from kwire.errors import (
     WrongType,
 )
 from tests.codecs.wire.walks import read, refused, salvage, unwritable, written
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 
 
 class Thing(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from kwire.protocol.frames.stream_faults import BareToken, CutShort, Gap
 from kwire.protocol.headers.apis import Apis
 from kwire.protocol.headers.unanswered_requests import expects_response
 from kwire.schema.catalog import catalog_for
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 
 M = kwire.messages
 MOST_IN_FLIGHT = 65536

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.render.differences.field_differences import field_difference_lines, field_differences
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 from tests.protocol.test_frame_decoder import request, response
 
 M: Any = kwire.messages

@@ -18,7 +18,7 @@ from kwire.render.html.document import asset, document, embedded, text
 from kwire.render.html.explain_page import MOST, explain_html, explain_page, result_html
 from tests.browser import Structure, loaded, run_page
 from tests.conftest import ROOT
-from tests.effort import at_most
+from tests.linear_time.effort import at_most
 from tests.protocol.test_frame_decoder import request, response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.effort import at_most, effort_of, no_hang
+from tests.linear_time.effort import at_most, effort_of, no_hang
 
 
 def loop(times: int) -> int:

@@ -15,8 +15,8 @@ import kwire
 from kwire.capture.hex_text.golden_fixture import Fixture, parse_fixture
 from kwire.render.fixture import decode_fixture, rewrite_fixture
 from tests.conftest import ROOT
-from tests.messages_of import draft_triples, founding_pairs, released_pairs
-from tests.second_reader import read as second_read
+from tests.golden.second_reader import read as second_read
+from tests.messages.message_lists import draft_triples, founding_pairs, released_pairs
 
 FIXTURES = sorted((ROOT / "fixtures").glob("*/**/*.hex"))
 BY_HAND = [path for path in FIXTURES if "by-hand" in path.parts]

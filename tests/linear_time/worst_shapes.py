@@ -1,4 +1,4 @@
-"""Inputs of each form in the shape that costs most per byte, in any size; `tests/test_linear_time.py` reads them."""
+"""Inputs of each form in the shape that costs most per byte, in any size; `test_linear_time` reads them."""
 
 from __future__ import annotations
 

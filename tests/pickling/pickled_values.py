@@ -2,7 +2,7 @@
 
 Those of b6d4b524 in tests/data/pickles were written in the root of the project, with a checkout of that commit:
 
-    PYTHONPATH=/path/to/b6d4b524:. python -P -m tests.pickled_values tests/data/pickles/b6d4b524.jsonl.gz
+    PYTHONPATH=/path/to/b6d4b524:. python -P -m tests.pickling.pickled_values tests/data/pickles/b6d4b524.jsonl.gz
 """
 
 from __future__ import annotations

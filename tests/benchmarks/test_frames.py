@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.benchmarks.test_dumps import environment
 from tests.conftest import ROOT
-from tests.test_benchmark_dumps import environment
 
 
 def test_all_tasks_are_measured() -> None:

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from kwire.runtime import former_names
-from tests import pickled_values
 from tests.conftest import ROOT
+from tests.pickling import pickled_values
 
 PICKLES = ROOT / "tests/data/pickles/b6d4b524.jsonl.gz"
 # The modules that these pickles name, without `kwire.`.

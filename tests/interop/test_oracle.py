@@ -15,11 +15,11 @@ import pytest
 import kwire
 from kwire.codecs.records import Record, RecordHeader, build_batch
 from kwire.errors import TooLong
-from tests.codecs.test_golden import without_ours
+from tests.golden.test_golden import without_ours
 from tests.interop import kafka
 from tests.interop.kafka import need
-from tests.messages_of import released_pairs
-from tests.random_values import damaged, draw
+from tests.messages.message_lists import released_pairs
+from tests.messages.random_values import damaged, draw
 from tests.seeds import named, seeded
 
 RELEASES = kafka.ORACLES

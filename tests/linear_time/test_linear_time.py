@@ -27,9 +27,9 @@ from kwire.schema.spec_reader import read_spec
 from kwire.statistics.traffic import Traffic
 from kwire.zookeeper import znodes_in
 from tests.conftest import ROOT
-from tests.effort import Effort, effort_of
-from tests.small_specs import document, field, struct
-from tests.worst_shapes import FILES
+from tests.linear_time.effort import Effort, effort_of
+from tests.linear_time.worst_shapes import FILES
+from tests.messages.small_specs import document, field, struct
 
 SIZE, LARGE = 30, 200
 MOST = 2.25  # times the work, for twice the input
