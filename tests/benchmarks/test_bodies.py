@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 PROGRAM = """
 import json, sys
 import kwire
-from bodies import made
+from benchmarks.lib.bodies import made
 found = {}
 for alike in (True, False):
     body = made("OffsetCommitRequest", 8, 3, 4, False, alike=alike)
@@ -31,7 +31,7 @@ print(json.dumps(found))
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     command = [sys.executable, "-c", PROGRAM]
-    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}
+    environment = {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=environment)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

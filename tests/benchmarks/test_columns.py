@@ -13,7 +13,8 @@ from tests.conftest import ROOT
 @pytest.mark.ci
 @pytest.mark.parametrize("more", [[], ["--against", str(ROOT)]])
 def test_bodies_become_columns_and_messages_in_turns(more: list[str]) -> None:
-    command = [sys.executable, "benchmarks/columns.py", "--rounds", "1", "--bytes", "1", "--only", "MetadataRe", *more]
+    command = [sys.executable, "-m", "benchmarks.codec.columns", "--rounds", "1", "--bytes", "1"]
+    command += ["--only", "MetadataRe", *more]
     done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, text=True)
     head, *rows = done.stdout.splitlines()
     assert head.split()[-5:] == ["all", "dictionary", "own", "two", "one"]

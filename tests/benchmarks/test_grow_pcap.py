@@ -10,11 +10,17 @@ import kwire
 from tests.capture.building import Talk, capture
 from tests.conftest import ROOT
 
-GROW = ROOT / "benchmarks" / "grow_pcap.py"
-
 
 def grown(source: Path, target: Path, megabytes: float) -> bytes:
-    command = [sys.executable, str(GROW), str(source), str(target), "--megabytes", str(megabytes)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.captures.grow_pcap",
+        str(source),
+        str(target),
+        "--megabytes",
+        str(megabytes),
+    ]
     subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
     return target.read_bytes()
 

@@ -39,7 +39,7 @@ LEAST_LIMIT, LIMIT = 240, 5  # seconds that any run may take, and times as many 
 MEMORY = 4 << 30  # bytes that a mutant may take, for some never stop to ask for more
 LEFT_OUT = ("kwire/spark/",)  # takes minutes for each
 EVERYWHERE = ["tests/codecs/test_round_trip.py", "tests/golden/test_golden.py"]  # what the whole codec is tested by
-NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "benchmarks/others")
+NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis")
 
 
 PROBE = """import os, sys

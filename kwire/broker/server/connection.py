@@ -59,7 +59,7 @@ class ServedConnection(asyncio.BufferedProtocol):
     """One client's connection. A task handles requests while any are waiting: an idle connection has no task.
 
     An idle connection takes half the memory of asyncio's streams with a waiting task (3 kB; measured by
-    benchmarks/idle_connections.py). The socket reads a large frame into its place, without a task for each portion: a
+    benchmarks/broker/idle_connections.py). The socket reads a large frame in place, without a task for each portion: a
     third of the system calls, and a tenth less processor time for batches of 1 MB.
 
     Attributes:
