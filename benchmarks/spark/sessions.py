@@ -74,7 +74,7 @@ class ReadySource(TupleSource):
 def ready_file(units: list[InputSplit]) -> str:
     """Say where the batches of a part lie."""
     (unit,) = units
-    return f"{unit.path}.{unit.start}.{unit.part}.arrow"
+    return f"{unit.path}.{unit.part}.arrow"
 
 
 def make_ready(path: Path, options: dict[str, str]) -> Parts:
