@@ -82,7 +82,7 @@ class CapturedGroups:
 
     def flat(self, topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
         """Return the partitions in a list of topics."""
-        return tuple((self.topic(one), number) for one in topics for number in one.partitions)
+        return tuple((self.topic(topic), number) for topic in topics for number in topic.partitions)
 
     def group(self, group_id: str, protocol: str | None = None) -> CapturedGroup:
         """Return a group, created if necessary."""
@@ -160,7 +160,7 @@ class CapturedGroups:
         group.rebalances.append(rebalance)
         del group.rebalances[:-_REBALANCES]
 
-    def assigned_to(self, group: CapturedGroup, member_id: str, data: bytes, at: float | None) -> None:
+    def record_assignment(self, group: CapturedGroup, member_id: str, data: bytes, at: float | None) -> None:
         """Record an assignment in a classic group; an empty value means no partitions."""
         try:
             topics = decode_assignment(data).message.assigned_partitions if data else ()
@@ -194,13 +194,13 @@ class CapturedGroups:
     def members(self, group_id: str | None = None) -> Iterator[MemberRow]:
         """Yield the members of all groups, or of one, by group and member."""
         for group in self._sort_groups(group_id):
-            for member in sorted(group.members.values(), key=lambda one: one.member_id):
+            for member in sorted(group.members.values(), key=lambda member: member.member_id):
                 yield self._member_row(group, member)
 
     def partitions(self, group_id: str | None = None) -> Iterator[PartitionRow]:
         """Yield the partitions that a group has assigned or committed, by group, topic and number."""
         for group in self._sort_groups(group_id):
-            owners = {one: member for member in group.members.values() for one in member.partitions or ()}
+            owners = {partition: member for member in group.members.values() for partition in member.partitions or ()}
             for partition in sorted({*owners, *group.committed}):
                 yield self._partition_row(group, partition, owners.get(partition))
 
@@ -216,19 +216,20 @@ class CapturedGroups:
         return None if node is None else self._racks.get(node)
 
     def _lag(self, group: CapturedGroup, partition: TopicPartition) -> int | None:
-        committed, end = group.committed.get(partition), self.ends.get(partition)
+        committed = group.committed.get(partition)
+        end = self.ends.get(partition)
         return None if committed is None or end is None else max(0, end - committed)
 
     def _replica_racks(self, partition: TopicPartition) -> tuple[str | None, ...] | None:
         known = self.cluster.topics.get(partition[0], {}).get(partition[1])
         return None if known is None else tuple(self._rack(node) for node in known.replicas)
 
-    def _local(self, member: GroupMember) -> int | None:
+    def _count_local(self, member: GroupMember) -> int | None:
         """Count the partitions with a replica in the member's rack."""
-        racks = [self._replica_racks(one) for one in member.partitions or ()]
+        racks = [self._replica_racks(partition) for partition in member.partitions or ()]
         if member.rack is None or member.partitions is None or None in racks:
             return None
-        return sum(member.rack in of_one for of_one in racks if of_one is not None)
+        return sum(member.rack in replica_racks for replica_racks in racks if replica_racks is not None)
 
     def _is_across(self, member: GroupMember, partition: TopicPartition) -> bool | None:
         """Whether a member was seen to read a partition from another rack; None if unknown."""
@@ -239,9 +240,11 @@ class CapturedGroups:
 
     def _member_row(self, group: CapturedGroup, member: GroupMember, until: float | None = None) -> MemberRow:
         partitions = member.partitions
-        lags = [lag for one in partitions or () if (lag := self._lag(group, one)) is not None]
-        across = [self._is_across(member, one) for one in member.reads]
-        readings = [(self._rack(node), one) for reads in member.reads.values() for node, one in reads.items()]
+        lags = [lag for partition in partitions or () if (lag := self._lag(group, partition)) is not None]
+        across = [self._is_across(member, partition) for partition in member.reads]
+        traffic_by_rack = [
+            (self._rack(node), traffic) for reads in member.reads.values() for node, traffic in reads.items()
+        ]
         is_known = member.rack is not None and None not in across
         return MemberRow(
             group.group_id,
@@ -256,11 +259,11 @@ class CapturedGroups:
             member.topics,
             None if partitions is None else _name_partitions(partitions),
             sum(lags) if lags else None,
-            self._local(member),
+            self._count_local(member),
             len(member.reads),
             sum(map(bool, across)) if is_known else None,
-            sum(one.bytes for _, one in readings),
-            sum(one.bytes for rack, one in readings if rack != member.rack) if is_known else None,
+            sum(traffic.bytes for _, traffic in traffic_by_rack),
+            sum(traffic.bytes for rack, traffic in traffic_by_rack if rack != member.rack) if is_known else None,
             member.since,
             until,
         )

@@ -16,34 +16,42 @@ _LATEST = -1  # the timestamp for which ListOffsets returns the end offset
 
 
 def _handle_join_group(groups: CapturedGroups, response: Any, request: Any) -> None:
-    """Process a JoinGroup response: a member joined a generation; the leader receives all members."""
+    """Process a JoinGroup response: a member joined a generation; the leader receives all members.
+
+    1. The response names the generation, its leader and the assignor that all members support.
+    2. The request has the member's subscription for each assignor; the one for the chosen assignor counts.
+    3. The leader's response lists all members: what ConsumerCoordinator.onLeaderElected assigns from.
+    """
     message = response.message
     if request is None or message.error_code:
         return
-    group = groups.group(request.message.group_id, "classic")
-    asked = request.message
-    member = groups.member(group, message.member_id, request)
-    group.generation, group.leader = message.generation_id, message.leader
+    join = request.message
+    group = groups.group(join.group_id, "classic")
+    group.generation = message.generation_id
+    group.leader = message.leader
     group.assignor = message.protocol_name or group.assignor
-    member.epoch, member.instance_id = message.generation_id, asked.group_instance_id
-    if asked.protocol_type == "consumer":
-        chosen = [one.metadata for one in asked.protocols if one.name == message.protocol_name]
+    member = groups.member(group, message.member_id, request)
+    member.epoch = message.generation_id
+    member.instance_id = join.group_instance_id
+    if join.protocol_type == "consumer":
+        chosen = [protocol.metadata for protocol in join.protocols if protocol.name == message.protocol_name]
         for metadata in chosen[:1]:
             groups.subscribe(member, metadata)
     if message.members:
-        _handle_leader_join(groups, group, response, is_consumer=asked.protocol_type == "consumer")
+        _handle_leader_join(groups, group, response, is_consumer=join.protocol_type == "consumer")
 
 
 def _handle_leader_join(groups: CapturedGroups, group: CapturedGroup, response: Any, *, is_consumer: bool) -> None:
     """Process the response to a leader, which lists all members of the group."""
     message = response.message
-    for gone in group.members.keys() - {one.member_id for one in message.members}:
+    for gone in group.members.keys() - {listed.member_id for listed in message.members}:
         groups.leave(group, gone, response.frame.source.time)
-    for one in message.members:
-        other = groups.member(group, one.member_id)
-        other.epoch, other.instance_id = message.generation_id, one.group_instance_id
+    for listed in message.members:
+        other = groups.member(group, listed.member_id)
+        other.epoch = message.generation_id
+        other.instance_id = listed.group_instance_id
         if is_consumer:
-            groups.subscribe(other, one.metadata)
+            groups.subscribe(other, listed.metadata)
     if is_consumer:
         groups.rebalance(group, response)
 
@@ -63,12 +71,12 @@ def _handle_sync_group(groups: CapturedGroups, response: Any, request: Any) -> N
     group = groups.group(sync.group_id)
     at = response.frame.source.time
     for assigned in sync.assignments:
-        groups.assigned_to(group, assigned.member_id, assigned.assignment, at)
+        groups.record_assignment(group, assigned.member_id, assigned.assignment, at)
     if sync.assignments and group.rebalances and group.rebalances[-1].generation == sync.generation_id:
         rebalance = group.rebalances[-1]
         member_ids = [assigned.member_id for assigned in sync.assignments]
         rebalance.assigned = _find_assignments(group, member_ids) or rebalance.assigned
-    groups.assigned_to(group, sync.member_id, message.assignment, at)
+    groups.record_assignment(group, sync.member_id, message.assignment, at)
 
 
 def _find_assignments(group: CapturedGroup, member_ids: Iterable[str]) -> dict[str, tuple[TopicPartition, ...]] | None:
@@ -111,22 +119,23 @@ def _handle_heartbeat(groups: CapturedGroups, response: Any, request: Any) -> No
     message = response.message
     if request is None or message.error_code:
         return
-    asked, at = request.message, response.frame.source.time
-    is_share = type(asked).__name__.startswith("Share")
-    group = groups.group(asked.group_id, "share" if is_share else "consumer")
-    member_id = message.member_id or asked.member_id
-    if asked.member_epoch < 0:
+    heartbeat = request.message
+    at = response.frame.source.time
+    is_share = type(heartbeat).__name__.startswith("Share")
+    group = groups.group(heartbeat.group_id, "share" if is_share else "consumer")
+    member_id = message.member_id or heartbeat.member_id
+    if heartbeat.member_epoch < 0:
         groups.leave(group, member_id, at)
         return
     member = groups.member(group, member_id, request)
     member.epoch = message.member_epoch
     group.generation = max(group.generation or 0, message.member_epoch)
-    member.rack = asked.rack_id or member.rack
-    member.instance_id = getattr(asked, "instance_id", None) or member.instance_id
-    member.regex = getattr(asked, "subscribed_topic_regex", None) or member.regex
-    group.assignor = getattr(asked, "server_assignor", None) or group.assignor
-    if asked.subscribed_topic_names is not None:
-        member.topics = tuple(asked.subscribed_topic_names)
+    member.rack = heartbeat.rack_id or member.rack
+    member.instance_id = getattr(heartbeat, "instance_id", None) or member.instance_id
+    member.regex = getattr(heartbeat, "subscribed_topic_regex", None) or member.regex
+    group.assignor = getattr(heartbeat, "server_assignor", None) or group.assignor
+    if heartbeat.subscribed_topic_names is not None:
+        member.topics = tuple(heartbeat.subscribed_topic_names)
     if message.assignment is not None:
         groups.assign(group, member, groups.flat(message.assignment.topic_partitions), at)
 
@@ -135,129 +144,141 @@ def _handle_describe(groups: CapturedGroups, response: Any, request: Any) -> Non
     """Process a response that lists all members of KIP-848 or KIP-932 groups."""
     protocol = "share" if type(response.message).__name__.startswith("Share") else "consumer"
     at = response.frame.source.time
-    for one in response.message.groups:
-        if one.error_code:
+    for description in response.message.groups:
+        if description.error_code:
             continue
-        group = groups.group(one.group_id, protocol)
-        group.state, group.generation, group.assignor = one.group_state, one.group_epoch, one.assignor_name
-        for gone in group.members.keys() - {member.member_id for member in one.members}:
+        group = groups.group(description.group_id, protocol)
+        group.state = description.group_state
+        group.generation = description.group_epoch
+        group.assignor = description.assignor_name
+        for gone in group.members.keys() - {member.member_id for member in description.members}:
             groups.leave(group, gone, at)
-        for described in one.members:
+        for described in description.members:
             member = groups.member(group, described.member_id)
             _update_description(member, described)
-            member.rack, member.epoch = described.rack_id or None, described.member_epoch
+            member.rack = described.rack_id or None
+            member.epoch = described.member_epoch
             member.topics = tuple(described.subscribed_topic_names)
             groups.assign(group, member, groups.flat(described.assignment.topic_partitions), at)
 
 
 def _update_description(member: GroupMember, described: Any) -> None:
-    member.client_id, member.host = described.client_id, described.client_host.removeprefix("/")
+    member.client_id = described.client_id
+    member.host = described.client_host.removeprefix("/")
     instance = getattr(described, "group_instance_id", None) or getattr(described, "instance_id", None)
     member.instance_id = instance or member.instance_id
 
 
 def _handle_describe_classic(groups: CapturedGroups, response: Any, request: Any) -> None:
+    """Process a DescribeGroups response; before the first rebalance the protocol type is empty."""
     at = response.frame.source.time
-    for one in response.message.groups:
-        if one.error_code or one.protocol_type not in ("consumer", ""):
+    for description in response.message.groups:
+        if description.error_code or description.protocol_type not in ("consumer", ""):
             continue
-        group = groups.group(one.group_id)
-        group.state, group.assignor = one.group_state, one.protocol_data or group.assignor
-        for gone in group.members.keys() - {member.member_id for member in one.members}:
+        group = groups.group(description.group_id)
+        group.state = description.group_state
+        group.assignor = description.protocol_data or group.assignor
+        for gone in group.members.keys() - {member.member_id for member in description.members}:
             groups.leave(group, gone, at)
-        for described in one.members:
+        for described in description.members:
             member = groups.member(group, described.member_id)
             _update_description(member, described)
             if described.member_metadata:
                 groups.subscribe(member, described.member_metadata)
-                groups.assigned_to(group, described.member_id, described.member_assignment, at)
+                groups.record_assignment(group, described.member_id, described.member_assignment, at)
 
 
 def _handle_offset_commit(groups: CapturedGroups, response: Any, request: Any) -> None:
+    """Process an OffsetCommit response: the offsets are in the request, the refused partitions in the response."""
     if request is None:
         return
     group = groups.group(request.message.group_id)
     refused = {
-        (groups.topic(topic), one.partition_index)
+        (groups.topic(topic), partition.partition_index)
         for topic in response.message.topics
-        for one in topic.partitions
-        if one.error_code
+        for partition in topic.partitions
+        if partition.error_code
     }
     for topic in request.message.topics:
-        for one in topic.partitions:
-            partition = groups.topic(topic), one.partition_index
-            if partition not in refused:
-                group.committed[partition] = one.committed_offset
+        for partition in topic.partitions:
+            topic_partition = groups.topic(topic), partition.partition_index
+            if topic_partition not in refused:
+                group.committed[topic_partition] = partition.committed_offset
 
 
 def _handle_offset_fetch(groups: CapturedGroups, response: Any, request: Any) -> None:
+    """Process an OffsetFetch response: several groups from version 8 on (KIP-709), one group before."""
     message = response.message
-    for one in message.groups:
-        if not one.error_code:
-            _record_offsets(groups, groups.group(one.group_id), one.topics)
+    for group in message.groups:
+        if not group.error_code:
+            _record_offsets(groups, groups.group(group.group_id), group.topics)
     if request is not None and not message.groups and not message.error_code:
         _record_offsets(groups, groups.group(request.message.group_id), message.topics)
 
 
 def _record_offsets(groups: CapturedGroups, group: CapturedGroup, topics: Iterable[Any]) -> None:
     for topic in topics:
-        for one in topic.partitions:
-            if not one.error_code and one.committed_offset >= 0:
-                group.committed[groups.topic(topic), one.partition_index] = one.committed_offset
+        for partition in topic.partitions:
+            if not partition.error_code and partition.committed_offset >= 0:
+                group.committed[groups.topic(topic), partition.partition_index] = partition.committed_offset
 
 
 def _handle_list_offsets(groups: CapturedGroups, response: Any, request: Any) -> None:
+    """Process a ListOffsets response; version 0 answers with an array of offsets, the newest first."""
     if request is None:
         return
     latest = {
-        (topic.name, one.partition_index)
+        (topic.name, partition.partition_index)
         for topic in request.message.topics
-        for one in topic.partitions
-        if one.timestamp == _LATEST
+        for partition in topic.partitions
+        if partition.timestamp == _LATEST
     }
     for topic in response.message.topics:
-        for one in topic.partitions:
-            if (topic.name, one.partition_index) in latest and not one.error_code:
-                offset = one.offset if one.offset >= 0 else max(one.old_style_offsets, default=-1)
+        for partition in topic.partitions:
+            if (topic.name, partition.partition_index) in latest and not partition.error_code:
+                offset = partition.offset if partition.offset >= 0 else max(partition.old_style_offsets, default=-1)
                 if offset >= 0:
-                    groups.ends[topic.name, one.partition_index] = offset
+                    groups.ends[topic.name, partition.partition_index] = offset
 
 
 def _handle_fetch(groups: CapturedGroups, response: Any, request: Any) -> None:
+    """Process a Fetch response: its high watermarks are end offsets, its records were read by a member (KIP-392)."""
     message = response.message
     is_consumer = request is not None and _follower_id(request.message) < 0
     for topic in message.responses:
-        for one in topic.partitions:
-            if one.error_code:
+        for partition in topic.partitions:
+            if partition.error_code:
                 continue
-            partition = groups.topic(topic), one.partition_index
-            if one.high_watermark >= 0:
-                groups.ends[partition] = max(one.high_watermark, groups.ends.get(partition, -1))
-            if is_consumer and one.records:
-                groups.read(request, response, partition, len(one.records))
+            topic_partition = groups.topic(topic), partition.partition_index
+            if partition.high_watermark >= 0:
+                groups.ends[topic_partition] = max(partition.high_watermark, groups.ends.get(topic_partition, -1))
+            if is_consumer and partition.records:
+                groups.read(request, response, topic_partition, len(partition.records))
 
 
 def _follower_id(request: Any) -> int:
-    """Return the node id of a follower that fetches; -1 for consumers. From version 15 on the id is in a struct."""
+    """Return the node id of a follower that fetches; -1 for consumers. Since KIP-903 (version 15) the id is in a struct."""
     state = getattr(request, "replica_state", None)
     of_state: int = getattr(state, "replica_id", -1)
     return of_state if of_state >= 0 else int(request.replica_id)
 
 
 def _handle_offset_delete(groups: CapturedGroups, response: Any, request: Any) -> None:
+    """Process an OffsetDelete response (KIP-496)."""
     if request is None or response.message.error_code:
         return
     group = groups.group(request.message.group_id)
     for topic in response.message.topics:
-        for one in topic.partitions:
-            if not one.error_code:
-                group.committed.pop((topic.name, one.partition_index), None)
+        for partition in topic.partitions:
+            if not partition.error_code:
+                group.committed.pop((topic.name, partition.partition_index), None)
 
 
 def _handle_delete_groups(groups: CapturedGroups, response: Any, request: Any) -> None:
-    for one in response.message.results:
-        if not one.error_code:
-            groups.groups.pop(one.group_id, None)
+    """Process a DeleteGroups response (KIP-229)."""
+    for result in response.message.results:
+        if not result.error_code:
+            groups.groups.pop(result.group_id, None)
 
 
 HANDLERS: Mapping[str, Callable[[CapturedGroups, Any, Any], None]] = {

@@ -27,7 +27,8 @@ def assignor_member(assignor: str, member_id: str, subscription: bytes, instance
     Raises:
         DecodeError: the bytes are not a valid subscription.
     """
-    message, user_data = decode_subscription(subscription).message, None
+    message = decode_subscription(subscription).message
+    user_data: Any = None
     reader = _USER_DATA.get(assignor)
     if reader is not None and message.user_data:
         try:

@@ -56,11 +56,15 @@ class GroupTracker(CapturedGroups):
         return True
 
     def _take_request(self, response: Response) -> Request | None:
-        """Return the request of a response; discard earlier requests of the connection, which have no response."""
+        """Return the request of a response; discard earlier requests of the connection, which have no response.
+
+        `Response.request` cannot stand in: it is the header only, and rows of tables (`kwire.arrow`) are decoded one by
+        one, without the state of a connection.
+        """
         pending = self._pending.get(response.frame.source.connection, deque())
-        for position, request in enumerate(pending):
-            if (request.correlation_id, request.api_key) == (response.correlation_id, response.api_key):
+        for position, waiting in enumerate(pending):
+            if (waiting.correlation_id, waiting.api_key) == (response.correlation_id, response.api_key):
                 for _ in range(position + 1):
                     pending.popleft()
-                return request.request
+                return waiting.request
         return None
