@@ -170,7 +170,7 @@ def _update_description(member: GroupMember, described: Any) -> None:
 
 
 def _handle_describe_classic(groups: CapturedGroups, response: Any, request: Any) -> None:
-    """Process a DescribeGroups response; before the first rebalance the protocol type is empty."""
+    """Process a DescribeGroups response; a group that only commits offsets has no protocol type."""
     at = response.frame.source.time
     for description in response.message.groups:
         if description.error_code or description.protocol_type not in ("consumer", ""):
@@ -257,7 +257,7 @@ def _handle_fetch(groups: CapturedGroups, response: Any, request: Any) -> None:
 
 
 def _follower_id(request: Any) -> int:
-    """Return the node id of a follower that fetches; -1 for consumers. Since KIP-903 (version 15) the id is in a struct."""
+    """Return the node id of a follower that fetches; -1 for consumers. Since KIP-903 it is in a struct."""
     state = getattr(request, "replica_state", None)
     of_state: int = getattr(state, "replica_id", -1)
     return of_state if of_state >= 0 else int(request.replica_id)

@@ -73,7 +73,7 @@ class ReportedState(NamedTuple):
             return self.leader_epoch < other.leader_epoch
         return self.partition_epoch < other.partition_epoch
 
-    def filled(self, other: ReportedState) -> ReportedState:
+    def complete_from(self, other: ReportedState) -> ReportedState:
         """Return this state, completed by the fields that only the other state has."""
         pairs: Iterator[Any] = zip(self, other, strict=True)
         return ReportedState(*(theirs if mine is None else mine for mine, theirs in pairs))

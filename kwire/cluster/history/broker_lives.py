@@ -65,10 +65,10 @@ class Brokers:
         self.first = self.first or now
         before = self._before(reporter, is_view)
         self._reported[reporter] = tuple(brokers)
-        there = {one.node_id: one for one in brokers}
-        for node_id in before.keys() - there.keys():
+        listed = {broker.node_id: broker for broker in brokers}
+        for node_id in before.keys() - listed.keys():
             self._end(node_id, now)
-        for node_id, broker in there.items():
+        for node_id, broker in listed.items():
             if before.get(node_id) != broker:
                 self._begin(broker, now, source, is_view)
 
@@ -87,7 +87,7 @@ class Brokers:
     def _before(self, reporter: str, is_view: bool) -> dict[int, Listed]:
         reported = self._reported.get(reporter)
         if reported is not None:
-            return {one.node_id: one for one in reported}
+            return {broker.node_id: broker for broker in reported}
         # A controller lists all listeners; a client's listener may be missing on some brokers.
         return {} if is_view else {node_id: life.broker for node_id, life in self._live.items()}
 
@@ -119,15 +119,15 @@ class Brokers:
 
     def absences(self) -> dict[int, list[Absence]]:
         """Return the intervals in which each known broker was absent, since brokers were first listed."""
-        found: dict[int, list[Absence]] = {}
+        absences: dict[int, list[Absence]] = {}
         ends: dict[int, Moment | None] = {}
         for life in self.lives:
             node_id = life.broker.node_id
             end = ends.get(node_id, self.first)
             if end is not None and end.order < life.since.order:
-                found.setdefault(node_id, []).append(Absence(end, life.since))
+                absences.setdefault(node_id, []).append(Absence(end, life.since))
             ends[node_id] = life.until
         for node_id, end in ends.items():
             if end is not None:
-                found.setdefault(node_id, []).append(Absence(end, None))
-        return found
+                absences.setdefault(node_id, []).append(Absence(end, None))
+        return absences

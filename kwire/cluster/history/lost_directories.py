@@ -54,14 +54,14 @@ class Directories:
         self.losses: list[DirectoryLoss] = []
         self._open: dict[tuple[int, Replica], DirectoryLoss] = {}
         self._disks: dict[int, _Disks] = {}
-        self._places: dict[int, dict[Replica, bytes]] = {}
+        self._assigned: dict[int, dict[Replica, bytes]] = {}
         self._failed: dict[int, set[bytes]] = {}  # all directories that ever failed
         self._named: dict[int, set[bytes]] = {}  # all directories that were reported for a replica
 
     def start(self, broker: int, online: list[bytes], now: Moment, source: str) -> None:
         """Set the online directories of a broker that starts; an empty list means unknown."""
         self._disks[broker] = _Disks(started=frozenset(online) or None)
-        self._look(broker, now, source)
+        self._update_losses(broker, now, source)
 
     def fail(self, broker: int, failed: list[bytes], now: Moment, source: str) -> None:
         """Set the directories that a broker has reported as failed since it started; always the complete list."""
@@ -69,14 +69,14 @@ class Directories:
         if disks.failed != frozenset(failed):
             disks.failed = frozenset(failed)
             self._failed.setdefault(broker, set()).update(failed)
-            self._look(broker, now, source)
+            self._update_losses(broker, now, source)
 
     def assign(self, broker: int, directory: bytes, replicas: list[Replica], now: Moment, source: str) -> None:
         """Record that replicas of a broker are in a directory."""
         self._named.setdefault(broker, set()).add(directory)
-        places = dict.fromkeys(replicas, directory)
-        self._places.setdefault(broker, {}).update(places)
-        self._look(broker, now, source, places)
+        directories = dict.fromkeys(replicas, directory)
+        self._assigned.setdefault(broker, {}).update(directories)
+        self._update_losses(broker, now, source, directories)
 
     def without_replicas(self) -> Iterator[tuple[int, int]]:
         """Yield brokers that have failed directories without known replicas, and the number of these directories."""
@@ -85,10 +85,12 @@ class Directories:
             if unknown:
                 yield broker, len(unknown)
 
-    def _look(self, broker: int, now: Moment, source: str, places: Mapping[Replica, bytes] | None = None) -> None:
+    def _update_losses(
+        self, broker: int, now: Moment, source: str, changed: Mapping[Replica, bytes] | None = None
+    ) -> None:
         disks = self._disks.get(broker, _Disks())
-        found = self._places.get(broker, {}) if places is None else places
-        for replica, directory in found.items():
+        directories = self._assigned.get(broker, {}) if changed is None else changed
+        for replica, directory in directories.items():
             loss = self._open.get((broker, replica))
             if disks.has_lost(directory) == (loss is not None):
                 continue

@@ -71,14 +71,14 @@ def metrics(
         counts: the numbers of offline log directories.
         knows_replicas: whether any source lists offline replicas; otherwise OfflineReplicaCount is omitted.
     """
-    lost: dict[int, list[OfflineReplica]] = {}
+    failed_by_broker: dict[int, list[OfflineReplica]] = {}
     for outage in outages:
         if outage.cause == LOG_DIRECTORY:
-            lost.setdefault(outage.broker, []).append(outage)
+            failed_by_broker.setdefault(outage.broker, []).append(outage)
     for broker, lives in sorted(_lives(brokers).items()):
-        found = lost.get(broker, [])
+        failed = failed_by_broker.get(broker, [])
         changes = Counter[float]()
-        for outage in found:
+        for outage in failed:
             changes[outage.offline_from or 0.0] += 1
             changes[_NEVER if outage.offline_to is None else outage.offline_to] -= 1
         steps = [(moment.time or 0.0, count) for moment, count in counts.steps(broker)]
@@ -89,16 +89,16 @@ def metrics(
 
 def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:
     """Return the intervals in which each broker was alive."""
-    found: dict[int, list[tuple[float, float]]] = {}
+    intervals: dict[int, list[tuple[float, float]]] = {}
     for life in brokers.lives:
         since = life.since.time or 0.0
         until = _NEVER if life.until is None else life.until.time or 0.0
-        lives = found.setdefault(life.broker.node_id, [])
-        if lives and lives[-1][1] >= since:
-            lives[-1] = lives[-1][0], max(until, lives[-1][1])
+        merged = intervals.setdefault(life.broker.node_id, [])
+        if merged and merged[-1][1] >= since:
+            merged[-1] = merged[-1][0], max(until, merged[-1][1])
         else:
-            lives.append((since, until))
-    return found
+            merged.append((since, until))
+    return intervals
 
 
 def _rows(
@@ -110,13 +110,13 @@ def _rows(
     values: dict[str, list[tuple[float, int]]] = {REPLICAS: [], DIRECTORIES: []}
     times = {since, *changes, *(at for at, _ in steps)}
     by_time = dict(steps)
-    for at in sorted(one for one in times if since <= one < until):
+    for at in sorted(time for time in times if since <= time < until):
         replicas += changes.get(at, 0) if at > since else 0
         directories = by_time.get(at, directories)
         for name, value in ((REPLICAS, replicas), (DIRECTORIES, max(directories, min(replicas, 1)))):
             if not values[name] or values[name][-1][1] != value:
                 values[name].append((at, value))
-    for name, found in values.items():
-        for place, (at, value) in enumerate(found):
-            end = found[place + 1][0] if place + 1 < len(found) else until
+    for name, periods in values.items():
+        for position, (at, value) in enumerate(periods):
+            end = periods[position + 1][0] if position + 1 < len(changes_of_value) else until
             yield Metric(broker, name, value, at or None, None if end == _NEVER else end)

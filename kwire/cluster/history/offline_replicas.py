@@ -88,7 +88,7 @@ class Offline:
         self._absences = brokers.absences()
         self._known = {life.broker.node_id for life in brokers.lives}
         self._answers = answers
-        self._answering = {answer.broker for found in answers.values() for answer in found}
+        self._answering = {answer.broker for broker_answers in answers.values() for answer in broker_answers}
         self._losses: dict[Key, list[DirectoryLoss]] = {}
         for loss in losses:
             name = (names or {}).get(loss.topic_id, loss.topic_id.hex())
@@ -98,64 +98,66 @@ class Offline:
         """Yield the outages of replicas, by topic, partition and time."""
         for key in sorted({*timelines, *self._losses}):
             timeline = timelines.get(key) or PartitionTimeline()
-            outages = [*self._outages(key, timeline), *self._lost(key, timeline)]
-            for outage in _join_outages(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
+            outages = [*self._find_outages(key, timeline), *self._find_losses(key, timeline)]
+            for outage in _join_outages(sorted(outages, key=lambda outage: (outage.begun.since, outage.node_id))):
                 yield self._row(*key, outage)
 
-    def _outages(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
+    def _find_outages(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
         """Yield the outages of a partition's replicas, according to lists of offline replicas or of live brokers."""
-        begun: dict[int, _Begun] = {}
+        open_outages: dict[int, _Begun] = {}
         leader: int | None = None
-        for scene in self._scenes(timeline):
+        for scene in self._find_scenes(timeline):
             state = scene.entry.state
-            for node_id, one in list(begun.items()):
-                outage = self._end(key, node_id, one, timeline, scene)
+            for node_id, begun in list(open_outages.items()):
+                outage = self._end(key, node_id, begun, timeline, scene)
                 if outage is not None:
-                    del begun[node_id]
+                    del open_outages[node_id]
                     yield outage
             leaders = _leaders_around(timeline, scene.since) if scene.source in _CERTAIN else (leader, state.leader)
             for node_id in scene.offline:
-                one = begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
-                one.seen, one.back = scene, None
+                begun = open_outages.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
+                begun.seen = scene
+                begun.back = None
             leader = None if state.is_deleted else state.leader
-        for node_id, one in begun.items():
-            end = self._return(key, node_id, one, timeline, None)
-            yield _Outage(node_id, one, end, ONLINE if end else None)
+        for node_id, begun in open_outages.items():
+            end = self._return(key, node_id, begun, timeline, None)
+            yield _Outage(node_id, begun, end, ONLINE if end else None)
 
-    def _end(self, key: Key, node_id: int, one: _Begun, timeline: PartitionTimeline, scene: _Scene) -> _Outage | None:
+    def _end(self, key: Key, node_id: int, begun: _Begun, timeline: PartitionTimeline, scene: _Scene) -> _Outage | None:
         """Return an outage if it certainly ended at the start of an interval; otherwise None."""
-        ended_by = _ending(node_id, scene.entry.state)
+        ended_by = _name_ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
-            one.back = one.back or scene.since
-            return _Outage(node_id, one, scene.since, ONLINE) if one.source in _CERTAIN else None
-        end = self._return(key, node_id, one, timeline, scene.since)
+            begun.back = begun.back or scene.since
+            return _Outage(node_id, begun, scene.since, ONLINE) if begun.source in _CERTAIN else None
+        end = self._return(key, node_id, begun, timeline, scene.since)
         if end is not None:
-            return _Outage(node_id, one, end, ONLINE)
-        return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
+            return _Outage(node_id, begun, end, ONLINE)
+        return None if node_id in scene.offline else _Outage(node_id, begun, scene.since, ended_by)
 
     def _return(
-        self, key: Key, node_id: int, one: _Begun, timeline: PartitionTimeline, limit: Moment | None
+        self, key: Key, node_id: int, begun: _Begun, timeline: PartitionTimeline, limit: Moment | None
     ) -> Moment | None:
         """Return when a replica that is no longer listed came back, before a time limit; None if it did not."""
-        if one.back is None or one.seen is None:
+        if begun.back is None or begun.seen is None:
             return None
-        found = [
+        returns = [
             answer.at
             for answer in self._answers.get(key, ())
-            if answer.broker == node_id and not answer.has_failed and one.seen.since < answer.at
+            if answer.broker == node_id and not answer.has_failed and begun.seen.since < answer.at
         ]
-        if node_id not in (one.seen.entry.state.isr or ()):
-            entries = (entry for entry in timeline.entries if one.back <= entry.since)
-            found += [entry.since for entry in entries if node_id in (entry.state.isr or ())]
-        sure = [at for at in found if limit is None or at < limit]
+        if node_id not in (begun.seen.entry.state.isr or ()):
+            entries = (entry for entry in timeline.entries if begun.back <= entry.since)
+            returns += [entry.since for entry in entries if node_id in (entry.state.isr or ())]
+        sure = [at for at in returns if limit is None or at < limit]
         if sure:
-            return max(one.back, min(sure))
-        return one.back if limit is None and node_id not in self._answering else None
+            return max(begun.back, min(sure))
+        return begun.back if limit is None and node_id not in self._answering else None
 
-    def _lost(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
+    def _find_losses(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
         """Yield the outages that result from log directories reported as offline."""
         for loss in self._losses.get(key, ()):
-            end, ended_by = loss.until, ONLINE if loss.until else None
+            end = loss.until
+            ended_by = ONLINE if loss.until else None
             before: int | None = None
             after: int | None = None
             for entry in timeline.entries:
@@ -165,20 +167,21 @@ class Offline:
                 if entry.since <= loss.since:
                     before = None if state.is_deleted else state.leader
                 elif state.is_deleted or (state.replicas and loss.broker not in state.replicas):
-                    end, ended_by = entry.since, _ending(loss.broker, state)
+                    end = entry.since
+                    ended_by = _name_ending(loss.broker, state)
                 elif after is None:
                     after = state.leader
             begun = _Begun(loss.since, (before, after), loss.source)
             yield _Outage(loss.broker, begun, end, ended_by, LOG_DIRECTORY)
 
-    def _scenes(self, timeline: PartitionTimeline) -> Iterator[_Scene]:
-        for place, entry in enumerate(timeline.entries):
+    def _find_scenes(self, timeline: PartitionTimeline) -> Iterator[_Scene]:
+        for position, entry in enumerate(timeline.entries):
             if entry.state.offline is not None or entry.state.is_deleted or self._first is None:
                 yield _Scene(entry, entry.since, entry.state.offline or (), entry.source)
                 continue
-            end = timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None
+            end = timeline.entries[position + 1].since if position + 1 < len(timeline.entries) else None
             for moment in self._turns(entry, end):
-                yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
+                yield _Scene(entry, moment, self._find_absent(entry, moment), BY_BROKERS)
 
     def _turns(self, entry: TimelineEntry, end: Moment | None) -> list[Moment]:
         """Return the start of a state, and the times in it at which brokers of replicas started or stopped."""
@@ -188,9 +191,12 @@ class Offline:
                 turns |= {moment for moment in absence if moment is not None}
         return [moment for moment in sorted(turns) if entry.since <= moment and (end is None or moment < end)]
 
-    def _absent(self, entry: TimelineEntry, now: Moment) -> tuple[int, ...]:
+    def _find_absent(self, entry: TimelineEntry, now: Moment) -> tuple[int, ...]:
         replicas = entry.state.replicas or ()
-        return tuple(sorted(one for one in replicas if any(_lasts(away, now) for away in self._absences_of(one))))
+        absent = (
+            node_id for node_id in replicas if any(_lasts(absence, now) for absence in self._absences_of(node_id))
+        )
+        return tuple(sorted(absent))
 
     def _absences_of(self, node_id: int) -> Sequence[Absence]:
         if self._first is not None and node_id not in self._known:
@@ -221,7 +227,7 @@ class Offline:
                 return LOG_DIRECTORY
         if self._first is None:
             return None
-        away = any(_overlaps(one, begun.since, end) for one in self._absences_of(node_id))
+        away = any(_overlaps(absence, begun.since, end) for absence in self._absences_of(node_id))
         return BROKER if away else LOG_DIRECTORY
 
 
@@ -236,8 +242,8 @@ def _leaders_around(timeline: PartitionTimeline, now: Moment) -> tuple[int | Non
     return None if not before or before[-1].state.is_deleted else before[-1].state.leader, led[-1]
 
 
-def _is_close(one: Moment, other: Moment) -> bool:
-    return one.time is not None and other.time is not None and abs(one.time - other.time) < CLOSE
+def _is_close(first: Moment, second: Moment) -> bool:
+    return first.time is not None and second.time is not None and abs(first.time - second.time) < CLOSE
 
 
 def _lasts(absence: Absence, now: Moment) -> bool:
@@ -248,7 +254,7 @@ def _overlaps(absence: Absence, since: Moment, until: Moment | None) -> bool:
     return (until is None or absence.since < until) and (absence.until is None or since < absence.until)
 
 
-def _ending(node_id: int, state: ReportedState) -> str:
+def _name_ending(node_id: int, state: ReportedState) -> str:
     if state == DELETION_BEGUN:
         return DELETION
     if state.is_deleted:
@@ -258,16 +264,16 @@ def _ending(node_id: int, state: ReportedState) -> str:
 
 def _join_outages(outages: list[_Outage]) -> list[_Outage]:
     """Join overlapping outages of a broker, which are ordered by time: lists and reports describe the same outages."""
-    found: list[_Outage] = []
-    places: dict[int, int] = {}
+    joined: list[_Outage] = []
+    positions: dict[int, int] = {}
     for outage in outages:
-        place = places.get(outage.node_id)
-        known = None if place is None else found[place]
-        if place is None or known is None or (known.end is not None and known.end < outage.begun.since):
-            places[outage.node_id] = len(found)
-            found.append(outage)
+        position = positions.get(outage.node_id)
+        known = None if position is None else joined[position]
+        if position is None or known is None or (known.end is not None and known.end < outage.begun.since):
+            positions[outage.node_id] = len(joined)
+            joined.append(outage)
             continue
         is_longer = known.end is not None and (outage.end is None or known.end < outage.end)
-        end, ended_by = (outage.end, outage.ended_by) if is_longer else (known.end, known.ended_by)
-        found[place] = _Outage(known.node_id, known.begun, end, ended_by, known.cause or outage.cause)
-    return found
+        last = outage if is_longer else known
+        joined[position] = last._replace(begun=known.begun, cause=known.cause or outage.cause)
+    return joined

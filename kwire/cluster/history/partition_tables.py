@@ -33,13 +33,13 @@ def shrinks(topic: str, partition: int, timeline: PartitionTimeline) -> Iterator
     """Yield the times when replicas left the ISR of a partition."""
     for before, after in zip(timeline.entries, timeline.entries[1:], strict=False):
         old, new = before.state.isr or (), after.state.isr or ()
-        removed = tuple(one for one in old if one not in new)
+        removed = tuple(node_id for node_id in old if node_id not in new)
         if removed and not after.state.is_deleted:
-            now, state = after.since.time, after.state
+            state = after.state
             yield IsrShrink(
                 topic,
                 partition,
-                now,
+                after.since.time,
                 epoch_of(state.leader),
                 epoch_of(state.leader_epoch),
                 old,
@@ -55,24 +55,24 @@ def reassignments(topic: str, partition: int, timeline: PartitionTimeline) -> It
     for entry in timeline.entries:
         state = entry.state
         if begun is not None and _goal(begun.state) != _goal(state):
-            yield _reassignment(topic, partition, begun, entry)
+            yield _reassignment_row(topic, partition, begun, entry)
             begun = None
         if begun is None and (state.adding or state.removing) and not state.is_deleted:
             begun = entry
     if begun is not None:
-        yield _reassignment(topic, partition, begun, None)
+        yield _reassignment_row(topic, partition, begun, None)
 
 
 def _goal(state: ReportedState) -> tuple[set[int], set[int]]:
     return set(state.adding or ()), set(state.removing or ())
 
 
-def _reassignment(topic: str, partition: int, begun: TimelineEntry, end: TimelineEntry | None) -> ReassignmentRow:
+def _reassignment_row(topic: str, partition: int, begun: TimelineEntry, end: TimelineEntry | None) -> ReassignmentRow:
     adding, removing = begun.state.adding or (), begun.state.removing or ()
     ended_by = None
     if end is not None:
-        left = set(end.state.replicas or ())
-        ended_by = DONE if set(adding) <= left and not left & set(removing) else CANCELLED
+        replicas = set(end.state.replicas or ())
+        ended_by = DONE if set(adding) <= replicas and not replicas & set(removing) else CANCELLED
     return ReassignmentRow(
         topic,
         partition,
@@ -88,7 +88,7 @@ def _reassignment(topic: str, partition: int, begun: TimelineEntry, end: Timelin
 
 def lives(brokers: Brokers) -> Iterator[BrokerLife]:
     """Yield the lifetimes of brokers."""
-    for life in sorted(brokers.lives, key=lambda one: (one.broker.node_id, one.since)):
+    for life in sorted(brokers.lives, key=lambda life: (life.broker.node_id, life.since)):
         broker = life.broker.broker
         rest = (broker.rack, life.broker.endpoints, life.since.time, time_of(life.until), life.source)
         yield BrokerLife(broker.node_id, broker.host, broker.port, *rest)
@@ -96,9 +96,9 @@ def lives(brokers: Brokers) -> Iterator[BrokerLife]:
 
 def periods_of(timeline: PartitionTimeline) -> Iterator[tuple[TimelineEntry, Moment | None]]:
     """Yield the states in which the partition exists, each with its end."""
-    for place, entry in enumerate(timeline.entries):
+    for position, entry in enumerate(timeline.entries):
         if not entry.state.is_deleted:
-            yield entry, timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None
+            yield entry, timeline.entries[position + 1].since if position + 1 < len(timeline.entries) else None
 
 
 def time_of(moment: Moment | None) -> float | None:

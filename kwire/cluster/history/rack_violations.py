@@ -28,28 +28,28 @@ class Racks:
     def violations(self, topic: str, partition: int, timeline: PartitionTimeline) -> Iterator[RackViolation]:
         """Yield the rack violations of a partition."""
         begun: tuple[_Finding, Moment] | None = None
-        for moment, found in self._turns(timeline):
-            if begun is not None and begun[0] != found:
+        for moment, finding in self._turns(timeline):
+            if begun is not None and begun[0] != finding:
                 yield RackViolation(topic, partition, *begun[0], begun[1].time, moment.time)
                 begun = None
-            if begun is None and found is not None:
-                begun = found, moment
+            if begun is None and finding is not None:
+                begun = finding, moment
         if begun is not None:
             yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
 
     def _turns(self, timeline: PartitionTimeline) -> Iterator[tuple[Moment, _Finding | None]]:
         """Yield the violation, or None, at each change of replicas or racks."""
-        for place, entry in enumerate(timeline.entries):
+        for position, entry in enumerate(timeline.entries):
             replicas = () if entry.state.is_deleted else entry.state.replicas or ()
             first = bisect_right(self._times, entry.since)
             last = len(self._times)
-            if place + 1 < len(timeline.entries):
-                last = bisect_left(self._times, timeline.entries[place + 1].since)
-            yield entry.since, self._wrong(replicas, first - 1)
+            if position + 1 < len(timeline.entries):
+                last = bisect_left(self._times, timeline.entries[position + 1].since)
+            yield entry.since, self._find_violation(replicas, first - 1)
             for rule in range(first, last):
-                yield self._times[rule], self._wrong(replicas, rule)
+                yield self._times[rule], self._find_violation(replicas, rule)
 
-    def _wrong(self, replicas: Nodes, number: int) -> _Finding | None:
+    def _find_violation(self, replicas: Nodes, number: int) -> _Finding | None:
         """Return the violation of the rule with this index; None before the first rule."""
         if number < 0 or not replicas:
             return None

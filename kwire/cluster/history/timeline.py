@@ -72,7 +72,7 @@ class PartitionTimeline:
         self.is_controlled: bool = False
         self.contradictions: list[Contradiction] = []
         self._topic_ids: set[bytes] = set()
-        self._places: dict[str, int] = {}  # the position of each source in the entries
+        self._positions: dict[str, int] = {}  # the position of each source in the entries
 
     def observe(
         self,
@@ -104,7 +104,7 @@ class PartitionTimeline:
         self.is_controlled = self.is_controlled or not is_view
         if not self.entries or not (self._find(reporter, state, now) or self._is_late(state, now, is_view)):
             self._append(state, now, source, authority)
-            self._places[reporter] = len(self.entries) - 1
+            self._positions[reporter] = len(self.entries) - 1
 
     def _contradicts(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> bool:
         """Whether a source with more authority has another state at equal epochs; then record a contradiction."""
@@ -136,10 +136,10 @@ class PartitionTimeline:
         if time is None or now.time is None or now.time < time:
             time = now.time
         self.entries.insert(later, TimelineEntry(state, Moment(order, time), source, Authority.RECORD))
-        self._places.clear()
+        self._positions.clear()
 
     def _confirm(self, entry: TimelineEntry, state: ReportedState, now: Moment) -> None:
-        entry.state = state.filled(entry.state)
+        entry.state = state.complete_from(entry.state)
         entry.authority = Authority.RECORD
         if now.time is not None and entry.since.time is not None and now.time < entry.since.time:
             entry.since = entry.since._replace(time=now.time)
@@ -189,23 +189,23 @@ class PartitionTimeline:
         """Whether this state was reported before by any source; if so, move the position of the source to it."""
         is_quiet = self.entries[-1].since.is_long_before(now)
         if is_quiet:
-            self._places.clear()
-        place = self._places.get(reporter)
-        first = range(place, place + 1) if place is not None else range(0)
-        for index in (*first, *range(self._start(place, now), len(self.entries))):
+            self._positions.clear()
+        position = self._positions.get(reporter)
+        first = range(position, position + 1) if position is not None else range(0)
+        for index in (*first, *range(self._start(position, now), len(self.entries))):
             if self._echoes(self.entries[index], state, now):
                 self._fill(self.entries[index], state)
                 if not is_quiet:
-                    self._places[reporter] = index
+                    self._positions[reporter] = index
                 return True
         return False
 
-    def _start(self, place: int | None, now: Moment) -> int:
+    def _start(self, position: int | None, now: Moment) -> int:
         """Return the index of the first entry that may still be reported late."""
         start = len(self.entries) - 1
-        if place is None and now.time is None:
+        if position is None and now.time is None:
             return start
-        while start > (place or 0) and not self.entries[start].since.is_long_before(now):
+        while start > (position or 0) and not self.entries[start].since.is_long_before(now):
             start -= 1
         return start
 
@@ -229,7 +229,7 @@ class PartitionTimeline:
         return any(entry.state.agrees(state) for entry in self.entries)
 
     def _fill(self, entry: TimelineEntry, state: ReportedState) -> None:
-        entry.state = entry.state.filled(state)
+        entry.state = entry.state.complete_from(state)
         self._remember_topic_id(state)
 
     def _remember_topic_id(self, state: ReportedState) -> None:
@@ -247,17 +247,17 @@ class PartitionTimeline:
         self._remember_topic_id(state)
 
 
-def _differs(one: ReportedState, other: ReportedState) -> bool:
+def _differs(first: ReportedState, second: ReportedState) -> bool:
     """Whether two states are incompatible: different leaders at one leader epoch, or any difference at equal epochs."""
-    if one.leader_epoch is None or one.leader_epoch != other.leader_epoch or one.is_deleted or other.is_deleted:
+    if first.leader_epoch is None or first.leader_epoch != second.leader_epoch or first.is_deleted or second.is_deleted:
         return False
-    if None not in (one.topic_id, other.topic_id) and one.topic_id != other.topic_id:
+    if None not in (first.topic_id, second.topic_id) and first.topic_id != second.topic_id:
         return False
-    if None not in (one.leader, other.leader) and one.leader != other.leader:
-        return (other.leader or 0) >= 0  # a broker that cannot reach the leader reports no leader
-    return _has_epochs(one, other) and one.isr is not None and other.isr is not None and one.isr != other.isr
+    if None not in (first.leader, second.leader) and first.leader != second.leader:
+        return (second.leader or 0) >= 0  # a broker that cannot reach the leader reports no leader
+    return _has_epochs(first, second) and first.isr is not None and second.isr is not None and first.isr != second.isr
 
 
-def _has_epochs(one: ReportedState, other: ReportedState) -> bool:
-    epochs = one.leader_epoch, one.partition_epoch
-    return None not in epochs and epochs == (other.leader_epoch, other.partition_epoch)
+def _has_epochs(first: ReportedState, second: ReportedState) -> bool:
+    epochs = first.leader_epoch, first.partition_epoch
+    return None not in epochs and epochs == (second.leader_epoch, second.partition_epoch)
