@@ -105,12 +105,13 @@ class ClusterModel:
     def state(self) -> ClusterState:
         """Return the newest state: a copy, which later observations do not change."""
         records = self.log.state if self.log.end is not None else self.znodes.state
-        facts, brokers = self._facts, self._known_brokers()
+        facts = self._facts
+        brokers = self._known_brokers()
         controller = records.controller_id if records.controller_id >= 0 else facts.controller_id
         state = ClusterState(
             facts.cluster_id or records.cluster_id,
             controller,
-            None if brokers is None else {one.node_id: one for one in brokers},
+            None if brokers is None else {broker.node_id: broker for broker in brokers},
             topic_names=dict(self._topic_names),
             settings=self._settings(records.settings),
             log_dirs=deepcopy(facts.log_dirs),
@@ -137,25 +138,25 @@ class ClusterModel:
             return list(self.log.state.brokers.values())
         if self.brokers.first is None:
             return None
-        live = [one.broker for one in self.brokers.live()]
-        there = {one.node_id for one in live}
-        return live + [one for one in self._fenced if one.node_id not in there]
+        live = [life.broker for life in self.brokers.live()]
+        listed = {broker.node_id for broker in live}
+        return live + [broker for broker in self._fenced if broker.node_id not in listed]
 
     def tables(self) -> Tables:
         """Return the tables of the history so far."""
-        timelines = [(key, one) for key, one in sorted(self.timelines.items()) if one.entries]
+        timelines = [(key, timeline) for key, timeline in sorted(self.timelines.items()) if timeline.entries]
         offline = Offline(self.brokers, self._answers, self._directories.losses, self._topic_names)
         racks = Racks(self.brokers)
         outages = tuple(offline.rows(dict(timelines)))
         return Tables(
-            tuple(row for key, one in timelines for row in states(*key, one)),
+            tuple(row for key, timeline in timelines for row in states(*key, timeline)),
             tuple(lives(self.brokers)),
             outages,
-            tuple(row for key, one in timelines for row in racks.violations(*key, one)),
-            tuple(row for key, one in timelines for row in shrinks(*key, one)),
-            tuple(row for key, one in timelines for row in reassignments(*key, one)),
+            tuple(row for key, timeline in timelines for row in racks.violations(*key, timeline)),
+            tuple(row for key, timeline in timelines for row in shrinks(*key, timeline)),
+            tuple(row for key, timeline in timelines for row in reassignments(*key, timeline)),
             tuple(metrics(self.brokers, outages, self._counts, knows_replicas=self.sources.know_replicas)),
-            tuple(row for key, one in timelines for row in _list_conflicts(key, one)),
+            tuple(row for key, timeline in timelines for row in _list_conflicts(key, timeline)),
             tuple(self.sources.rows(self._directories)),
         )
 
@@ -167,77 +168,80 @@ class ClusterModel:
 
     def _apply_record(self, record: LoggedRecord) -> None:
         """Apply the changes that a record of the metadata log has made."""
-        log, message, source = self.log.state, record.message, type(record.message).__name__
+        message = record.message
+        source = type(message).__name__
         now = Moment(self.count, record.time)
         topic_id = getattr(message, "topic_id", None)
         if source == "RegisterBrokerRecord":
             self._apply_listeners(message.broker_id, message.end_points)
         if source == "RemoveTopicRecord":
-            found = [key for key, one in self.timelines.items() if one.is_of(bytes(message.topic_id))]
-            for key in found:
+            deleted = [key for key, timeline in self.timelines.items() if timeline.is_of(bytes(message.topic_id))]
+            for key in deleted:
                 self._offline.pop(key, None)
                 self.timelines[key].observe(METADATA_LOG, DELETED, now, source, Authority.RECORD)
         elif topic_id is not None and hasattr(message, "partition_id"):
-            one = log.topics[topic_name(log, topic_id)][message.partition_id]
-            self._apply_logged_partition(one, now, source)
+            partitions = self.log.state.topics[topic_name(self.log.state, topic_id)]
+            self._apply_logged_partition(partitions[message.partition_id], now, source)
         elif source.startswith("Snapshot"):
             self._apply_whole_log(now, SNAPSHOT)
         elif hasattr(message, "broker_id") or hasattr(message, "id"):
             self._apply_logged_brokers(now, source, getattr(message, "broker_id", -1))
 
     def _apply_listeners(self, node: int, endpoints: Iterable[Any]) -> None:
-        self.brokers.listen(node, (address_of(one.host, one.port) for one in endpoints))
+        self.brokers.listen(node, (address_of(endpoint.host, endpoint.port) for endpoint in endpoints))
 
-    def _apply_logged_partition(self, one: Partition, now: Moment, source: str) -> None:
-        if not one.replicas:
+    def _apply_logged_partition(self, partition: Partition, now: Moment, source: str) -> None:
+        if not partition.replicas:
             return  # changes a partition that was created before the start of the log
-        key = one.topic, one.index
-        offline = self.log.state.offline(one) if self.log.is_whole else None
+        key = partition.topic, partition.index
+        offline = self.log.state.offline(partition) if self.log.is_whole else None
         self._offline[key] = offline or ()
-        self._apply_events([Event(*key, state_of(one, offline))], METADATA_LOG, now, source, Authority.RECORD)
-        for node, directory in zip(one.replicas, one.directories or (), strict=False):
-            self._directories.assign(node, directory, [(one.topic_id or b"", one.index)], now, source)
+        self._apply_events([Event(*key, state_of(partition, offline))], METADATA_LOG, now, source, Authority.RECORD)
+        for node, directory in zip(partition.replicas, partition.directories or (), strict=False):
+            self._directories.assign(node, directory, [(partition.topic_id or b"", partition.index)], now, source)
 
     def _apply_logged_brokers(self, now: Moment, source: str, node: int) -> None:
         log = self.log.state
         if not self.log.is_whole or log.brokers is None:
             return
-        live = tuple(_list_broker(one) for one in log.brokers.values() if not one.fenced)
+        live = tuple(_list_broker(broker) for broker in log.brokers.values() if not broker.fenced)
         self.brokers.observe(METADATA_LOG, live, now, source)
         broker = log.brokers.get(node)
         if broker is not None and broker.log_dirs:
             self._directories.start(node, list(broker.log_dirs), now, source)
-        for one in log.partitions():
-            if self._offline.get((one.topic, one.index), ()) != log.offline(one):
-                self._apply_logged_partition(one, now, source)
+        for partition in log.partitions():
+            if self._offline.get((partition.topic, partition.index), ()) != log.offline(partition):
+                self._apply_logged_partition(partition, now, source)
 
     def _apply_whole_log(self, now: Moment, source: str) -> None:
         log = self.log.state
-        there = {(one.topic, one.index) for one in log.partitions()}
+        existing = {(partition.topic, partition.index) for partition in log.partitions()}
         for key, timeline in self.timelines.items():
-            if key not in there:
+            if key not in existing:
                 timeline.observe(METADATA_LOG, DELETED, now, source, Authority.RECORD)
         for node in log.brokers or {}:
             self._apply_logged_brokers(now, source, node)
-        for one in log.partitions():
-            self._apply_logged_partition(one, now, source)
+        for partition in log.partitions():
+            self._apply_logged_partition(partition, now, source)
 
-    def _apply_fetched(self, seen: Observation, now: Moment) -> None:
+    def _apply_fetch(self, seen: Observation, now: Moment) -> None:
         if seen.name == "FetchResponse":
-            self._apply_records(self.log.fetched(seen.message), seen.file)
-        elif self.log.fetched_snapshot(seen.message):
+            self._apply_records(self.log.append_response(seen.message), seen.file)
+        elif self.log.append_snapshot_response(seen.message):
             self.sources.count(SNAPSHOT, seen.file, now.time)
             self._apply_whole_log(now, SNAPSHOT)
 
     def _apply_znode(self, znode: Znode) -> bool:
         now = Moment(self.count, znode.time)
         faults = self.znodes.undecodable
-        before, counts = self.znodes.brokers, dict(self.znodes.state.offline_dirs)
+        before = self.znodes.brokers
+        counts = dict(self.znodes.state.offline_dirs)
         self._apply_events(self.znodes.take(znode), ZNODES, now, ZNODES, Authority.RECORD)
         if self.znodes.is_listed and self.znodes.brokers != before:
             self.brokers.observe(ZNODES, self.znodes.brokers, now, ZNODES)
-            for one in {one.node_id for one in self.znodes.brokers} - {one.node_id for one in before}:
-                self._counts.set(one, 0, now)
+            registered = {broker.node_id for broker in self.znodes.brokers}
+            for node in registered - {broker.node_id for broker in before}:
+                self._counts.set(node, 0, now)
         for node, count in self.znodes.state.offline_dirs.items():
             if counts.get(node) != count:
                 self._counts.set(node, count, now)
@@ -254,16 +258,16 @@ class ClusterModel:
         if observation.name == "UpdateMetadataRequest":
             self.brokers.observe(observation.connection, listed_by_controller(body), now, observation.name)
             if body.message.type == FULL:
-                there = {(one.topic, one.partition) for one in events}
-                events += [Event(*key, DELETED) for key in self.timelines if key not in there]
+                listed = {(event.topic, event.partition) for event in events}
+                events += [Event(*key, DELETED) for key in self.timelines if key not in listed]
         self._apply_events(events, observation.connection, now, observation.name, Authority.CONTROLLER)
 
     def _apply_view(self, observation: Observation, now: Moment) -> None:
         body = observation.body
         listed = listed_by_view(body)
         if "brokers.is_fenced" in body.fields:
-            self._fenced = [one.broker for one in listed if one.fenced]
-        live = [one for one in listed if not one.fenced]
+            self._fenced = [broker.broker for broker in listed if broker.fenced]
+        live = [broker for broker in listed if not broker.fenced]
         self.brokers.observe(observation.broker, live, now, observation.name, is_view=True)
         if hasattr(body.message, "topics"):
             self._apply_events(events_of_view(body), observation.broker, now, observation.name, Authority.CLIENT)
@@ -277,9 +281,10 @@ class ClusterModel:
         self._apply_events(events, observation.broker, now, observation.name, Authority.CLIENT)
 
     def _apply_log_dirs(self, observation: Observation, now: Moment) -> None:
-        node, found = self.brokers.at(observation.broker), log_dirs_of(observation.body)
-        if node is not None and found is not None:
-            self._facts.log_dirs[node] = {**self._facts.log_dirs.get(node, {}), **found}
+        node = self.brokers.at(observation.broker)
+        log_dirs = log_dirs_of(observation.body)
+        if node is not None and log_dirs is not None:
+            self._facts.log_dirs[node] = {**self._facts.log_dirs.get(node, {}), **log_dirs}
             self._counts.set(node, offline_count(self._facts.log_dirs[node]), now)
 
     def _apply_configs(self, observation: Observation, now: Moment) -> None:
@@ -309,10 +314,10 @@ class ClusterModel:
         """Store a broker's response about its replica; of equal responses since the last state, only the first is
         kept.
         """
-        place = len(self.timelines[key].entries) if key in self.timelines else 0
+        state_number = len(self.timelines[key].entries) if key in self.timelines else 0
         known = self._latest.get((key, answer.broker))
-        if known != (answer.has_failed, place):
-            self._latest[key, answer.broker] = answer.has_failed, place
+        if known != (answer.has_failed, state_number):
+            self._latest[key, answer.broker] = answer.has_failed, state_number
             self._answers.setdefault(key, []).append(answer)
 
     def _apply_directories(self, observation: Observation, now: Moment) -> None:
@@ -327,9 +332,9 @@ class ClusterModel:
         else:
             for directory in message.directories:
                 rows = [
-                    (bytes(topic.topic_id), one.partition_index)
+                    (bytes(topic.topic_id), partition.partition_index)
                     for topic in directory.topics
-                    for one in topic.partitions
+                    for partition in topic.partitions
                 ]
                 self._directories.assign(message.broker_id, bytes(directory.id), rows, now, observation.name)
 
@@ -338,7 +343,7 @@ _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
     **dict.fromkeys(CONTROLLER, ClusterModel._apply_controller_request),
     **dict.fromkeys(VIEWS, ClusterModel._apply_view),
     **dict.fromkeys(DIRECTORIES, ClusterModel._apply_directories),
-    **dict.fromkeys(LOG, ClusterModel._apply_fetched),
+    **dict.fromkeys(LOG, ClusterModel._apply_fetch),
     "LeaderAndIsrResponse": ClusterModel._apply_controller_response,
     "StopReplicaResponse": ClusterModel._apply_controller_response,
     "AlterPartitionResponse": ClusterModel._apply_altered_isr,
@@ -349,14 +354,23 @@ _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
 }
 
 
-def _list_broker(one: Broker) -> Listed:
-    return Listed(one.node_id, one.rack, (address_of(one.host, one.port),))
+def _list_broker(broker: Broker) -> Listed:
+    return Listed(broker.node_id, broker.rack, (address_of(broker.host, broker.port),))
 
 
 def _list_conflicts(key: tuple[str, int], timeline: PartitionTimeline) -> Iterator[Conflict]:
-    for one in timeline.contradictions:
-        state, isr = one.state, one.state.isr or ()
-        yield Conflict(*key, one.at.time, state.leader, state.leader_epoch, isr, one.source, one.believed)
+    for contradiction in timeline.contradictions:
+        state = contradiction.state
+        isr = state.isr or ()
+        yield Conflict(
+            *key,
+            contradiction.at.time,
+            state.leader,
+            state.leader_epoch,
+            isr,
+            contradiction.source,
+            contradiction.believed,
+        )
 
 
 def _snapshot_end(file: str) -> int:
@@ -368,8 +382,8 @@ def _snapshot_end(file: str) -> int:
 def model_of(seen: Iterable[Seen]) -> ClusterModel:
     """Return the model of observations, which are applied in the order of time."""
     model = ClusterModel()
-    for one, is_refused in judged(seen):
-        model.take(one, is_refused)
+    for observation, is_refused in judged(seen):
+        model.take(observation, is_refused)
     return model
 
 

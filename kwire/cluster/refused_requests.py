@@ -28,16 +28,16 @@ class Judged(NamedTuple):
     is_refused: bool = False
 
 
-def judged(messages: Iterable[Seen], most: int = MOST) -> Iterator[Judged]:
+def judged(messages: Iterable[Seen], limit: int = MOST) -> Iterator[Judged]:
     """Yield observations in order, as soon as it is known whether each of them was refused.
 
     Args:
         messages: observations in order, including records and znodes, which cannot be refused.
-        most: how many may wait for a response.
+        limit: how many may wait for a response.
     """
     queue: deque[Seen] = deque()
     verdicts: dict[int, bool] = {}  # by the identity of the waiting request
-    asked: dict[tuple[str, int | None], Observation] = {}
+    waiting: dict[tuple[str, int | None], Observation] = {}
     for observation in messages:
         queue.append(observation)
         if not isinstance(observation, Observation):
@@ -46,13 +46,13 @@ def judged(messages: Iterable[Seen], most: int = MOST) -> Iterator[Judged]:
             continue
         key = observation.connection, observation.correlation_id
         if observation.name in _ANSWERED:
-            asked[key] = observation
-        elif key in asked and _answers(observation, asked[key]):
-            verdicts[id(asked.pop(key))] = _refuses(observation)
-        while queue and (_is_ripe(queue[0], observation, verdicts) or len(queue) > most):
-            yield _judge(queue.popleft(), verdicts, asked)
+            waiting[key] = observation
+        elif key in waiting and _answers(observation, waiting[key]):
+            verdicts[id(waiting.pop(key))] = _refuses(observation)
+        while queue and (_is_ripe(queue[0], observation, verdicts) or len(queue) > limit):
+            yield _judge(queue.popleft(), verdicts, waiting)
     while queue:
-        yield _judge(queue.popleft(), verdicts, asked)
+        yield _judge(queue.popleft(), verdicts, waiting)
 
 
 def _answers(response: Observation, request: Observation) -> bool:
@@ -64,7 +64,7 @@ def _refuses(response: Observation) -> bool:
     if response.name != "AlterPartitionReassignmentsResponse":
         return bool(code == ErrorCode.STALE_CONTROLLER_EPOCH)
     topics = getattr(response.message, "responses", ())
-    return bool(code) or any(one.error_code for topic in topics for one in topic.partitions)
+    return bool(code) or any(partition.error_code for topic in topics for partition in topic.partitions)
 
 
 def _is_ripe(first: Seen, last: Observation, verdicts: dict[int, bool]) -> bool:
@@ -73,10 +73,10 @@ def _is_ripe(first: Seen, last: Observation, verdicts: dict[int, bool]) -> bool:
     return first.time is not None and last.time is not None and last.time - first.time > LAG
 
 
-def _judge(observation: Seen, verdicts: dict[int, bool], asked: dict[tuple[str, int | None], Observation]) -> Judged:
+def _judge(observation: Seen, verdicts: dict[int, bool], waiting: dict[tuple[str, int | None], Observation]) -> Judged:
     if not isinstance(observation, Observation):
         return Judged(observation)
     key = observation.connection, observation.correlation_id
-    if asked.get(key) is observation:
-        del asked[key]
+    if waiting.get(key) is observation:
+        del waiting[key]
     return Judged(observation, verdicts.pop(id(observation), False))

@@ -65,10 +65,10 @@ class Sources:
     def rows(self, directories: Directories) -> Iterator[SourceRow]:
         """Yield a row for each kind of message in each file, by name."""
         names = {name for name, _ in self._counts}
-        for (name, file), one in sorted(self._counts.items(), key=lambda item: item[0]):
-            note = SEPARATOR.join(_notes(name, one.undecodable, names, directories)) or None
-            ids = tuple(sorted(one.cluster_ids))
-            yield SourceRow(name, file, one.decoded, one.undecodable, one.first, one.last, ids, note)
+        for (name, file), count in sorted(self._counts.items(), key=lambda item: item[0]):
+            note = SEPARATOR.join(_notes(name, count.undecodable, names, directories)) or None
+            ids = tuple(sorted(count.cluster_ids))
+            yield SourceRow(name, file, count.decoded, count.undecodable, count.first, count.last, ids, note)
 
 
 def _notes(name: str, undecodable: int, names: set[str], directories: Directories) -> Iterator[str]:
@@ -92,8 +92,8 @@ def files_of_ids(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
     >>> files_of_ids([("b.pcap", ["x"]), ("a.pcap", ["x", "y"])])
     {'x': 'a.pcap', 'y': 'a.pcap'}
     """
-    found: dict[str, str] = {}
+    first_files: dict[str, str] = {}
     for file, ids in sorted((file, tuple(ids)) for file, ids in rows):
         for cluster_id in ids:
-            found.setdefault(cluster_id, file)
-    return found
+            first_files.setdefault(cluster_id, file)
+    return first_files

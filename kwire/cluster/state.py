@@ -194,18 +194,20 @@ class ClusterState:
         if partition.offline is not None:
             return partition.offline
         if partition.directories is not None:
-            return tuple(node for place, node in enumerate(partition.replicas) if self._is_down(partition, place, node))
+            return tuple(
+                node for position, node in enumerate(partition.replicas) if self._is_down(partition, position, node)
+            )
         if self.brokers is None:
             return ()
         brokers = self.brokers
         return tuple(node for node in partition.replicas if node not in brokers or brokers[node].fenced)
 
-    def _is_down(self, partition: Partition, place: int, node: int) -> bool:
+    def _is_down(self, partition: Partition, position: int, node: int) -> bool:
         broker = (self.brokers or {}).get(node)
         if broker is None or broker.fenced:
             return True
         directories = partition.directories or ()
-        return place < len(directories) and not broker.has_online(directories[place])
+        return position < len(directories) and not broker.has_online(directories[position])
 
     def by_rack(self) -> dict[str | None, list[Broker]]:
         """Return the brokers of each rack; racks and brokers keep their order, brokers without a rack come last under
@@ -213,7 +215,9 @@ class ClusterState:
         """
         racks: dict[str | None, list[Broker]] = {}
         known = self.brokers or {}
-        for broker in sorted(known.values(), key=lambda one: (one.rack is None, one.rack or "", one.node_id)):
+        for broker in sorted(
+            known.values(), key=lambda broker: (broker.rack is None, broker.rack or "", broker.node_id)
+        ):
             racks.setdefault(broker.rack, []).append(broker)
         return racks
 
@@ -223,7 +227,7 @@ class ClusterState:
 
     def under_min_isr(self) -> list[Partition]:
         """Return the partitions with fewer in-sync replicas than `min.insync.replicas` of their topic."""
-        return [one for one in self.partitions() if self.is_under_min_isr(one)]
+        return [partition for partition in self.partitions() if self.is_under_min_isr(partition)]
 
     def is_under_min_isr(self, partition: Partition) -> bool:
         """Return whether a partition has fewer in-sync replicas than `min.insync.replicas` of its topic."""
@@ -241,8 +245,8 @@ class ClusterState:
         """Return the size of a partition's largest replica in bytes; None if no DescribeLogDirs response contains
         it.
         """
-        found = [one.sizes.get((topic, index)) for dirs in self.log_dirs.values() for one in dirs.values()]
-        return max((size for size in found if size is not None), default=None)
+        sizes = [log_dir.sizes.get((topic, index)) for dirs in self.log_dirs.values() for log_dir in dirs.values()]
+        return max((size for size in sizes if size is not None), default=None)
 
     def under_replicated(self) -> list[Partition]:
         """Return the partitions with replicas that are not in sync."""

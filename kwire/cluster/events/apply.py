@@ -46,7 +46,7 @@ def learn(state: ClusterState, message: Any, codec: Codec | int) -> bool:
     for event in events:
         _apply(state, event)
     if brokers:
-        state.brokers = {one.node_id: one.broker for one in brokers}
+        state.brokers = {broker.node_id: broker.broker for broker in brokers}
     learn_facts(state, body)
     return True
 

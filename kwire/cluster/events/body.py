@@ -71,7 +71,7 @@ def body_of(message: Any, codec: Codec | int) -> Body:
     version = codec.version if isinstance(codec, Codec) else codec
     released = RELEASED.get(name, name)
     if released in catalog and spec is not catalog.spec(released):
-        message = _rebuilt(message, spec.struct, catalog.spec(released).struct, message_class(catalog.spec(released)))
+        message = _rebuild(message, spec.struct, catalog.spec(released).struct, message_class(catalog.spec(released)))
     return Body(message, _fields(spec, version))
 
 
@@ -93,7 +93,7 @@ def _name(struct: StructSpec, attribute: str) -> str:
     return RENAMED.get((struct.name, attribute), attribute)
 
 
-def _rebuilt(value: Any, source: StructSpec, target: StructSpec, classes: Any) -> Any:
+def _rebuild(value: Any, source: StructSpec, target: StructSpec, classes: Any) -> Any:
     """Build a struct of a released message from a struct of a draft; fields without a counterpart are left out.
 
     Args:
@@ -108,15 +108,15 @@ def _rebuilt(value: Any, source: StructSpec, target: StructSpec, classes: Any) -
         goal = known.get(_name(source, field.attribute))
         if goal is None or goal.is_array != field.is_array or (goal.struct is None) != (field.struct is None):
             continue
-        one = getattr(value, field.attribute)
-        if one is not None and field.struct is not None and goal.struct is not None:
+        member = getattr(value, field.attribute)
+        if member is not None and field.struct is not None and goal.struct is not None:
             inner = field.struct, goal.struct, classes
-            one = tuple(_rebuilt(item, *inner) for item in one) if field.is_array else _rebuilt(one, *inner)
-        values[goal.attribute] = one
+            member = tuple(_rebuild(item, *inner) for item in member) if field.is_array else _rebuild(member, *inner)
+        values[goal.attribute] = member
     cls = classes if classes.__name__ == target.name else getattr(classes, target.name)
     return cls(**values)
 
 
-def offline_replicas_in(body: Body, one: Any) -> tuple[int, ...] | None:
+def offline_replicas_in(body: Body, partition: Any) -> tuple[int, ...] | None:
     """Return the offline replicas of a partition, ascending; None if the version does not carry them (KIP-112)."""
-    return tuple(sorted(one.offline_replicas)) if body.fields.intersection(OFFLINE) else None
+    return tuple(sorted(partition.offline_replicas)) if body.fields.intersection(OFFLINE) else None

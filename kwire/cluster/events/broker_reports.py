@@ -17,13 +17,15 @@ def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
     """Return the log directories in a DescribeLogDirs response, by path; None if the broker refused the request."""
     if getattr(body.message, "error_code", 0):
         return None
-    found = {}
-    for one in body.message.results:
-        rows = [(topic.name, part) for topic in one.topics for part in topic.partitions]
+    log_dirs = {}
+    for directory in body.message.results:
+        rows = [(topic.name, part) for topic in directory.topics for part in topic.partitions]
         here = {(name, part.partition_index): part.partition_size for name, part in rows if not part.is_future_key}
         future = {(name, part.partition_index): part.partition_size for name, part in rows if part.is_future_key}
-        found[one.log_dir] = LogDir(one.log_dir, one.error_code, one.total_bytes, one.usable_bytes, here, future)
-    return found
+        log_dirs[directory.log_dir] = LogDir(
+            directory.log_dir, directory.error_code, directory.total_bytes, directory.usable_bytes, here, future
+        )
+    return log_dirs
 
 
 def learn_configs(settings: Settings, body: Body) -> None:
@@ -32,12 +34,12 @@ def learn_configs(settings: Settings, body: Body) -> None:
     If a topic's `min.insync.replicas` comes from its broker's configuration file, it is used as the default of all
     brokers.
     """
-    for one in body.message.results:
-        if one.error_code or one.resource_type not in _WITH_CONFIGS:
+    for resource in body.message.results:
+        if resource.error_code or resource.resource_type not in _WITH_CONFIGS:
             continue
-        kind = _WITH_CONFIGS[one.resource_type]
-        for row in one.configs:
-            key = kind, one.resource_name
+        kind = _WITH_CONFIGS[resource.resource_type]
+        for row in resource.configs:
+            key = kind, resource.resource_name
             if row.config_source in _OF_ALL_BROKERS and row.name == MIN_ISR:
                 key = "broker", ""
             is_set = row.config_source in _SET if "results.configs.config_source" in body.fields else not row.is_default
@@ -52,4 +54,4 @@ def learn_configs(settings: Settings, body: Body) -> None:
 
 def offline_count(log_dirs: dict[str, LogDir]) -> int:
     """Return the number of offline log directories."""
-    return sum(one.error_code == ErrorCode.KAFKA_STORAGE_ERROR for one in log_dirs.values())
+    return sum(directory.error_code == ErrorCode.KAFKA_STORAGE_ERROR for directory in log_dirs.values())

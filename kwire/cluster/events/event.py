@@ -92,21 +92,21 @@ class Event(NamedTuple):
     state: ReportedState
 
 
-def state_of(one: Partition, offline: tuple[int, ...] | None) -> ReportedState:
+def state_of(partition: Partition, offline: tuple[int, ...] | None) -> ReportedState:
     """Return the state of a partition in a record."""
     return ReportedState(
-        one.leader,
-        one.leader_epoch,
-        one.partition_epoch,
-        one.isr,
-        one.replicas,
+        partition.leader,
+        partition.leader_epoch,
+        partition.partition_epoch,
+        partition.isr,
+        partition.replicas,
         None if offline is None else tuple(sorted(offline)),
-        one.topic_id,
-        one.adding,
-        one.removing,
-        one.elr,
-        one.last_known_elr,
-        one.directories,
+        partition.topic_id,
+        partition.adding,
+        partition.removing,
+        partition.elr,
+        partition.last_known_elr,
+        partition.directories,
     )
 
 
@@ -115,9 +115,9 @@ def partition_of(topic: str, index: int, state: ReportedState) -> Partition:
 
     Offline replicas are in the order of the replicas; missing fields are -1 or empty.
     """
-    order = {node: place for place, node in enumerate(state.replicas or ())}
+    order = {node: position for position, node in enumerate(state.replicas or ())}
     offline = (
-        None if state.offline is None else tuple(sorted(state.offline, key=lambda one: order.get(one, len(order))))
+        None if state.offline is None else tuple(sorted(state.offline, key=lambda node: order.get(node, len(order))))
     )
     return Partition(
         topic,

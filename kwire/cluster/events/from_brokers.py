@@ -24,26 +24,26 @@ def events_of_view(body: Body) -> Iterator[Event]:
     for topic in body.message.topics:
         if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
             yield Event(topic.name, None, DELETED)
-        for one in topic.partitions:
-            if one.error_code in (0, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND):
+        for partition in topic.partitions:
+            if partition.error_code in (0, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND):
                 name = topic.name or bytes(topic.topic_id).hex()
-                yield Event(name, one.partition_index, _state_in_view(body, one, bytes(topic.topic_id)))
+                yield Event(name, partition.partition_index, _state_in_view(body, partition, bytes(topic.topic_id)))
 
 
-def _state_in_view(body: Body, one: Any, topic_id: bytes) -> ReportedState:
-    says_lists = "topics.is_internal" in body.fields or one.error_code == 0
+def _state_in_view(body: Body, partition: Any, topic_id: bytes) -> ReportedState:
+    says_lists = "topics.is_internal" in body.fields or partition.error_code == 0
     # Before 2.4, brokers list no ISR if there is no leader, even if there is one.
-    says_isr = says_lists and not (one.error_code and not one.isr_nodes and one.leader_epoch < 0)
-    leaders = {0: one.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: one.leader_id}
-    elr = getattr(one, "eligible_leader_replicas", None)
-    last_known = getattr(one, "last_known_elr", None)
+    says_isr = says_lists and not (partition.error_code and not partition.isr_nodes and partition.leader_epoch < 0)
+    leaders = {0: partition.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: partition.leader_id}
+    elr = getattr(partition, "eligible_leader_replicas", None)
+    last_known = getattr(partition, "last_known_elr", None)
     return ReportedState(
-        leaders.get(one.error_code),
-        one.leader_epoch if one.leader_epoch >= 0 else None,
+        leaders.get(partition.error_code),
+        partition.leader_epoch if partition.leader_epoch >= 0 else None,
         None,
-        tuple(one.isr_nodes) if says_isr else None,
-        tuple(one.replica_nodes) if says_lists else None,
-        offline_replicas_in(body, one),
+        tuple(partition.isr_nodes) if says_isr else None,
+        tuple(partition.replica_nodes) if says_lists else None,
+        offline_replicas_in(body, partition),
         known_topic_id(topic_id),
         elr=None if elr is None else tuple(elr),
         last_known_elr=None if last_known is None else tuple(last_known),
@@ -55,11 +55,13 @@ def events_of_leader(body: Body, names: Mapping[bytes, str]) -> Iterator[Event]:
     for topic in body.message.topics:
         topic_id = known_topic_id(bytes(topic.topic_id))
         name = topic.topic_name or names.get(topic_id or b"", "") or bytes(topic.topic_id).hex()
-        for one in topic.partitions:
-            if not one.error_code:
-                epochs = one.leader_epoch, one.partition_epoch
+        for partition in topic.partitions:
+            if not partition.error_code:
+                epochs = partition.leader_epoch, partition.partition_epoch
                 yield Event(
-                    name, one.partition_index, ReportedState(one.leader_id, *epochs, tuple(one.isr), topic_id=topic_id)
+                    name,
+                    partition.partition_index,
+                    ReportedState(partition.leader_id, *epochs, tuple(partition.isr), topic_id=topic_id),
                 )
 
 
@@ -71,15 +73,17 @@ def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
         known: the replicas of partitions, which a request does not contain.
     """
     for topic in body.message.topics:
-        for one in topic.partitions:
-            if hasattr(one, "adding_replicas"):
-                lists = tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
+        for partition in topic.partitions:
+            if hasattr(partition, "adding_replicas"):
+                lists = tuple(partition.replicas), tuple(partition.adding_replicas), tuple(partition.removing_replicas)
                 state = ReportedState(None, replicas=lists[0], adding=lists[1], removing=lists[2])
-                yield Event(topic.name, one.partition_index, state)
+                yield Event(topic.name, partition.partition_index, state)
                 continue
-            before = known.topics.get(topic.name, {}).get(one.partition_index)
-            if before is not None and one.replicas is not None:
-                goal, there = tuple(one.replicas), before.replicas
-                adding = tuple(node for node in goal if node not in there)
-                removing = tuple(node for node in there if node not in goal)
-                yield Event(topic.name, one.partition_index, ReportedState(None, adding=adding, removing=removing))
+            before = known.topics.get(topic.name, {}).get(partition.partition_index)
+            if before is not None and partition.replicas is not None:
+                target = tuple(partition.replicas)
+                adding = tuple(node for node in target if node not in before.replicas)
+                removing = tuple(node for node in before.replicas if node not in target)
+                yield Event(
+                    topic.name, partition.partition_index, ReportedState(None, adding=adding, removing=removing)
+                )

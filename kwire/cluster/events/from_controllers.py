@@ -25,21 +25,21 @@ def events_of_controller(body: Body) -> Iterator[Event]:
                 yield Event(topic, index, DELETION_BEGUN)
         return
     ids = topic_ids_in(message)
-    for (topic, index), one in partition_states(message):
+    for (topic, index), partition in partition_states(message):
         state = ReportedState(
-            one.leader,
-            one.leader_epoch,
-            one.zk_version if hasattr(one, "zk_version") else one.partition_epoch,
-            tuple(one.isr),
-            tuple(one.replicas),
-            offline_replicas_in(body, one),
+            partition.leader,
+            partition.leader_epoch,
+            partition.zk_version if hasattr(partition, "zk_version") else partition.partition_epoch,
+            tuple(partition.isr),
+            tuple(partition.replicas),
+            offline_replicas_in(body, partition),
             known_topic_id(ids.get(topic)),
-            *_reassignment(body, one),
+            *_reassignment(body, partition),
         )
         yield Event(topic, index, DELETION_BEGUN if state.is_deleted else state)
 
 
-def _reassignment(body: Body, one: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+def _reassignment(body: Body, partition: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
     """Return the adding and removing replicas in a LeaderAndIsr request (KIP-455)."""
     has_lists = any(path.endswith("partition_states.adding_replicas") for path in body.fields)
-    return (tuple(one.adding_replicas), tuple(one.removing_replicas)) if has_lists else (None, None)
+    return (tuple(partition.adding_replicas), tuple(partition.removing_replicas)) if has_lists else (None, None)

@@ -32,9 +32,10 @@ def listed_by_controller(body: Body) -> tuple[Listed, ...]:
     """Return the live brokers that an UpdateMetadata request lists."""
     brokers = body.message.live_brokers
     if "live_brokers.endpoints" not in body.fields:
-        return tuple(Listed(one.id, None, (address_of(one.v0_host, one.v0_port),)) for one in brokers)
+        return tuple(Listed(broker.id, None, (address_of(broker.v0_host, broker.v0_port),)) for broker in brokers)
     return tuple(
-        Listed(one.id, one.rack or None, tuple(_endpoint(where) for where in one.endpoints)) for one in brokers
+        Listed(broker.id, broker.rack or None, tuple(_endpoint(endpoint) for endpoint in broker.endpoints))
+        for broker in brokers
     )
 
 
@@ -48,18 +49,18 @@ def listed_by_view(body: Body) -> tuple[Listed, ...]:
         return ()
     return tuple(
         Listed(
-            one.broker_id if hasattr(one, "broker_id") else one.node_id,
-            one.rack or None,
-            (address_of(one.host, one.port),),
-            getattr(one, "is_fenced", False),
+            broker.broker_id if hasattr(broker, "broker_id") else broker.node_id,
+            broker.rack or None,
+            (address_of(broker.host, broker.port),),
+            getattr(broker, "is_fenced", False),
         )
-        for one in brokers
+        for broker in brokers
     )
 
 
-def _endpoint(one: Any) -> str:
-    address = address_of(one.host, one.port)
-    return f"{one.listener}://{address}" if one.listener else address
+def _endpoint(endpoint: Any) -> str:
+    address = address_of(endpoint.host, endpoint.port)
+    return f"{endpoint.listener}://{address}" if endpoint.listener else address
 
 
 def address_of(host: str, port: int) -> str:

@@ -111,17 +111,18 @@ class MetadataLog:
         if name == "BeginTransactionRecord":
             self._transaction = []
         elif name in ("EndTransactionRecord", "AbortTransactionRecord"):
-            held, self._transaction = self._transaction or [], None
+            transaction = self._transaction or []
+            self._transaction = None
             if name == "EndTransactionRecord":
-                for one in held:
-                    yield from self._apply(one)
+                for logged in transaction:
+                    yield from self._apply(logged)
         elif self._transaction is not None and name != "LeaderChangeMessage":
             self._transaction.append(record)
         elif name in RECORDS:
             RECORDS[name](self.state, record.message)
             yield record
 
-    def fetched(self, response: Any) -> Iterator[LoggedRecord]:
+    def append_response(self, response: Any) -> Iterator[LoggedRecord]:
         """Add the records in a Fetch response; yield those that are now committed, as `append` does.
 
         Args:
@@ -129,7 +130,7 @@ class MetadataLog:
         """
         if not is_of_metadata_log(response):
             return
-        for partition in (one for topic in response.responses for one in topic.partitions):
+        for partition in (partition for topic in response.responses for partition in topic.partitions):
             for record in logged_records(parse_records(bytes(partition.records or b""), salvage=True, may_be_cut=True)):
                 self._wait(record)
             high = partition.high_watermark
@@ -139,22 +140,24 @@ class MetadataLog:
     def _wait(self, record: LoggedRecord) -> None:
         known = self._waiting.get(record.offset)
         if known is not None and known.epoch < record.epoch:  # a new leader has truncated later records
-            self._waiting = {offset: one for offset, one in self._waiting.items() if offset < record.offset}
+            self._waiting = {offset: waiting for offset, waiting in self._waiting.items() if offset < record.offset}
         self._waiting[record.offset] = record
 
-    def fetched_snapshot(self, response: Any) -> bool:
+    def append_snapshot_response(self, response: Any) -> bool:
         """Add a part of a snapshot in a FetchSnapshot response; return whether the snapshot became the state."""
-        found = False
-        for one in (one for topic in response.topics for one in topic.partitions if is_of_metadata_log(response)):
-            key = one.snapshot_id.end_offset, one.snapshot_id.epoch
+        is_restored = False
+        if not is_of_metadata_log(response):
+            return False
+        for partition in (partition for topic in response.topics for partition in topic.partitions):
+            key = partition.snapshot_id.end_offset, partition.snapshot_id.epoch
             part = self._snapshots.setdefault(key, bytearray())
-            if one.position == len(part):
-                part += bytes(one.unaligned_records or b"")
-            if 0 < one.size <= len(part):
+            if partition.position == len(part):
+                part += bytes(partition.unaligned_records or b"")
+            if 0 < partition.size <= len(part):
                 del self._snapshots[key]
                 records = logged_records(parse_records(bytes(part), salvage=True))
-                found = self.restore(records, key[0]) or found
-        return found
+                is_restored = self.restore(records, key[0]) or is_restored
+        return is_restored
 
     def restore(self, records: Iterable[LoggedRecord], end: int) -> bool:
         """Replace the state by that of a snapshot; return whether it was replaced.
@@ -169,7 +172,10 @@ class MetadataLog:
         for record in records:
             if type(record.message).__name__ in RECORDS:
                 RECORDS[type(record.message).__name__](state, record.message)
-        self.state, self.end, self.is_whole, self._transaction = state, end, True, None
+        self.state = state
+        self.end = end
+        self.is_whole = True
+        self._transaction = None
         return True
 
     def read(self, record: LoggedRecord, snapshot_end: int) -> Iterator[LoggedRecord]:
@@ -187,6 +193,7 @@ class MetadataLog:
             return
         self._snapshot_file.append(record)
         if name == "SnapshotFooterRecord":
-            held, self._snapshot_file = self._snapshot_file, None
-            if self.restore(held, snapshot_end):
+            records = self._snapshot_file
+            self._snapshot_file = None
+            if self.restore(records, snapshot_end):
                 yield record

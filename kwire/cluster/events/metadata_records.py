@@ -52,19 +52,19 @@ def _change_broker(state: ClusterState, record: Any) -> None:
 
 
 def _fence(state: ClusterState, record: Any) -> None:
-    _set_fenced(state, record.id, True)
+    _set_fencing(state, record.id, True)
 
 
 def _unfence(state: ClusterState, record: Any) -> None:
-    _set_fenced(state, record.id, False)
+    _set_fencing(state, record.id, False)
 
 
-def _set_fenced(state: ClusterState, node: int, fenced: bool) -> None:
+def _set_fencing(state: ClusterState, node: int, fenced: bool) -> None:
     if state.brokers and node in state.brokers:
         state.brokers = {**state.brokers, node: replace(state.brokers[node], fenced=fenced)}
 
 
-def _topic(state: ClusterState, record: Any) -> None:
+def _add_topic(state: ClusterState, record: Any) -> None:
     state.topic_names[record.topic_id] = record.name
 
 
@@ -75,7 +75,7 @@ def _remove_topic(state: ClusterState, record: Any) -> None:
     state.settings.configs.pop(("topic", name), None)
 
 
-def _partition(state: ClusterState, record: Any) -> None:
+def _add_partition(state: ClusterState, record: Any) -> None:
     state.put(
         Partition(
             topic_name(state, record.topic_id),
@@ -96,6 +96,12 @@ def _partition(state: ClusterState, record: Any) -> None:
 
 
 def _change_partition(state: ClusterState, record: Any) -> None:
+    """Change a partition as Kafka's PartitionRegistration.merge does (KIP-631).
+
+    1. Null fields stay.
+    2. A leader other than NO_LEADER_CHANGE (-2) starts a new leader epoch, also if it is the same broker.
+    3. Each change has a new partition epoch.
+    """
     name = topic_name(state, record.topic_id)
     known = state.topics.get(name, {}).get(record.partition_id)
     before = known or Partition(name, record.partition_id, topic_id=bytes(record.topic_id))
@@ -109,21 +115,21 @@ def _change_partition(state: ClusterState, record: Any) -> None:
 
 
 def _clear_elr(state: ClusterState, record: Any) -> None:
-    for one in state.partitions(record.topic_name or None):
-        state.put(replace(one, elr=(), last_known_elr=()))
+    for partition in state.partitions(record.topic_name or None):
+        state.put(replace(partition, elr=(), last_known_elr=()))
 
 
-def _leader(state: ClusterState, record: Any) -> None:
+def _set_controller(state: ClusterState, record: Any) -> None:
     state.controller_id = record.leader_id
 
 
-def _word(value: IntEnum) -> str:
+def _name_value(value: IntEnum) -> str:
     """Return the name of an enum value; its number if it has no name."""
     return value.name or str(int(value))
 
 
-def _config(state: ClusterState, record: Any) -> None:
-    key = _word(ConfigResourceType(record.resource_type)).lower(), record.resource_name
+def _set_config(state: ClusterState, record: Any) -> None:
+    key = _name_value(ConfigResourceType(record.resource_type)).lower(), record.resource_name
     configs = state.settings.configs.setdefault(key, {})
     if record.value is None:
         configs.pop(record.name, None)
@@ -133,21 +139,21 @@ def _config(state: ClusterState, record: Any) -> None:
         del state.settings.configs[key]
 
 
-def _feature(state: ClusterState, record: Any) -> None:
+def _set_feature(state: ClusterState, record: Any) -> None:
     state.settings.features[record.name] = record.feature_level
     if not record.feature_level:
         del state.settings.features[record.name]
 
 
-def _acl(state: ClusterState, record: Any) -> None:
+def _add_acl(state: ClusterState, record: Any) -> None:
     state.settings.acls[bytes(record.id)] = (
-        _word(ResourceType(record.resource_type)),
+        _name_value(ResourceType(record.resource_type)),
         record.resource_name,
-        _word(PatternType(record.pattern_type)),
+        _name_value(PatternType(record.pattern_type)),
         record.principal,
         record.host,
-        _word(AclOperation(record.operation)),
-        _word(AclPermissionType(record.permission_type)),
+        _name_value(AclOperation(record.operation)),
+        _name_value(AclPermissionType(record.permission_type)),
     )
 
 
@@ -155,8 +161,8 @@ def _remove_acl(state: ClusterState, record: Any) -> None:
     state.settings.acls.pop(bytes(record.id), None)
 
 
-def _quota(state: ClusterState, record: Any) -> None:
-    entity = tuple((one.entity_type, one.entity_name or "") for one in record.entity)
+def _set_quota(state: ClusterState, record: Any) -> None:
+    entity = tuple((part.entity_type, part.entity_name or "") for part in record.entity)
     quotas = state.settings.quotas.setdefault(entity, {})
     quotas[record.key] = record.value
     if record.remove:
@@ -165,22 +171,24 @@ def _quota(state: ClusterState, record: Any) -> None:
         del state.settings.quotas[entity]
 
 
-def _scram(state: ClusterState, record: Any) -> None:
+def _add_scram(state: ClusterState, record: Any) -> None:
     known = set(state.settings.scram.get(record.name, ()))
     state.settings.scram[record.name] = tuple(sorted(known | {_mechanism(record)}))
 
 
 def _remove_scram(state: ClusterState, record: Any) -> None:
-    left = tuple(one for one in state.settings.scram.pop(record.name, ()) if one != _mechanism(record))
-    if left:
-        state.settings.scram[record.name] = left
+    remaining = tuple(
+        mechanism for mechanism in state.settings.scram.pop(record.name, ()) if mechanism != _mechanism(record)
+    )
+    if remaining:
+        state.settings.scram[record.name] = remaining
 
 
 def _mechanism(record: Any) -> str:
-    return _word(ScramMechanism(record.mechanism)).replace("_", "-")
+    return _name_value(ScramMechanism(record.mechanism)).replace("_", "-")
 
 
-def _token(state: ClusterState, record: Any) -> None:
+def _add_token(state: ClusterState, record: Any) -> None:
     state.settings.tokens[record.token_id] = record.owner
 
 
@@ -188,8 +196,8 @@ def _remove_token(state: ClusterState, record: Any) -> None:
     state.settings.tokens.pop(record.token_id, None)
 
 
-def _voters(state: ClusterState, record: Any) -> None:
-    ends = {one.voter_id: one.endpoints[0] if one.endpoints else None for one in record.voters}
+def _set_voters(state: ClusterState, record: Any) -> None:
+    ends = {voter.voter_id: voter.endpoints[0] if voter.endpoints else None for voter in record.voters}
     state.settings.voters = {node: f"{end.host}:{end.port}" if end else "" for node, end in ends.items()}
 
 
@@ -204,20 +212,20 @@ RECORDS: dict[str, Callable[[ClusterState, Any], None]] = {
     "BrokerRegistrationChangeRecord": _change_broker,
     "FenceBrokerRecord": _fence,
     "UnfenceBrokerRecord": _unfence,
-    "TopicRecord": _topic,
+    "TopicRecord": _add_topic,
     "RemoveTopicRecord": _remove_topic,
-    "PartitionRecord": _partition,
+    "PartitionRecord": _add_partition,
     "PartitionChangeRecord": _change_partition,
     "ClearElrRecord": _clear_elr,
-    "LeaderChangeMessage": _leader,
-    "ConfigRecord": _config,
-    "FeatureLevelRecord": _feature,
-    "AccessControlEntryRecord": _acl,
+    "LeaderChangeMessage": _set_controller,
+    "ConfigRecord": _set_config,
+    "FeatureLevelRecord": _set_feature,
+    "AccessControlEntryRecord": _add_acl,
     "RemoveAccessControlEntryRecord": _remove_acl,
-    "ClientQuotaRecord": _quota,
-    "UserScramCredentialRecord": _scram,
+    "ClientQuotaRecord": _set_quota,
+    "UserScramCredentialRecord": _add_scram,
     "RemoveUserScramCredentialRecord": _remove_scram,
-    "DelegationTokenRecord": _token,
+    "DelegationTokenRecord": _add_token,
     "RemoveDelegationTokenRecord": _remove_token,
-    "VotersRecord": _voters,
+    "VotersRecord": _set_voters,
 }

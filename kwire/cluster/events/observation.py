@@ -74,9 +74,10 @@ def observed(result: Result) -> Observation | None:
     """Return the observation in a decoded frame, also inside an Envelope (KIP-590); None for irrelevant frames."""
     if not isinstance(result, Request | Response):
         return None
-    source, inside = result.frame.source, result.inside
+    source = result.frame.source
+    inside = result.inside
     forwarded = inside if isinstance(inside, Request | Response) else result
-    found = Observation(
+    observation = Observation(
         forwarded.message,
         forwarded.codec,
         source.time,
@@ -85,6 +86,6 @@ def observed(result: Result) -> Observation | None:
         result.correlation_id,
         source.file or "",
     )
-    if found.name not in MESSAGES or (found.name in LOG and not is_of_metadata_log(found.message)):
+    if observation.name not in MESSAGES or (observation.name in LOG and not is_of_metadata_log(observation.message)):
         return None
-    return found
+    return observation

@@ -82,8 +82,8 @@ class Znodes:
         if value is None and znode.data is not None:
             return  # brokers create some nodes without data
         for pattern, act in _PATHS.items():
-            if (found := re.fullmatch(pattern, path)) is not None:
-                yield from act(self, value, znode, *found.groups()) or ()
+            if (matched := re.fullmatch(pattern, path)) is not None:
+                yield from act(self, value, znode, *matched.groups()) or ()
 
     def _list(self, path: str, children: tuple[str, ...], zxid: int) -> Iterator[Event]:
         known = {"/brokers/ids": map(str, self._listed), "/brokers/topics": iter(self._topics)}
@@ -103,7 +103,7 @@ class Znodes:
     def _topic(self, value: Any, znode: Znode, topic: str) -> Iterator[Event]:
         if value is None:
             self._topics.pop(topic, None)
-            self._leaders = {key: one for key, one in self._leaders.items() if key[0] != topic}
+            self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != topic}
             yield Event(topic, None, DELETED)
             return
         self._topics[topic] = value
@@ -118,7 +118,7 @@ class Znodes:
     def _event(self, topic: str, index: int) -> Iterator[Event]:
         if (topic, index) not in self._leaders:
             return
-        one, version = self._leaders[topic, index]
+        leader, version = self._leaders[topic, index]
         value = self._topics.get(topic)
         replicas = None if value is None else value.partitions.get(index)
         lists: dict[str, Any] = {"adding": None, "removing": None}
@@ -131,10 +131,10 @@ class Znodes:
             lists["removing"] = tuple((value.removing_replicas or {}).get(index, ()))
         epoch = None if version < 0 else version
         state = ReportedState(
-            one.leader,
-            one.leader_epoch,
+            leader.leader,
+            leader.leader_epoch,
             epoch,
-            tuple(one.isr),
+            tuple(leader.isr),
             replicas,
             None,
             _uuid(value and value.topic_id),
@@ -145,7 +145,7 @@ class Znodes:
     def _reassign(self, value: Any, znode: Znode) -> Iterator[Event]:
         before = self._goals
         rows = () if value is None else value.partitions
-        self._goals = {(one.topic, one.partition): tuple(one.replicas) for one in rows}
+        self._goals = {(row.topic, row.partition): tuple(row.replicas) for row in rows}
         for key in {*before, *self._goals}:
             yield from self._event(*key)
 
@@ -161,32 +161,32 @@ class Znodes:
 
     def _config(self, value: Any, znode: Znode, kind: str, name: str) -> None:
         settings = self.state.settings
-        given = {} if value is None else value.config
+        config = {} if value is None else value.config
         name = "" if name == _DEFAULT else name
         if kind in ("topics", "brokers"):
-            shown = {key: HIDDEN if is_sensitive(key) else text for key, text in given.items()}
+            shown = {key: HIDDEN if is_sensitive(key) else text for key, text in config.items()}
             settings.configs.pop((_CONFIG_TYPES[kind], name), None)
             settings.configs |= {(_CONFIG_TYPES[kind], name): shown} if shown else {}
             return
         parts = f"{kind}/{name}".split("/")
         pairs = zip(parts[::2], parts[1::2], strict=False)
-        entity = tuple((_CONFIG_TYPES.get(one, one), "" if text == _DEFAULT else text) for one, text in pairs)
-        numbers = {key: float(text) for key, text in given.items() if _is_number(text)}
+        entity = tuple((_CONFIG_TYPES.get(part, part), "" if text == _DEFAULT else text) for part, text in pairs)
+        numbers = {key: float(text) for key, text in config.items() if _is_number(text)}
         settings.quotas.pop(entity, None)
         settings.quotas |= {entity: numbers} if numbers else {}
         settings.scram.pop(name, None)
-        mechanisms = tuple(sorted(key for key in given if key.startswith(_SCRAM)))
+        mechanisms = tuple(sorted(key for key in config if key.startswith(_SCRAM)))
         settings.scram |= {name: mechanisms} if mechanisms else {}
 
     def _acls(self, value: Any, znode: Znode, extended: str | None, kind: str, name: str) -> None:
         acls = self.state.settings.acls
         pattern = (extended or "literal").upper()
         resource = kind.upper(), name, pattern
-        for key in [key for key, one in acls.items() if one[:3] == resource]:
+        for key in [key for key, acl in acls.items() if acl[:3] == resource]:
             del acls[key]
-        for place, one in enumerate(() if value is None else value.acls):
-            who = one.principal, one.host, one.operation.upper(), one.permission_type.upper()
-            acls[*resource, place] = (*resource, *who)
+        for position, acl in enumerate(() if value is None else value.acls):
+            entry = acl.principal, acl.host, acl.operation.upper(), acl.permission_type.upper()
+            acls[*resource, position] = (*resource, *entry)
 
     def _token(self, value: Any, znode: Znode, token: str) -> None:
         self.state.settings.tokens.pop(token, None)

@@ -54,7 +54,7 @@ class Directories:
         self.losses: list[DirectoryLoss] = []
         self._open: dict[tuple[int, Replica], DirectoryLoss] = {}
         self._disks: dict[int, _Disks] = {}
-        self._assigned: dict[int, dict[Replica, bytes]] = {}
+        self._places: dict[int, dict[Replica, bytes]] = {}
         self._failed: dict[int, set[bytes]] = {}  # all directories that ever failed
         self._named: dict[int, set[bytes]] = {}  # all directories that were reported for a replica
 
@@ -75,7 +75,7 @@ class Directories:
         """Record that replicas of a broker are in a directory."""
         self._named.setdefault(broker, set()).add(directory)
         directories = dict.fromkeys(replicas, directory)
-        self._assigned.setdefault(broker, {}).update(directories)
+        self._places.setdefault(broker, {}).update(directories)
         self._update_losses(broker, now, source, directories)
 
     def without_replicas(self) -> Iterator[tuple[int, int]]:
@@ -89,7 +89,7 @@ class Directories:
         self, broker: int, now: Moment, source: str, changed: Mapping[Replica, bytes] | None = None
     ) -> None:
         disks = self._disks.get(broker, _Disks())
-        directories = self._assigned.get(broker, {}) if changed is None else changed
+        directories = self._places.get(broker, {}) if changed is None else changed
         for replica, directory in directories.items():
             loss = self._open.get((broker, replica))
             if disks.has_lost(directory) == (loss is not None):

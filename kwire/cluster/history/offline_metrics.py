@@ -118,5 +118,5 @@ def _rows(
                 values[name].append((at, value))
     for name, periods in values.items():
         for position, (at, value) in enumerate(periods):
-            end = periods[position + 1][0] if position + 1 < len(changes_of_value) else until
+            end = periods[position + 1][0] if position + 1 < len(periods) else until
             yield Metric(broker, name, value, at or None, None if end == _NEVER else end)

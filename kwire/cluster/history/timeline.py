@@ -72,7 +72,7 @@ class PartitionTimeline:
         self.is_controlled: bool = False
         self.contradictions: list[Contradiction] = []
         self._topic_ids: set[bytes] = set()
-        self._positions: dict[str, int] = {}  # the position of each source in the entries
+        self._places: dict[str, int] = {}  # the position of each source in the entries
 
     def observe(
         self,
@@ -104,7 +104,7 @@ class PartitionTimeline:
         self.is_controlled = self.is_controlled or not is_view
         if not self.entries or not (self._find(reporter, state, now) or self._is_late(state, now, is_view)):
             self._append(state, now, source, authority)
-            self._positions[reporter] = len(self.entries) - 1
+            self._places[reporter] = len(self.entries) - 1
 
     def _contradicts(self, state: ReportedState, now: Moment, source: str, authority: Authority) -> bool:
         """Whether a source with more authority has another state at equal epochs; then record a contradiction."""
@@ -136,7 +136,7 @@ class PartitionTimeline:
         if time is None or now.time is None or now.time < time:
             time = now.time
         self.entries.insert(later, TimelineEntry(state, Moment(order, time), source, Authority.RECORD))
-        self._positions.clear()
+        self._places.clear()
 
     def _confirm(self, entry: TimelineEntry, state: ReportedState, now: Moment) -> None:
         entry.state = state.complete_from(entry.state)
@@ -189,14 +189,14 @@ class PartitionTimeline:
         """Whether this state was reported before by any source; if so, move the position of the source to it."""
         is_quiet = self.entries[-1].since.is_long_before(now)
         if is_quiet:
-            self._positions.clear()
-        position = self._positions.get(reporter)
+            self._places.clear()
+        position = self._places.get(reporter)
         first = range(position, position + 1) if position is not None else range(0)
         for index in (*first, *range(self._start(position, now), len(self.entries))):
             if self._echoes(self.entries[index], state, now):
                 self._fill(self.entries[index], state)
                 if not is_quiet:
-                    self._positions[reporter] = index
+                    self._places[reporter] = index
                 return True
         return False
 

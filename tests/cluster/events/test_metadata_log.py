@@ -143,18 +143,18 @@ def fenced(log: MetadataLog) -> list[int]:
 
 def test_records_count_once_they_are_committed() -> None:
     log = MetadataLog()
-    assert [one.offset for one in log.fetched(fetched(2, batch(0, broker(1), broker(2), FENCE)))] == [0, 1]
+    assert [one.offset for one in log.append_response(fetched(2, batch(0, broker(1), broker(2), FENCE)))] == [0, 1]
     assert (fenced(log), log.end, log.is_whole) == ([], 2, True)
-    assert [one.offset for one in log.fetched(fetched(3))] == [2]
+    assert [one.offset for one in log.append_response(fetched(3))] == [2]
     assert fenced(log) == [2]
-    assert list(log.fetched(fetched(3, batch(0, broker(1), broker(2), FENCE)))) == []  # by another broker
+    assert list(log.append_response(fetched(3, batch(0, broker(1), broker(2), FENCE)))) == []  # by another broker
 
 
 def test_records_that_a_new_leader_truncates_were_never_true() -> None:
     log = MetadataLog()
-    list(log.fetched(fetched(2, batch(0, broker(1), broker(2), FENCE))))
+    list(log.append_response(fetched(2, batch(0, broker(1), broker(2), FENCE))))
     other = messages.FenceBrokerRecord(id=1)
-    list(log.fetched(fetched(3, batch(2, other, epoch=2))))
+    list(log.append_response(fetched(3, batch(2, other, epoch=2))))
     assert fenced(log) == [1]
 
 
@@ -183,9 +183,9 @@ def test_a_snapshot_replaces_what_is_older_and_may_come_in_parts() -> None:
         )
         return kind(topics=(kind.TopicSnapshot(name="__cluster_metadata", partitions=(one,)),))
 
-    assert not log.fetched_snapshot(part(0, 30))
+    assert not log.append_snapshot_response(part(0, 30))
     assert list(log.state.brokers or {}) == [1, 2]
-    assert log.fetched_snapshot(part(30, len(data)))
+    assert log.append_snapshot_response(part(30, len(data)))
     assert (list(log.state.brokers or {}), log.end) == ([3], 9)
     assert not log.restore([logged(0, broker(4))], 5)  # an older one
 
