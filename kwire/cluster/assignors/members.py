@@ -70,7 +70,7 @@ def member_of(
         group_instance_id,
         subscription.generation_id,
         _flat(subscription.owned_partitions),
-        user_data if user_data is None or isinstance(user_data, MemberData) else _held(user_data),
+        user_data if user_data is None or isinstance(user_data, MemberData) else _read_user_data(user_data),
     )
 
 
@@ -85,7 +85,7 @@ def topics_of(state: ClusterState) -> dict[str, dict[int, list[str | None]]]:
     """
     racks = {node: broker.rack for node, broker in (state.brokers or {}).items()}
     return {
-        topic: {index: [racks.get(node) for node in one.replicas] for index, one in partitions.items()}
+        topic: {index: [racks.get(node) for node in partition.replicas] for index, partition in partitions.items()}
         for topic, partitions in state.topics.items()
     }
 
@@ -116,9 +116,9 @@ class GroupSubscription:
         self.members: dict[str, Member] = {member_id: by_id[member_id] for member_id in self.order}
         self.has_racks: bool = any(member.rack for member in self.members.values())
         subscribed = dict.fromkeys(topic for member in self.members.values() for topic in member.topics)
-        found = {topic: _numbers(topics[topic]) for topic in hash_order_of(subscribed, STRINGS) if topic in topics}
-        with_partitions = hash_order_of((topic for topic, numbers in found.items() if numbers), STRINGS)
-        self.topics: dict[str, Sequence[int]] = {topic: found[topic] for topic in with_partitions}
+        numbers_of = {topic: _numbers(topics[topic]) for topic in hash_order_of(subscribed, STRINGS) if topic in topics}
+        with_partitions = hash_order_of((topic for topic, numbers in numbers_of.items() if numbers), STRINGS)
+        self.topics: dict[str, Sequence[int]] = {topic: numbers_of[topic] for topic in with_partitions}
         self._given = topics
         self._seen: dict[tuple[str | None, ...], frozenset[str]] = {}
 
@@ -167,7 +167,7 @@ def _numbers(given: int | Mapping[int, Iterable[str | None]]) -> Sequence[int]:
     return range(given) if isinstance(given, int) else sorted(given)
 
 
-def _held(user_data: Any) -> MemberData:
+def _read_user_data(user_data: Any) -> MemberData:
     generation = user_data.generation
     return MemberData(_flat(getattr(user_data, "owned", ())), NO_GENERATION if generation is None else generation)
 

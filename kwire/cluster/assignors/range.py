@@ -33,7 +33,11 @@ def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
     >>> assign_range({"orders": orders}, [Member("c1", ["orders"], "a"), Member("c2", ["orders"], "b")])
     {'c1': [('orders', 1)], 'c2': [('orders', 0)]}
 
-    Source: KIP-881 (racks), KIP-345 (static members keep their position).
+    Source: KIP-881 (racks), KIP-345 (static members keep their position). The steps of RangeAssignor.assignPartitions:
+
+    1. Topics with racks that matter are matched first (assignWithRackMatching).
+    2. Ranges of what remains follow, regardless of racks (assignRanges).
+    3. Matching by rack breaks the order of topics and partitions, so each member's list is sorted.
     """
     group = GroupSubscription(topics, members)
     assignment = group.nothing()
@@ -54,7 +58,10 @@ class _Share:
     """The distribution of the partitions of one topic."""
 
     def __init__(self, topic: str, numbers: Sequence[int], consumers: Consumers, racks: Racks) -> None:
-        self.topic, self.numbers, self.consumers, self.racks = topic, numbers, consumers, racks
+        self.topic = topic
+        self.numbers = numbers
+        self.consumers = consumers
+        self.racks = racks
         self._each, self._extra = divmod(len(numbers), len(consumers))
         self._taken: set[int] = set()
         self._counts: dict[str, int] = {}
@@ -76,12 +83,12 @@ class _Share:
 
     def fill(self, assignment: Assignment) -> None:
         """Assign the remaining partitions to members, up to their share."""
-        left = [number for number in self.numbers if number not in self._taken]
+        remaining = [number for number in self.numbers if number not in self._taken]
         start = 0
         for consumer in self.consumers:
-            if start == len(left):
+            if start == len(remaining):
                 break
-            run = left[start : start + self.room(consumer)]
+            run = remaining[start : start + self.room(consumer)]
             if run:
                 self.give(consumer, run, assignment)
                 start += len(run)
@@ -121,15 +128,22 @@ def _shares(group: GroupSubscription) -> list[_Share]:
 
 
 def in_order(members: Iterable[Member]) -> list[Member]:
-    """Sort members as Kafka does: static ones first, by instance id, then the others by member id."""
-    return sorted(members, key=lambda one: _place(one.member_id, one.group_instance_id))
+    """Sort members as Kafka does: static ones first, by instance id, then the others by member id.
+
+    Ports AbstractPartitionAssignor.MemberInfo.compareTo (KIP-345).
+    """
+    return sorted(members, key=lambda member: _sort_key(member.member_id, member.group_instance_id))
 
 
-def _place(member_id: str, instance_id: str | None) -> tuple[bool, bytes]:
+def _sort_key(member_id: str, instance_id: str | None) -> tuple[bool, bytes]:
     return (instance_id is None, utf16(member_id if instance_id is None else instance_id))
 
 
 def _match_racks(shares: list[_Share], assignment: Assignment) -> None:
+    """Assign partitions to members in their racks, as RangeAssignor.assignWithRackMatching does (KIP-881).
+
+    Topics with equal subscribers and numbers of partitions stay co-partitioned: their partitions n go to one member.
+    """
     together: dict[tuple[frozenset[tuple[str, str | None]], int], list[_Share]] = {}
     for share in shares:
         together.setdefault((frozenset(share.consumers.items()), len(share.racks)), []).append(share)
@@ -141,10 +155,13 @@ def _match_racks(shares: list[_Share], assignment: Assignment) -> None:
 
 
 def _fill_together(shares: list[_Share], assignment: Assignment) -> None:
-    """Assign partition n of all topics to the first member whose rack has a replica of each of these partitions."""
+    """Assign partition n of all topics to the first member whose rack has a replica of each of these partitions.
+
+    Ports RangeAssignor.assignCoPartitionedWithRackMatching.
+    """
     waiting: dict[str | None, deque[tuple[int, str]]] = {}
-    for place, (consumer, rack) in enumerate(shares[0].consumers.items()):
-        waiting.setdefault(rack, deque()).append((place, consumer))
+    for position, (consumer, rack) in enumerate(shares[0].consumers.items()):
+        waiting.setdefault(rack, deque()).append((position, consumer))
     for number in range(len(shares[0].racks)):
         in_all = frozenset.intersection(*(share.racks.get(number, frozenset()) for share in shares))
         heads = [head for rack in (None, *in_all) if (head := _head(waiting.get(rack), shares[0]))]
@@ -177,4 +194,4 @@ def assign_server_range(topics: Topics, members: Iterable[Member]) -> Assignment
 
     Source: KIP-848.
     """
-    return assign_range(topics, [replace(one, rack=None) for one in members])
+    return assign_range(topics, [replace(member, rack=None) for member in members])

@@ -43,10 +43,11 @@ def snapshot_of(state: ClusterState, version: int) -> MetadataSnapshot:
         return ReplicaRack(node, brokers[node].rack) if node in brokers else ReplicaRack(node, online=False)
 
     topics = {name: state.partitions(name) for name in state.topics}
-    return MetadataSnapshot(
-        version,
-        {name: [[replica(node) for node in one.replicas] for one in found] for name, found in topics.items()},
-    )
+    replicas = {
+        name: [[replica(node) for node in partition.replicas] for partition in partitions]
+        for name, partitions in topics.items()
+    }
+    return MetadataSnapshot(version, replicas)
 
 
 def asks_for_rebalance(
@@ -78,11 +79,12 @@ def asks_for_rebalance(
     >>> asks_for_rebalance(["orders"], before, after)
     False
     """
-    same_racks = _is_covered if rules_of(release).offline_keeps_rack else _same
+    same_racks = _covers_both_ways if rules_of(release).offline_keeps_rack else _same
     if at_assignment.version == now.version:
         return False
     for topic in set(subscribed):
-        former, present = at_assignment.topics.get(topic, ()), now.topics.get(topic, ())
+        former = at_assignment.topics.get(topic, ())
+        present = now.topics.get(topic, ())
         if len(former) != len(present):
             return True
         if client_rack and not all(map(same_racks, former, present)):
@@ -94,15 +96,15 @@ def _same(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool
     return {replica.rack for replica in former} == {replica.rack for replica in present}
 
 
-def _is_covered(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool:
+def _covers_both_ways(former: Sequence[ReplicaRack], present: Sequence[ReplicaRack]) -> bool:
     return _covers(present, former) and _covers(former, present)
 
 
-def _covers(one: Sequence[ReplicaRack], other: Sequence[ReplicaRack]) -> bool:
-    """Whether each rack of the other replicas is still present, or belongs to an offline broker that may return."""
-    racks = {replica.rack for replica in one if replica.online}
-    offline = {replica.node_id for replica in one if not replica.online}
-    racked = (replica for replica in other if replica.online and replica.rack is not None)
+def _covers(present: Sequence[ReplicaRack], former: Sequence[ReplicaRack]) -> bool:
+    """Whether each rack of the former replicas is still present, or belongs to an offline broker that may return."""
+    racks = {replica.rack for replica in present if replica.online}
+    offline = {replica.node_id for replica in present if not replica.online}
+    racked = (replica for replica in former if replica.online and replica.rack is not None)
     return all(replica.rack in racks or replica.node_id in offline for replica in racked)
 
 

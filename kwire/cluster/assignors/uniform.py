@@ -37,12 +37,12 @@ def assign_uniform(topics: Topics, members: Iterable[Member], *, ids: Ids | None
     Source: KIP-848.
     """
     group = GroupSubscription(topics, members)
-    former = _former(group)
-    if len({frozenset(one.topics) for one in group.members.values()}) == 1:
-        found = _fill_shares(group, former, ids)
+    former = _keep_valid(group)
+    if len({frozenset(member.topics) for member in group.members.values()}) == 1:
+        assignment = _fill_shares(group, former, ids)
     else:
-        found = _Levels(group, former, ids).assign()
-    return group.answer({member_id: sorted(places) for member_id, places in found.items()})
+        assignment = _Levels(group, former, ids).assign()
+    return group.answer({member_id: sorted(partitions) for member_id, partitions in assignment.items()})
 
 
 def uuid_hash(topic_id: bytes) -> int:
@@ -51,62 +51,66 @@ def uuid_hash(topic_id: bytes) -> int:
     >>> uuid_hash(bytes(15) + b"\x07")
     7
     """
-    high, low = int.from_bytes(topic_id[:8], "big"), int.from_bytes(topic_id[8:], "big")
+    high = int.from_bytes(topic_id[:8], "big")
+    low = int.from_bytes(topic_id[8:], "big")
     return int32((high ^ low) >> 32 ^ high ^ low)
 
 
-def _former(group: GroupSubscription) -> dict[str, list[TopicPartition]]:
+def _keep_valid(group: GroupSubscription) -> dict[str, list[TopicPartition]]:
     """Return the partitions that each member owns of the topics that it subscribes to."""
     taken: set[TopicPartition] = set()
     former = group.nothing()
     for member_id, member in group.members.items():
-        for place in sorted(set(member.owned) - taken):
-            if place[0] in member.topics and place[1] in group.topics.get(place[0], ()):
-                taken.add(place)
-                former[member_id].append(place)
+        for partition in sorted(set(member.owned) - taken):
+            if partition[0] in member.topics and partition[1] in group.topics.get(partition[0], ()):
+                taken.add(partition)
+                former[member_id].append(partition)
     return former
 
 
-def _hashed(topics: Iterable[str], ids: Ids | None) -> list[str]:
+def _order_topics(topics: Iterable[str], ids: Ids | None) -> list[str]:
     """Return topics in the order of a HashSet of their ids; without ids, ordered by name."""
     names = sorted(topics)
     if ids is None:
         return names
     by_id = {ids[name]: name for name in names}
-    return [by_id[one] for one in hash_order_of(by_id, uuid_hash)]
+    return [by_id[topic_id] for topic_id in hash_order_of(by_id, uuid_hash)]
 
 
 def _fill_shares(group: GroupSubscription, former: Assignment, ids: Ids | None) -> dict[str, set[TopicPartition]]:
     """Assign partitions to members that all subscribe to the same topics.
 
     Shares with one more partition go to members that already have as many, or else to the last members.
+
+    1. Each member keeps its partitions up to its share (UniformHomogeneousAssignmentBuilder.maybeRevokePartitions).
+    2. The others fill the shares of the members in turn (assignRemainingPartitions).
     """
-    least, more = divmod(sum(map(len, group.topics.values())), len(group.members))
-    owned = {place for places in former.values() for place in places}
-    every = ((topic, number) for topic in _hashed(group.topics, ids) for number in group.topics[topic])
-    free = [place for place in every if place not in owned]
-    found: dict[str, set[TopicPartition]] = {}
+    quota, more = divmod(sum(map(len, group.topics.values())), len(group.members))
+    owned = {partition for partitions in former.values() for partition in partitions}
+    every = ((topic, number) for topic in _order_topics(group.topics, ids) for number in group.topics[topic])
+    free = [partition for partition in every if partition not in owned]
+    assignment: dict[str, set[TopicPartition]] = {}
     shares: dict[str, int] = {}
     for turn, member_id in enumerate(group.members):
-        has_more = more > 0 and (len(former[member_id]) > least or len(group.members) - turn <= more)
+        has_more = more > 0 and (len(former[member_id]) > quota or len(group.members) - turn <= more)
         more -= has_more
-        shares[member_id] = least + has_more
+        shares[member_id] = quota + has_more
         left = _beyond(former[member_id], shares[member_id], ids)
-        found[member_id] = set(former[member_id]).difference(left)
+        assignment[member_id] = set(former[member_id]).difference(left)
         free += left
     rest = iter(free)
     for member_id, share in shares.items():
-        found[member_id].update(islice(rest, share - len(found[member_id])))
-    return found
+        assignment[member_id].update(islice(rest, share - len(assignment[member_id])))
+    return assignment
 
 
-def _beyond(places: list[TopicPartition], share: int, ids: Ids | None) -> list[TopicPartition]:
+def _beyond(partitions: list[TopicPartition], share: int, ids: Ids | None) -> list[TopicPartition]:
     """Return the partitions that a member gives up, in Kafka's order: those that come last in its maps."""
     numbers: dict[str, list[int]] = {}
-    for topic, number in places:
+    for topic, number in partitions:
         numbers.setdefault(topic, []).append(number)
     in_order = [
-        (topic, number) for topic in _hashed(numbers, ids) for number in hash_order_of(numbers[topic], INTEGERS)
+        (topic, number) for topic in _order_topics(numbers, ids) for number in hash_order_of(numbers[topic], INTEGERS)
     ]
     return in_order[share:]
 
@@ -120,47 +124,48 @@ class _Levels:
 
     def __init__(self, group: GroupSubscription, former: Assignment, ids: Ids | None) -> None:
         self._names = list(group.members)
-        self._owner = {place: at for at, name in enumerate(self._names) for place in former[name]}
+        self._owner = {partition: index for index, name in enumerate(self._names) for partition in former[name]}
         self._sizes = [len(former[name]) for name in self._names]
         self._topics = group.topics
         self._readers = {
-            topic: [at for at, one in enumerate(group.members.values()) if topic in one.topics]
+            topic: [index for index, member in enumerate(group.members.values()) if topic in member.topics]
             for topic in group.topics
         }
 
-        def place(topic: str) -> tuple[float, int, int, int, str]:
-            readers, topic_id = len(self._readers[topic]), b"" if ids is None else ids[topic]
+        def sort_key(topic: str) -> tuple[float, int, int, int, str]:
+            readers = len(self._readers[topic])
+            topic_id = b"" if ids is None else ids[topic]
             high, low = (int.from_bytes(part, "big", signed=True) for part in (topic_id[:8], topic_id[8:]))
             return -len(group.topics[topic]) / readers, readers, high, low, topic
 
-        self._order = sorted(group.topics, key=place)
+        self._order = sorted(group.topics, key=sort_key)
 
     def assign(self) -> dict[str, set[TopicPartition]]:
         """Assign all partitions."""
         for topic in self._order:
-            least = self._least_loaded(topic)
+            heap = self._heap_of_subscribers(topic)
             for number in self._topics[topic]:
                 if (topic, number) not in self._owner:
-                    self._give((topic, number), _take(least)[1])
+                    self._give((topic, number), _take(heap)[1])
         self._balance()
-        found: dict[str, set[TopicPartition]] = {name: set() for name in self._names}
-        for one, at in self._owner.items():
-            found[self._names[at]].add(one)
-        return found
+        assignment: dict[str, set[TopicPartition]] = {name: set() for name in self._names}
+        for partition, index in self._owner.items():
+            assignment[self._names[index]].add(partition)
+        return assignment
 
-    def _give(self, place: TopicPartition, to: int) -> None:
-        if place in self._owner:
-            self._sizes[self._owner[place]] -= 1
-        self._owner[place] = to
+    def _give(self, partition: TopicPartition, to: int) -> None:
+        if partition in self._owner:
+            self._sizes[self._owner[partition]] -= 1
+        self._owner[partition] = to
         self._sizes[to] += 1
 
-    def _least_loaded(self, topic: str) -> list[tuple[int, int, int]]:
+    def _heap_of_subscribers(self, topic: str) -> list[tuple[int, int, int]]:
         """Return the subscribers of a topic as a heap: number of partitions, rank among subscribers, member number."""
-        heap = [(self._sizes[at], turn, at) for turn, at in enumerate(self._sorted(topic))]
+        heap = [(self._sizes[at], turn, at) for turn, at in enumerate(self._sort_subscribers(topic))]
         heapify(heap)
         return heap
 
-    def _sorted(self, topic: str) -> list[int]:
+    def _sort_subscribers(self, topic: str) -> list[int]:
         return sorted(self._readers[topic], key=lambda at: (self._sizes[at], at))
 
     def _balance(self) -> None:
@@ -179,24 +184,25 @@ class _Levels:
         spare: dict[int, list[TopicPartition]] = {}
         for number in self._topics[topic]:
             spare.setdefault(self._owner[topic, number], []).append((topic, number))
-        least, most = self._least_loaded(topic), _MostLoaded(self._sorted(topic), self._sizes)
-        if self._sizes[most.members[-1]] - self._sizes[most.members[0]] <= 1:
+        takers = self._heap_of_subscribers(topic)
+        givers = _MostLoaded(self._sort_subscribers(topic), self._sizes)
+        if self._sizes[givers.members[-1]] - self._sizes[givers.members[0]] <= 1:
             return False
         moved = False
-        while (source := most.next_with(spare)) is not None:
-            level, target = _take(least)
-            if most.level - level <= 1:
+        while (source := givers.next_with(spare)) is not None:
+            level, target = _take(takers)
+            if givers.level - level <= 1:
                 break
             self._give(spare[source].pop(), target)
             moved = True
         return moved
 
 
-def _take(least: list[tuple[int, int, int]]) -> tuple[int, int]:
+def _take(heap: list[tuple[int, int, int]]) -> tuple[int, int]:
     """Return the size and number of the least loaded member; its size increases by one."""
-    size, turn, at = least[0]
-    heapreplace(least, (size + 1, turn, at))
-    return size, at
+    size, turn, index = heap[0]
+    heapreplace(heap, (size + 1, turn, index))
+    return size, index
 
 
 class _MostLoaded:
@@ -224,12 +230,14 @@ class _MostLoaded:
                 self._go_down()
             if self._next < 0:
                 return None
-            at, self._next = self.members[self._next], self._next - 1
-            if spare.get(at):
-                return at
+            index = self.members[self._next]
+            self._next -= 1
+            if spare.get(index):
+                return index
             # The member has none: move it to the end and remove it from the members who take turns.
             self._end -= 1
-            self.members[self._next + 1], self.members[self._end] = self.members[self._end], at
+            self.members[self._next + 1] = self.members[self._end]
+            self.members[self._end] = index
 
     def _go_down(self) -> None:
         """Add the members with one partition less; if no member is left, continue with the next smaller size."""

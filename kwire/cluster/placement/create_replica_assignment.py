@@ -56,8 +56,8 @@ def place_replicas(
     if num_partitions * replication_factor > most_replicas:
         figures = {"num_partitions": num_partitions, "replication_factor": replication_factor, "most": most_replicas}
         raise InvalidPartitions("too_many_replicas", **figures)
-    place = simple if force_simple_assignment else assignor
-    return run_assignor(place, chosen, num_partitions, replication_factor, rng)
+    chosen_assignor = simple if force_simple_assignment else assignor
+    return run_assignor(chosen_assignor, chosen, num_partitions, replication_factor, rng)
 
 
 def answer_create_replica_assignment(
@@ -117,12 +117,12 @@ class CreateReplicaAssignment:
                 possible causes, because KIP-879 has no error code.
         """
         wanted = self.request.num_partitions
-        ids = [one.partition_id for one in response.replica_assignment]
+        ids = [row.partition_id for row in response.replica_assignment]
         if not ids:
             raise ReplicaAssignmentRefused("empty_assignment", on=self._on(), **self._figures())
         if sorted(ids) != list(range(len(ids))) or len(ids) != wanted:
             raise ReplicaAssignmentRefused("wrong_partition_ids", found=sorted(ids), last=wanted - 1, **self._figures())
-        return {one.partition_id: list(one.replicas) for one in response.replica_assignment}
+        return {row.partition_id: list(row.replicas) for row in response.replica_assignment}
 
     def _on(self) -> str:
         return f"brokers {list(self.request.node_id)}" if self.request.node_id else "all live brokers"

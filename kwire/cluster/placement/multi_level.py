@@ -104,7 +104,8 @@ def assign_multi_level(
     {0: [0, 2, 1], 1: [3, 0, 2]}
     """
     check_counts(num_partitions, replication_factor, len(brokers))
-    tree, existing = RackTree(brokers), existing or {}
+    tree = RackTree(brokers)
+    existing = existing or {}
     descent = _Descent(tree, starts or {}, rng)
     for replicas in existing.values():
         descent.place([node_id for node_id in replicas if node_id in tree.brokers])
@@ -168,7 +169,9 @@ class _Descent:
     """A rack tree with its rings."""
 
     def __init__(self, tree: RackTree, starts: Mapping[str, int], rng: Rng | None) -> None:
-        self._tree, self._starts, self._rng = tree, dict(starts), rng
+        self._tree = tree
+        self._starts = dict(starts)
+        self._rng = rng
         paths = {node.path: node for node in tree.nodes} if starts else {}
         for path, start in starts.items():
             _check_start(path, start, paths.get(path))
@@ -211,7 +214,8 @@ class _Descent:
             evenly: select only among the children with the fewest replicas. If rings have placed all existing replicas,
                 the next child with an available broker is always one of these.
         """
-        node, used = self._tree.root, self._used
+        node = self._tree.root
+        used = self._used
         while node.broker is None:
             used[node] = used.get(node, 0) + 1
             node = self._rings[node].take(self._has_fewest(node) if evenly else self._has_room)

@@ -38,7 +38,7 @@ def broker_metadatas(
     mode: RackAwareMode = RackAwareMode.ENFORCED,
     broker_list: Sequence[int] | None = None,
 ) -> list[Broker]:
-    """Return the brokers to place on, by id: either all with racks or all without.
+    """Return the brokers to place on, by id: either all with racks or all without (AdminZkClient.getBrokerMetadatas).
 
     Args:
         brokers: all brokers.
@@ -63,6 +63,8 @@ def broker_metadatas(
 def rack_alternated_broker_list(brokers: Sequence[Broker]) -> list[int]:
     """Return broker ids, alternating racks: racks in the order of UTF-16 units, ascending ids within a rack.
 
+    Ports AdminUtils.getRackAlternatedBrokerList (KIP-36).
+
     >>> racks = ["rack1", "rack3", "rack3", "rack2", "rack2", "rack1"]
     >>> rack_alternated_broker_list([Broker(id, rack=rack) for id, rack in enumerate(racks)])
     [0, 3, 1, 5, 4, 2]
@@ -72,7 +74,7 @@ def rack_alternated_broker_list(brokers: Sequence[Broker]) -> list[int]:
         racks.setdefault(rack, []).append(node_id)
     turns = [racks[rack] for rack in sorted(racks, key=utf16)]
     rounds = max(map(len, turns), default=0)
-    return [ids[place] for place in range(rounds) for ids in turns if place < len(ids)]
+    return [ids[position] for position in range(rounds) for ids in turns if position < len(ids)]
 
 
 def assign_replicas(
@@ -85,6 +87,13 @@ def assign_replicas(
     rng: Rng | None = None,
 ) -> Assignment:
     """Place the replicas of new partitions, rack-aware if brokers have racks (KIP-36).
+
+    Ports AdminUtils.assignReplicasToBrokers; its two variants, with and without racks, differ only in the filter of
+    step 3:
+
+    1. The first replica starts at a random broker and moves on by one per partition.
+    2. The other replicas follow at a distance that grows by one each time all brokers have led (replicaIndex).
+    3. With racks, a broker is skipped while its rack has a replica and another rack has none.
 
     Args:
         brokers: the brokers to place on, all with a rack or none; see `broker_metadatas`.
@@ -106,7 +115,8 @@ def assign_replicas(
     """
     check_counts(num_partitions, replication_factor, len(brokers))
     ids, racks = _ids_and_racks(brokers)
-    stride, assignment = len(set(racks.values())), dict[int, list[int]]()
+    stride = len(set(racks.values()))  # the racks; neighbours of a broker in the list are in other racks
+    assignment: Assignment = {}
     try:
         for partition, first, shift in _starts(len(ids), num_partitions, start_index, start_partition, rng):
             walk = _walk(ids, first, int32(shift * (stride or 1)))
@@ -157,7 +167,8 @@ def _starts(
     if start_index < 0:
         if rng is None:
             raise ValueError("give a start_index, or an rng to draw it from")
-        start_index, shift = rng.randrange(brokers), rng.randrange(brokers)
+        start_index = rng.randrange(brokers)
+        shift = rng.randrange(brokers)
     partition = max(0, start_partition)
     for _ in range(num_partitions):
         if partition > 0 and partition % brokers == 0:
@@ -167,7 +178,10 @@ def _starts(
 
 
 def _walk(ids: list[int], first: int, shift: int) -> Iterator[int]:
-    """Yield brokers in a partition's order of preference: the first one, then all others from `shift` on."""
+    """Yield brokers in a partition's order of preference: the first one, then all others from `shift` on.
+
+    Ports AdminUtils.replicaIndex, in Java's int arithmetic.
+    """
     yield _at(ids, first)
     distance = shift
     while True:
@@ -208,6 +222,8 @@ def add_partitions(
     replica_assignment: Replicas | None = None,
 ) -> Assignment:
     """Place additional partitions of a topic, continuing from the placement of partition 0.
+
+    Ports AdminZkClient.addPartitions.
 
     Args:
         existing: the topic's partitions and their replicas.

@@ -54,5 +54,5 @@ class RackRule:
 
 
 def _is_deep(racks: Iterable[str]) -> bool:
-    found = list(racks)
-    return all(rack.startswith("/") for rack in found) and any(rack.count("/") > 1 for rack in found)
+    paths = list(racks)
+    return all(rack.startswith("/") for rack in paths) and any(rack.count("/") > 1 for rack in paths)

@@ -127,6 +127,6 @@ def _counts(tree: RackTree, replicas: Iterable[int]) -> dict[RackNode, int]:
 
 def _is_uneven(node: RackNode, counts: dict[RackNode, int]) -> bool:
     """Whether a child has at least two replicas more than another child that still has a free broker."""
-    found = [(counts.get(child, 0), child.size) for child in node.children]
-    spare = [count for count, size in found if count < size]
-    return bool(spare) and max(count for count, _ in found) > min(spare) + 1
+    children = [(counts.get(child, 0), child.size) for child in node.children]
+    spare = [count for count, size in children if count < size]
+    return bool(spare) and max(count for count, _ in children) > min(spare) + 1

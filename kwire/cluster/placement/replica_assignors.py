@@ -85,11 +85,11 @@ def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS
     try:
         if not attribute:
             raise LookupError("it has no such name")
-        found: ReplicaAssignor = getattr(import_module(module), attribute)
+        assignor: ReplicaAssignor = getattr(import_module(module), attribute)
     except Exception as error:  # a user's module may raise any exception while it is imported
         problem = str(error) or type(error).__name__
         raise UnknownAssignor("unknown_assignor", name=name, problem=problem, known=", ".join(assignors)) from None
-    return found
+    return assignor
 
 
 def run_assignor(
@@ -114,23 +114,23 @@ def run_assignor(
     name = f"{getattr(assignor, '__module__', '')}:{getattr(assignor, '__qualname__', type(assignor).__qualname__)}"
     try:
         returned = assignor(brokers, num_partitions, replication_factor, rng)
-        found = {partition: list(replicas) for partition, replicas in returned.items()}
+        assignment = {partition: list(replicas) for partition, replicas in returned.items()}
     except Refused:
         raise
     except Exception as error:
         problem = f"{type(error).__name__}: {excerpt(str(error))}"
         raise ReplicaAssignorFailed("assignor_raised", name=name, problem=problem) from error
-    problem = _problem_of(found, {broker.node_id for broker in brokers}, num_partitions, replication_factor)
+    problem = _problem_of(assignment, {broker.node_id for broker in brokers}, num_partitions, replication_factor)
     if problem:
         raise ReplicaAssignorFailed("assignor_returned", name=name, problem=problem)
-    return found
+    return assignment
 
 
-def _problem_of(found: Assignment, known: set[int], num_partitions: int, replication_factor: int) -> str:
+def _problem_of(assignment: Assignment, known: set[int], num_partitions: int, replication_factor: int) -> str:
     """Return the problem with an assignment; empty if it is valid."""
-    if found.keys() != set(range(num_partitions)):
-        return f"partitions {excerpt(list(found))}, not 0 to {num_partitions - 1}"
-    for partition, replicas in found.items():
+    if assignment.keys() != set(range(num_partitions)):
+        return f"partitions {excerpt(list(assignment))}, not 0 to {num_partitions - 1}"
+    for partition, replicas in assignment.items():
         if not all(type(node_id) is int and node_id in known for node_id in replicas):
             return f"partition {partition} on brokers {excerpt(replicas)}, which are not all among those to place on"
         if len(set(replicas)) != len(replicas):

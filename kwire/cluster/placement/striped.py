@@ -43,7 +43,7 @@ def place_striped(brokers: Sequence[Broker], num_partitions: int, replication_fa
 
 
 class _Stripe:
-    """The brokers of a rack, used in turn; each partition starts one broker later."""
+    """The brokers of a rack, used in turn; each partition starts one broker later (StripedReplicaPlacer.BrokerList)."""
 
     def __init__(self, ids: Iterable[int], rng: Rng) -> None:
         self.ids = sorted(ids)
@@ -54,7 +54,8 @@ class _Stripe:
     def take(self, epoch: int) -> int | None:
         """Return the next broker for the partition with this `epoch`; None if there is no other one."""
         if self._epoch != epoch and self.ids:
-            self._epoch, self._taken = epoch, 0
+            self._epoch = epoch
+            self._taken = 0
             self._offset = (self._offset + 1) % len(self.ids)
         if self._taken == len(self.ids):
             return None
@@ -63,28 +64,37 @@ class _Stripe:
 
 
 class _Racks:
+    """The racks in random order, each with a stripe of fenced and one of unfenced brokers (RackList, Rack)."""
+
     def __init__(self, brokers: Sequence[Broker], rng: Rng) -> None:
         self._rng = rng
         members: dict[str | None, list[Broker]] = {}
         for broker in brokers:
             members.setdefault(broker.rack, []).append(broker)
         self._stripes = {
-            name: (self._stripe(members[name], True), self._stripe(members[name], False))
+            name: (self._start_stripe(members[name], True), self._start_stripe(members[name], False))
             for name in hash_order_of(members, OPTIONAL_STRINGS)
         }
         self._names = sorted(members, key=lambda name: (name is not None, utf16(name or "")))
         self._offset = rng.randrange(len(self._names)) if self._names else 0
 
-    def _stripe(self, brokers: list[Broker], fenced: bool) -> _Stripe:
+    def _start_stripe(self, brokers: list[Broker], fenced: bool) -> _Stripe:
         return _Stripe((broker.node_id for broker in brokers if broker.fenced == fenced), self._rng)
 
     def place(self, num_partitions: int, replication_factor: int, unfenced: int) -> Iterator[list[int]]:
+        """Yield the replicas of each partition, as RackList.place does for one.
+
+        1. After as many partitions as unfenced brokers, racks and brokers are shuffled: sets of replicas vary.
+        2. The leader is an unfenced broker of the first rack that has one, from the current offset on.
+        3. The other replicas come from the following racks, fenced brokers last.
+        4. The next partition starts one rack later.
+        """
         epoch = 0
         for _ in range(num_partitions):
             if epoch == unfenced > 1:
                 self._shuffle()
                 epoch = 0
-            yield self._replicas(replication_factor, epoch)
+            yield self._place_partition(replication_factor, epoch)
             epoch += 1
             self._offset = (self._offset + 1) % len(self._names)
 
@@ -94,7 +104,7 @@ class _Racks:
             for stripe in stripes:
                 self._rng.shuffle(stripe.ids)
 
-    def _replicas(self, count: int, epoch: int) -> list[int]:
+    def _place_partition(self, count: int, epoch: int) -> list[int]:
         around = [*self._names[self._offset :], *self._names[: self._offset]]
         unfenced = ((name, self._stripes[name][1].take(epoch)) for name in around)
         leading, leader = next((name, broker) for name, broker in unfenced if broker is not None)

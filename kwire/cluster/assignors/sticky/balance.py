@@ -45,8 +45,13 @@ class Balance:
         self.result: dict[str, Pile] = {}
         self.fixed: dict[str, Pile] = {}
         self.went_back: bool = False
-        self._assignor, self._wishes, self._holdings, self._racks = assignor, wishes, holdings, racks
-        self._rules, self._before, self._movements = rules, before, Movements()
+        self._assignor = assignor
+        self._wishes = wishes
+        self._holdings = holdings
+        self._racks = racks
+        self._rules = rules
+        self._before = before
+        self._movements = Movements()
 
     def run(self, every: Iterable[TopicPartition], added: Iterable[TopicPartition], starting: bool) -> None:
         """Balance the group.
@@ -57,11 +62,15 @@ class Balance:
             starting: whether there was no previous assignment.
         """
         holdings = self._holdings
-        self.fixed = {one: holdings.set_aside(one) for one in list(holdings.piles) if not self._may_move(one)}
+        # 1. Members and partitions without a choice take no part (canConsumerParticipateInReassignment).
+        fixed = [member_id for member_id in holdings.piles if not self._may_move(member_id)]
+        self.fixed = {member_id: holdings.set_aside(member_id) for member_id in fixed}
         former = {member_id: list(pile) for member_id, pile in holdings.piles.items()}
         self._even = Evenness(self._wishes, holdings, self._rules, self._assignor)
+        # 2. Partitions without a previous owner are moved first, then all (performReassignments).
         self._improve(added)
         moved = self._improve(every)
+        # 3. Moves that have not improved the score are undone (getBalanceScore).
         spread = _spread(holdings.piles.values())
         self.went_back = moved and not starting and spread >= _spread(former.values())
         if self.went_back:
@@ -79,7 +88,11 @@ class Balance:
     def _improve(self, partitions: Iterable[TopicPartition]) -> bool:
         """Try to move each partition until none moves; return whether any was moved."""
         wishes = self._wishes
-        movable = [one for one in partitions if wishes.may_move(one[0]) or not 0 <= one[1] < wishes.counts[one[0]]]
+        movable = [
+            (topic, number)
+            for topic, number in partitions
+            if wishes.may_move(topic) or not 0 <= number < wishes.counts[topic]
+        ]
         for done in range(MOST_ROUNDS):
             if not self._round(movable):
                 return done > 0
@@ -88,7 +101,7 @@ class Balance:
     def _round(self, partitions: list[TopicPartition]) -> bool:
         moved = False
         for partition in partitions:
-            if self._even.reached():
+            if self._even.is_reached():
                 break
             target = self._target(partition)
             if target is not None:
@@ -105,7 +118,7 @@ class Balance:
             return before
         if partition[0] in self._even.odd and not self._another_member_has_fewer(partition, count):
             return None
-        least_loaded = holdings.least_loaded(partition[0])
+        least_loaded = holdings.choose_subscriber(partition[0])
         return least_loaded if least_loaded is not None and count > self._size(least_loaded) + 1 else None
 
     def _another_member_has_fewer(self, partition: TopicPartition, count: int) -> bool:
@@ -113,11 +126,12 @@ class Balance:
 
         Members are tested in Kafka's order; a member that cannot take part raises the error that Kafka raises.
         """
-        wanted_by, racks = self._wishes.wanted_by[partition[0]], self._racks.of(partition)
+        wanted_by = self._wishes.wanted_by[partition[0]]
+        racks = self._racks.of(partition)
         of_members = self._racks.of_members
         if of_members.get(self._holdings.holder[partition]) in racks:
-            wanted_by = [one for one in wanted_by if of_members.get(one) in racks] + wanted_by
-        return any(count > self._size(one) + 1 for one in wanted_by)
+            wanted_by = [member_id for member_id in wanted_by if of_members.get(member_id) in racks] + wanted_by
+        return any(count > self._size(member_id) + 1 for member_id in wanted_by)
 
     def _move(self, partition: TopicPartition, target: str) -> None:
         holder = self._holdings.holder
@@ -126,7 +140,7 @@ class Balance:
         self._size(source)
         self._movements.note(actual, source, target)
         self._holdings.move(actual, source, target)
-        self._even.moved(actual, source, target)
+        self._even.record_move(actual, source, target)
 
     def _size(self, member_id: str) -> int:
         pile = self._holdings.piles.get(member_id)
@@ -136,9 +150,10 @@ class Balance:
 
 
 def _spread(piles: Iterable[Sized]) -> int:
-    """Return Kafka's score: the sum of the size differences of all pairs of members, in Java's int arithmetic."""
+    """Return the sum of the size differences of all pairs of members, in Java's int arithmetic.
+
+    Ports GeneralAssignmentBuilder.getBalanceScore.
+    """
     sizes = sorted(len(pile) for pile in piles)
     below = accumulate(sizes, initial=0)
-    return int32(
-        sum(place * size - sum_below for place, (size, sum_below) in enumerate(zip(sizes, below, strict=False)))
-    )
+    return int32(sum(rank * size - sum_below for rank, (size, sum_below) in enumerate(zip(sizes, below, strict=False))))

@@ -20,14 +20,14 @@ class _Owners:
     `now` maps a member id to its partitions, which need not exist; `before` maps a partition to its former owner.
     """
 
-    def __init__(self, group: GroupSubscription, held: Mapping[str, MemberData]) -> None:
+    def __init__(self, group: GroupSubscription, past_of: Mapping[str, MemberData]) -> None:
         claims: dict[TopicPartition, dict[int, str]] = {}
         for member_id in group.members:
-            past = held[member_id]
-            for partition in past.partitions:
+            former = past_of[member_id]
+            for partition in former.partitions:
                 of_generations = claims.setdefault(partition, {})
-                if past.generation < 0 or past.generation not in of_generations:
-                    of_generations[past.generation] = member_id
+                if former.generation < 0 or former.generation not in of_generations:
+                    of_generations[former.generation] = member_id
         self.now: dict[str, list[TopicPartition]] = {member_id: [] for member_id in group.members}
         self.before: dict[TopicPartition, str] = {}
         for partition in hash_order_of(claims, TOPIC_PARTITIONS):
@@ -37,22 +37,22 @@ class _Owners:
                 self.before[partition] = claims[partition][earlier[0]]
 
 
-def start_before_3_0(group: GroupSubscription, held: Mapping[str, MemberData], rules: AssignorRules) -> Start:
+def start_before_3_0(group: GroupSubscription, past_of: Mapping[str, MemberData], rules: AssignorRules) -> Start:
     """Return the initial state of the general algorithm."""
-    owners, wishes = _Owners(group, held), Wishes(group)
+    owners, wishes = _Owners(group, past_of), Wishes(group)
     every = [(topic, number) for topic in wishes.rarest_first for number in group.topics[topic]]
-    there, existing = {}, set(every)
+    owned, existing = {}, set(every)
     piles = {}
     for member_id, member in group.members.items():
-        there[member_id] = [one for one in owners.now[member_id] if one in existing]
+        owned[member_id] = [partition for partition in owners.now[member_id] if partition in existing]
         wanted = set(member.topics)
-        piles[member_id] = Pile(one for one in there[member_id] if one[0] in wanted)
+        piles[member_id] = Pile(partition for partition in owned[member_id] if partition[0] in wanted)
     if not rules.equal_topics_differ and any(owners.now.values()) and wishes.all_equal():
-        every = _most_loaded_first(group, there, owners.before)
+        every = _most_loaded_first(group, owned, owners.before)
     holder = {partition: member_id for member_id, pile in piles.items() for partition in pile}
-    left = [partition for partition in every if partition not in holder]
-    revoked = any(len(piles[member_id]) < len(there[member_id]) for member_id in piles)
-    return Start(wishes, piles, holder, every, left, revoked, owners.before)
+    unassigned = [partition for partition in every if partition not in holder]
+    revoked = any(len(piles[member_id]) < len(owned[member_id]) for member_id in piles)
+    return Start(wishes, piles, holder, every, unassigned, revoked, owners.before)
 
 
 def _most_loaded_first(
@@ -67,7 +67,7 @@ def _most_loaded_first(
     while waiting.most:
         member_id = waiting.most_loaded
         pile = waiting.piles[member_id]
-        partition = next((one for one in with_former_owner if one in pile), None) or next(iter(pile))
+        partition = next((partition for partition in with_former_owner if partition in pile), None) or next(iter(pile))
         waiting.drop(partition, member_id)
         order[partition] = None
     every = ((topic, number) for topic, numbers in group.topics.items() for number in numbers)

@@ -9,7 +9,7 @@ from ..releases import AssignorRules
 
 
 class Claims:
-    """The partitions that each member may keep.
+    """The partitions that each member may keep, as AbstractStickyAssignor.allSubscriptionsEqual finds them.
 
     Attributes:
         owned: member id -> its existing partitions, in the order of its claim.
@@ -19,22 +19,25 @@ class Claims:
     def __init__(
         self,
         group: GroupSubscription,
-        held: Mapping[str, MemberData],
+        past_of: Mapping[str, MemberData],
         rules: AssignorRules,
         newest: int = NO_GENERATION,
     ) -> None:
-        self._group, self._rules = group, rules
+        self._group = group
+        self._rules = rules
         self.owned: dict[str, dict[TopicPartition, None]] = {member_id: {} for member_id in group.nothing()}
         self.contested: set[TopicPartition] = set()
         self._owners: dict[TopicPartition, str] = {}
         if not rules.all_generations_own:
-            newest = max(newest, *(past.generation for past in held.values()))
-            held = {member_id: past for member_id, past in held.items() if past.generation == newest}
-        for member_id, past in held.items():
+            newest = max(newest, *(past.generation for past in past_of.values()))
+            past_of = {member_id: past for member_id, past in past_of.items() if past.generation == newest}
+        for member_id, past in past_of.items():
             self._claim(member_id, past)
 
     def _claim(self, member_id: str, past: MemberData) -> None:
-        topics, owners, mine = self._group.topics, self._owners, self.owned[member_id]
+        topics = self._group.topics
+        owners = self._owners
+        mine = self.owned[member_id]
         if {topic for topic, _ in past.partitions} <= topics.keys():
             all_at_once = dict.fromkeys(past.partitions)
             if len(all_at_once) == len(past.partitions) and owners.keys().isdisjoint(all_at_once):

@@ -39,11 +39,15 @@ class _Constrained:
     def __init__(
         self, assignor: str, group: GroupSubscription, claims: Claims, racks: GroupRacks, rules: AssignorRules
     ) -> None:
-        self.assignor, self.group, self.claims, self.racks, self.rules = assignor, group, claims, racks, rules
+        self.assignor = assignor
+        self.group = group
+        self.claims = claims
+        self.racks = racks
+        self.rules = rules
         self.least, self.full_left = divmod(sum(map(len, group.topics.values())), len(group.members))
         self.most = self.least + (self.full_left > 0)
         self.names = sorted(group.topics, key=utf16)
-        self.places = {name: place for place, name in enumerate(self.names)}
+        self.ranks = {name: rank for rank, name in enumerate(self.names)}
         self.assignment = group.nothing()
         self.kept: dict[str, list[int]] = {name: [] for name in self.names}
         self.let_go: dict[TopicPartition, str] = {}
@@ -52,15 +56,21 @@ class _Constrained:
         self.at_least: list[str] = []  # members with `least` partitions that may get one more
 
     def plan(self) -> Plan:
-        """Compute the assignment."""
+        """Compute the assignment, in the steps of ConstrainedAssignmentBuilder.build.
+
+        1. Members keep what they own, up to their share (assignOwnedPartitions).
+        2. Partitions go to members in their racks (assignRackAwareRoundRobin, KIP-881).
+        3. The others go to members in turn (assignRoundRobin).
+        4. Members without their share are an error.
+        """
         self._keep()
-        left = self.racks.hardest_first(self._unassigned())
+        unassigned = self.racks.hardest_first(self._list_unassigned())
         of_members = self.racks.of_members
         below = WaitingMembers(sorted(self.below, key=utf16), of_members)
         at_least = WaitingMembers(sorted(self.at_least, key=utf16), of_members)
         if of_members:
-            left = self._fill_by_rack(left, below, at_least)
-        self._fill(left, below, at_least)
+            unassigned = self._fill_by_rack(unassigned, below, at_least)
+        self._fill(unassigned, below, at_least)
         self._check(below)
         # Kafka copies its map, possibly with another capacity, and iterates over the copy.
         copy = hash_order_of(self.assignment, STRINGS).copy()
@@ -69,7 +79,7 @@ class _Constrained:
     def _keep(self) -> None:
         """Let members keep their partitions up to their share, and record who may get more."""
         for member_id in self.claims.owned:
-            owned = self._keepable(member_id)
+            owned = self._list_keepable(member_id)
             if len(owned) < self.least:
                 keep = len(owned)
                 self.below.append(member_id)
@@ -84,7 +94,7 @@ class _Constrained:
             numbers_of(owned[:keep], self.kept)
             self.let_go.update(dict.fromkeys(owned[keep:], member_id))
 
-    def _keepable(self, member_id: str) -> list[TopicPartition]:
+    def _list_keepable(self, member_id: str) -> list[TopicPartition]:
         owned = list(self.claims.owned[member_id])
         if self.racks.of_members:
             elsewhere = {partition for partition in owned if self.racks.mismatch(member_id, partition)}
@@ -92,8 +102,8 @@ class _Constrained:
                 self.let_go.update(dict.fromkeys(elsewhere, member_id))
             owned = [partition for partition in owned if partition not in elsewhere]
         if self.rules.keeps_lowest_partitions:
-            places, step = self.places, len(self.places)
-            owned.sort(key=lambda partition: partition[1] * step + places[partition[0]])
+            ranks = self.ranks
+            owned.sort(key=lambda partition: partition[1] * len(ranks) + ranks[partition[0]])
         contested = self.claims.contested
         return [partition for partition in owned if partition not in contested] if contested else owned
 
@@ -103,7 +113,7 @@ class _Constrained:
         if self.full_left == 0:
             at_least.clear()
 
-    def _unassigned(self) -> list[TopicPartition]:
+    def _list_unassigned(self) -> list[TopicPartition]:
         """Return the unassigned partitions by topic and number. Kafka counts from 0 if any partition is kept."""
         topics = self.group.topics
         if not any(self.kept.values()):
@@ -114,7 +124,7 @@ class _Constrained:
         self, partitions: Iterable[TopicPartition], below: WaitingMembers, at_least: WaitingMembers
     ) -> list[TopicPartition]:
         """Assign partitions to members in their racks; return the others."""
-        left = []
+        unmatched = []
         last: str | None = None
         for partition in partitions:
             racks = self.racks.of(partition)
@@ -125,11 +135,11 @@ class _Constrained:
             else:
                 member_id = at_least.next_in(racks)
                 if member_id is None:
-                    left.append(partition)
+                    unmatched.append(partition)
                     continue
                 self._give_to_at_least(member_id, at_least)
             self._give(partition, member_id)
-        return left
+        return unmatched
 
     def _give_to_below(self, member_id: str, below: WaitingMembers, at_least: WaitingMembers) -> None:
         count = len(self.assignment[member_id]) + 1
@@ -147,12 +157,12 @@ class _Constrained:
     def _fill(self, partitions: Sequence[TopicPartition], below: WaitingMembers, at_least: WaitingMembers) -> None:
         """Assign partitions to members in turn: first to members below `least`, then one more to each."""
         turns = iter(list(below))
-        for place, partition in enumerate(partitions):
+        for position, partition in enumerate(partitions):
             member_id = next(turns, None)
             if member_id is None:
                 if not below and not at_least:
-                    left = len(partitions) - place
-                    raise CannotAssign("more_partitions_left_than_room_for", assignor=self.assignor, count=left)
+                    remaining = len(partitions) - position
+                    raise CannotAssign("more_partitions_left_than_room_for", assignor=self.assignor, count=remaining)
                 if not below:
                     member_id = at_least.pop()
                 else:

@@ -22,7 +22,9 @@ class Evenness:
     """
 
     def __init__(self, wishes: Wishes, holdings: Holdings, rules: AssignorRules, assignor: str) -> None:
-        self._wishes, self._holdings, self._assignor = wishes, holdings, assignor
+        self._wishes = wishes
+        self._holdings = holdings
+        self._assignor = assignor
         self._slack = 1 if rules.one_more_is_balanced else 0
         self._reached: bool | None = None
         self._witness: tuple[str, str, str] | None = None
@@ -30,8 +32,8 @@ class Evenness:
         self._count()
         self.odd: set[str] = {topic for topic in wishes.counts if self._is_odd(topic)}
 
-    def reached(self) -> bool:
-        """Whether no move can improve the balance."""
+    def is_reached(self) -> bool:
+        """Whether no move can improve the balance, as GeneralAssignmentBuilder.isBalanced."""
         if not self._holdings.piles:
             raise CannotAssign("nobody_can_take_part", assignor=self._assignor)
         if self._reached is None:
@@ -40,7 +42,7 @@ class Evenness:
             )
         return self._reached
 
-    def moved(self, partition: TopicPartition, source: str, target: str) -> None:
+    def record_move(self, partition: TopicPartition, source: str, target: str) -> None:
         """Record a move."""
         holders = self._holders[partition[0]]
         holders[source] -= 1
@@ -91,18 +93,18 @@ class Evenness:
                         return True
                     continue
                 if topic not in most_loaded:
-                    most_loaded[topic] = self._most_loaded(topic)
+                    most_loaded[topic] = self._find_largest_holder(topic)
                 rich = most_loaded[topic]
                 if rich is not None and count + self._slack < len(piles[rich]):
                     self._witness = None if self.odd else (poor, topic, rich)
                     return True
         return False
 
-    def _most_loaded(self, topic: str) -> str | None:
+    def _find_largest_holder(self, topic: str) -> str | None:
         piles = self._holdings.piles
         return max(
-            (one for one, count in self._holders[topic].items() if count > 0),
-            key=lambda one: len(piles[one]),
+            (member_id for member_id, count in self._holders[topic].items() if count > 0),
+            key=lambda member_id: len(piles[member_id]),
             default=None,
         )
 

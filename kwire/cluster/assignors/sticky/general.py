@@ -28,19 +28,19 @@ def assign_general(
     """
     holdings = Holdings(start.piles, start.holder, start.wishes.wanted_by, racks.of_members)
     starting = holdings.most == 0
-    _hand_out(start.left, holdings, racks)
+    _hand_out(start.unassigned, holdings, racks)
     balance = Balance(assignor, start.wishes, holdings, racks, rules, start.before)
-    balance.run(start.every, [] if start.revoked else start.left, starting)
+    balance.run(start.every, [] if start.revoked else start.unassigned, starting)
     return group.answer({member_id: list(balance.result[member_id]) for member_id in _order(group, balance)})
 
 
 def start_of(
-    group: GroupSubscription, claims: Claims, racks: GroupRacks, held: Mapping[str, MemberData], newest: int
+    group: GroupSubscription, claims: Claims, racks: GroupRacks, past_of: Mapping[str, MemberData], newest: int
 ) -> Start:
     """Return the initial state of the general algorithm.
 
     Args:
-        held: member id -> the partitions that it claims to have owned.
+        past_of: member id -> the partitions that it claims to have owned.
         newest: the highest generation; partitions of earlier generations may be returned to their former owners.
     """
     piles, revoked = _keep_partitions(group, claims, racks)
@@ -49,9 +49,9 @@ def start_of(
     kept: dict[str, list[int]] = {topic: [] for topic in wishes.rarest_first}
     for pile in piles.values():
         numbers_of(pile, kept)
-    left = not_among(kept, {topic: group.topics[topic] for topic in wishes.rarest_first})
-    holder = {partition: one for one, owned in claims.owned.items() for partition in owned}
-    return Start(wishes, piles, holder, every, left, revoked, _before(held, newest))
+    unassigned = not_among(kept, {topic: group.topics[topic] for topic in wishes.rarest_first})
+    holder = {partition: member_id for member_id, owned in claims.owned.items() for partition in owned}
+    return Start(wishes, piles, holder, every, unassigned, revoked, _before(past_of, newest))
 
 
 def _order(group: GroupSubscription, balance: Balance) -> HashOrder[str]:
@@ -60,7 +60,8 @@ def _order(group: GroupSubscription, balance: Balance) -> HashOrder[str]:
     Members that do not take part are removed from the map for a while; if balancing is undone, all members are.
     """
     order = hash_order_of(group.members, STRINGS)
-    apart = [one for one in hash_order_of(group.members, STRINGS, len(group.members)) if one in balance.fixed]
+    by_size = hash_order_of(group.members, STRINGS, len(group.members))
+    apart = [member_id for member_id in by_size if member_id in balance.fixed]
     for member_id in apart:
         order.remove(member_id)
     if balance.went_back:
@@ -80,7 +81,8 @@ def _keep_partitions(group: GroupSubscription, claims: Claims, racks: GroupRacks
     revoked = False
     for member_id, owned in claims.owned.items():
         wanted = set(group.members[member_id].topics)
-        keeps = [one for one in owned if one[0] in wanted and not racks.mismatch(member_id, one)]
+        suitable = (partition for partition in owned if partition[0] in wanted)
+        keeps = [partition for partition in suitable if not racks.mismatch(member_id, partition)]
         piles[member_id] = Pile(keeps)
         revoked |= len(keeps) < len(owned)
     return piles, revoked
@@ -91,22 +93,22 @@ def _hand_out(partitions: Iterable[TopicPartition], holdings: Holdings, racks: G
     if racks.of_members:
         rest = []
         for partition in partitions:
-            member_id = holdings.least_loaded(partition[0], racks.of(partition))
+            member_id = holdings.choose_subscriber(partition[0], racks.of(partition))
             if member_id is None:
                 rest.append(partition)
             else:
                 holdings.give(partition, member_id)
         partitions = rest
     for partition in partitions:
-        member_id = holdings.least_loaded(partition[0])
+        member_id = holdings.choose_subscriber(partition[0])
         if member_id is not None:
             holdings.give(partition, member_id)
 
 
-def _before(held: Mapping[str, MemberData], newest: int) -> dict[TopicPartition, str]:
+def _before(past_of: Mapping[str, MemberData], newest: int) -> dict[TopicPartition, str]:
     """Return the latest owner of each partition in the generations before the newest."""
     before: dict[TopicPartition, tuple[int, str]] = {}
-    for member_id, past in held.items():
+    for member_id, past in past_of.items():
         if past.generation < newest:
             for partition in past.partitions:
                 if partition not in before or past.generation > before[partition][0]:

@@ -46,4 +46,4 @@ class GroupRacks:
         topics, members_in = self._topics, self._members_in
         counts = [members_in.get(topics[topic].get(number, NOWHERE), 0) for topic, number in partitions]
         order = sorted(range(len(partitions)), key=counts.__getitem__)
-        return [partitions[place] for place in order]
+        return [partitions[position] for position in order]

@@ -81,7 +81,9 @@ class Holdings:
         self._racks = [racks.get(member_id) for member_id in self._names]
         self._ranks = {member_id: rank for rank, member_id in enumerate(self._names)}
         self._order = sorted((len(pile), self._ranks[member_id]) for member_id, pile in piles.items())
-        self._wanting = {topic: {self._ranks[one] for one in members} for topic, members in wanted_by.items()}
+        self._wanting = {
+            topic: {self._ranks[member_id] for member_id in members} for topic, members in wanted_by.items()
+        }
         self._suiting: dict[tuple[str, frozenset[str]], set[int]] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -98,7 +100,7 @@ class Holdings:
         """The largest number of partitions that a member has."""
         return self._order[-1][0]
 
-    def least_loaded(self, topic: str, racks: frozenset[str] | None = None) -> str | None:
+    def choose_subscriber(self, topic: str, racks: frozenset[str] | None = None) -> str | None:
         """Return the subscriber of a topic with the fewest partitions.
 
         Args:
@@ -113,12 +115,12 @@ class Holdings:
         return None
 
     def _suits(self, topic: str, racks: frozenset[str]) -> set[int]:
-        found = self._suiting.get((topic, racks))
-        if found is None:
+        ranks = self._suiting.get((topic, racks))
+        if ranks is None:
             own = self._racks
-            found = {rank for rank in self._wanting[topic] if own[rank] is None or own[rank] in racks}
-            self._suiting[topic, racks] = found
-        return found
+            ranks = {rank for rank in self._wanting[topic] if own[rank] is None or own[rank] in racks}
+            self._suiting[topic, racks] = ranks
+        return ranks
 
     def give(self, partition: TopicPartition, member_id: str) -> None:
         """Assign a partition that has no owner."""

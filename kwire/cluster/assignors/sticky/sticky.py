@@ -110,25 +110,27 @@ def _assign(
     if not group.members:
         raise CannotAssign("division_by_zero", assignor=assignor)
     if not rules.all_generations_own:  # as racks, generations in subscriptions are not read yet (KIP-792)
-        group.members = {one: replace(member, generation=NO_GENERATION) for one, member in group.members.items()}
-    held = {member_id: past(member) for member_id, member in group.members.items()}
+        group.members = {
+            member_id: replace(member, generation=NO_GENERATION) for member_id, member in group.members.items()
+        }
+    past_of = {member_id: past(member) for member_id, member in group.members.items()}
     known = max_generation if rules.newest_generation_owns else NO_GENERATION  # 2.8 does not store the generation
-    newest = max(known, NO_GENERATION, *(one.generation for one in held.values()))
+    newest = max(known, NO_GENERATION, *(former.generation for former in past_of.values()))
     racks = GroupRacks(group)
     constrained = rules.equal_topics_differ and same_topics(group)
     if not constrained and not rules.newest_generation_owns:
-        read = _read_again(assignor, group, held, rules)
-        return assign_general(assignor, group, start_before_3_0(group, read, rules), racks, rules), None
-    claims = Claims(group, held, rules, newest)
+        reread = _read_again(assignor, group, past_of, rules)
+        return assign_general(assignor, group, start_before_3_0(group, reread, rules), racks, rules), None
+    claims = Claims(group, past_of, rules, newest)
     if not constrained:
-        return assign_general(assignor, group, start_of(group, claims, racks, held, newest), racks, rules), None
+        return assign_general(assignor, group, start_of(group, claims, racks, past_of, newest), racks, rules), None
     if not rules.newest_generation_owns:
         return assign_constrained_before_3_0(assignor, group, claims)
     return assign_constrained(assignor, group, claims, racks, rules)
 
 
 def _read_again(
-    assignor: str, group: GroupSubscription, held: Mapping[str, MemberData], rules: AssignorRules
+    assignor: str, group: GroupSubscription, past_of: Mapping[str, MemberData], rules: AssignorRules
 ) -> dict[str, MemberData]:
     """Return the partitions that the general algorithm before 3.0 reads from subscriptions.
 
@@ -136,19 +138,24 @@ def _read_again(
     then is empty: these members own nothing with `sticky`, and have no generation with `cooperative-sticky`.
     """
     if not rules.equal_topics_differ:
-        return {one: MemberData(past.partitions) for one, past in held.items()} if assignor != "sticky" else {**held}
+        if assignor == "sticky":
+            return {**past_of}
+        return {member_id: MemberData(past.partitions) for member_id, past in past_of.items()}
     lost = dict.fromkeys(same_topics_at_first(group), MemberData())
     if assignor != "sticky":
-        lost = {one: MemberData(held[one].partitions) for one in lost}
-    return {**held, **lost}
+        lost = {member_id: MemberData(past_of[member_id].partitions) for member_id in lost}
+    return {**past_of, **lost}
 
 
 def _changing_hands(group: GroupSubscription, assignment: Assignment) -> dict[TopicPartition, str]:
-    """Return the partitions that are assigned to one member and must be revoked from another one."""
+    """Return the partitions that are assigned to one member and must be revoked from another one (KIP-429).
+
+    Ports CooperativeStickyAssignor.computePartitionsTransferringOwnership.
+    """
     added: dict[TopicPartition, str] = {}
     revoked: set[TopicPartition] = set()
     for member_id, assigned in assignment.items():
-        owned, now = set(group.members[member_id].owned), set(assigned)
+        owned = set(group.members[member_id].owned)
         added.update((partition, member_id) for partition in assigned if partition not in owned)
-        revoked |= owned - now
+        revoked |= owned.difference(assigned)
     return {partition: member_id for partition, member_id in added.items() if partition in revoked}

@@ -36,19 +36,19 @@ class WaitingMembers:
 
     def add(self, member_id: str) -> None:
         """Append a member."""
-        self._places[member_id] = place = len(self._names)
+        self._places[member_id] = position = len(self._names)
         self._names.append(member_id)
         rack = self._racks.get(member_id)
         if rack is not None:
-            self._by_rack.setdefault(rack, []).append(place)
+            self._by_rack.setdefault(rack, []).append(position)
 
     def remove(self, member_id: str) -> None:
         """Remove a member. It can still be passed as `after` to `next_in`."""
-        self._former[member_id] = place = self._places.pop(member_id)
+        self._former[member_id] = position = self._places.pop(member_id)
         rack = self._racks.get(member_id)
         if rack is not None:
-            places = self._by_rack[rack]
-            del places[bisect_left(places, place)]
+            positions = self._by_rack[rack]
+            del positions[bisect_left(positions, position)]
 
     def pop(self) -> str:
         """Remove and return the first member."""
@@ -68,11 +68,11 @@ class WaitingMembers:
         start = -1 if after is None else self._places.get(after, self._former.get(after, -1))
         best = None
         for rack in racks:
-            places = self._by_rack.get(rack)
-            if places:
-                index = bisect_right(places, start)
+            positions = self._by_rack.get(rack)
+            if positions:
+                index = bisect_right(positions, start)
                 # positions up to `start` come after all others
-                found = places[index] if index < len(places) else places[0] + len(self._names)
-                if best is None or found < best:
-                    best = found
+                candidate = positions[index] if index < len(positions) else positions[0] + len(self._names)
+                if best is None or candidate < best:
+                    best = candidate
         return None if best is None else self._names[best % len(self._names)]

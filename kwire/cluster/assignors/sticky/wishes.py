@@ -50,14 +50,14 @@ class Start(NamedTuple):
     """The initial state of the general sticky algorithm.
 
     `piles` are the partitions that members keep, `holder` the owner of each partition, `every` all partitions in the
-    order in which moves are tried, `left` the partitions without an owner, `revoked` whether a member loses an existing
-    partition, and `before` the former owners.
+    order in which moves are tried, `unassigned` the partitions without an owner, `revoked` whether a member loses an
+    existing partition, and `before` the former owners.
     """
 
     wishes: Wishes
     piles: dict[str, Pile]
     holder: dict[TopicPartition, str]
     every: list[TopicPartition]
-    left: list[TopicPartition]
+    unassigned: list[TopicPartition]
     revoked: bool
     before: dict[TopicPartition, str]

@@ -29,23 +29,23 @@ def one(text: str) -> TopicPartition:
 
 def test_a_move_may_make_it_even() -> None:
     even, holdings = even_of({"m1": "t", "m2": "t"}, {"m1": ["t0", "t1", "t2"], "m2": []})
-    assert not even.reached()
+    assert not even.is_reached()
     holdings.move(("t", 0), "m1", "m2")
-    even.moved(("t", 0), "m1", "m2")
-    assert even.reached()
+    even.record_move(("t", 0), "m1", "m2")
+    assert even.is_reached()
     assert even.odd == set()
 
 
 def test_more_does_not_matter_where_nobody_else_wants_it() -> None:
     even, _ = even_of({"m1": "tu", "m2": "v"}, {"m1": ["t0", "t1", "t2", "u0", "u1", "u2"], "m2": ["v0", "v1", "v2"]})
-    assert even.reached()
+    assert even.is_reached()
 
 
 def test_one_more_was_not_even_before_3_5_2() -> None:
     wanted = {"m1": "t", "m2": "t", "m3": "v"}
     held = {"m1": ["t0"], "m2": ["t1", "t2"], "m3": ["v0", "v1", "v2"]}
-    assert even_of(wanted, held)[0].reached()
-    assert not even_of(wanted, held, "3.5.1")[0].reached()
+    assert even_of(wanted, held)[0].is_reached()
+    assert not even_of(wanted, held, "3.5.1")[0].is_reached()
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_one_more_was_not_even_before_3_5_2() -> None:
 def test_contradictory_claims_are_odd(held: dict[str, list[str]]) -> None:
     even, _ = even_of({"m1": "t", "m2": "t"}, held)
     assert even.odd == {"t"}
-    assert not even.reached()
+    assert not even.is_reached()
 
 
 def test_a_partition_that_nobody_holds_is_not_to_be_had() -> None:
     even, _ = even_of({"m1": "t", "m2": "u", "m3": "t"}, {"m1": ["t0"], "m2": ["u0", "u1", "u2"], "m3": []})
     with pytest.raises(CannotAssign, match="has nothing to give or get"):
-        even.reached()
+        even.is_reached()
 
 
 def test_without_members_there_is_no_balance() -> None:
     even, holdings = even_of({"m1": "t"}, {"m1": ["t0", "t1", "t2"]})
     holdings.set_aside("m1")
     with pytest.raises(CannotAssign, match="no member has anything to give or get"):
-        even.reached()
+        even.is_reached()

@@ -37,17 +37,17 @@ def holdings_of(racks: dict[str, str]) -> Holdings:
 def test_the_poorest_is_who_holds_least_then_who_is_first_by_id() -> None:
     holdings = holdings_of({})
     assert (list(holdings), holdings.least, holdings.most) == (["c10", "c2", "c1"], 0, 1)
-    assert (holdings.least_loaded("t"), holdings.least_loaded("u")) == ("c2", "c10")
+    assert (holdings.choose_subscriber("t"), holdings.least_loaded("u")) == ("c2", "c10")
     holdings.give(("u", 0), "c10")
-    assert (holdings.least_loaded("u"), holdings.holder[("u", 0)]) == ("c1", "c10")
+    assert (holdings.choose_subscriber("u"), holdings.holder[("u", 0)]) == ("c1", "c10")
     holdings.move(("t", 0), "c1", "c2")
     assert (list(holdings), holdings.holder[("t", 0)]) == (["c1", "c10", "c2"], "c2")
     assert list(holdings.set_aside("c2")) == [("t", 0)]
-    assert (list(holdings), holdings.least_loaded("t")) == (["c1", "c10"], "c1")
+    assert (list(holdings), holdings.choose_subscriber("t")) == (["c1", "c10"], "c1")
 
 
 def test_in_a_rack_or_without_one() -> None:
     holdings = holdings_of({"c1": "a", "c2": "b"})
-    assert holdings.least_loaded("t", frozenset("a")) == "c1"
-    assert holdings.least_loaded("t", frozenset("x")) is None
-    assert holdings.least_loaded("u", frozenset("x")) == "c10"
+    assert holdings.choose_subscriber("t", frozenset("a")) == "c1"
+    assert holdings.choose_subscriber("t", frozenset("x")) is None
+    assert holdings.choose_subscriber("u", frozenset("x")) == "c10"
