@@ -145,9 +145,10 @@ class HashOrder(Generic[K]):
             self._grow()
 
     def _grow(self) -> None:
-        former, self._table = self._table, {}
+        table = self._table
+        self._table = {}
         self._size *= 2
-        for bucket in former.values():
+        for bucket in table.values():
             for key in bucket:
                 self._table.setdefault(self._hashes[key] & self._size - 1, []).append(key)
 

@@ -37,7 +37,7 @@ class Ensemble:
     """
 
     def __init__(self) -> None:
-        self.observe: Callable[[ZnodeWrite], None] = _unobserved
+        self.observe: Callable[[ZnodeWrite], None] = _ignore_write
         self.nodes: dict[str, StoredZnode] = {}
         self.changes: list[str] = []
         self.zxid: int = 0
@@ -63,7 +63,8 @@ class Ensemble:
         if node is None or (version is not None and node.version != version):
             return None
         self.zxid += 1
-        node.data, node.version = data, node.version + 1
+        node.data = data
+        node.version += 1
         self.changes.append(path)
         self.observe(ZnodeWrite("set", path, data, node.version))
         return node.version
@@ -92,9 +93,10 @@ class Ensemble:
 
     def take_changes(self) -> list[str]:
         """Return the paths that changed since the last call."""
-        changes, self.changes = self.changes, []
+        changes = self.changes
+        self.changes = []
         return changes
 
 
-def _unobserved(write: ZnodeWrite) -> None:
+def _ignore_write(write: ZnodeWrite) -> None:
     """Ignore a write."""

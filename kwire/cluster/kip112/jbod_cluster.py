@@ -114,7 +114,8 @@ class Steps:
         self.after()
 
     def _send(self, sent: SendRequest, controller: KafkaController) -> None:
-        epoch, broker_id = controller.context.epoch, sent.broker_id
+        epoch = controller.context.epoch
+        broker_id = sent.broker_id
         if sent.broker_epoch not in self.hosts[broker_id].epochs:
             return  # addressed to an earlier incarnation of the broker: the connection is refused
         self.links = {
@@ -156,7 +157,8 @@ class JbodCluster(Steps):
         unclean: bool = False,
     ) -> None:
         spoken = protocol_for(protocol)
-        super().__init__({one: Host({path: JbodDisk() for path in paths}, spoken) for one, paths in brokers.items()})
+        hosts = {broker_id: Host({path: JbodDisk() for path in paths}, spoken) for broker_id, paths in brokers.items()}
+        super().__init__(hosts)
         self.unclean: bool = unclean
         self.behaviour: Behaviour = behaviour_for(behaviour, release)
         self._sessions = 0
@@ -174,8 +176,9 @@ class JbodCluster(Steps):
         host.broker = KafkaBroker(
             broker_id, host.disks, self.client(broker_id), registered, behaviour=self.behaviour, protocol=host.protocol
         )
-        host.epochs, host.controller_epochs = set(), set()
-        self._registered(broker_id)
+        host.epochs = set()
+        host.controller_epochs = set()
+        self._note_registration(broker_id)
 
     def crash(self, broker_id: int) -> None:
         """Kill a broker: its connections break; its session with ZooKeeper lasts until `expire`."""
@@ -201,7 +204,7 @@ class JbodCluster(Steps):
         if host.broker is not None:
             host.session = self._new_session()
             host.broker.reconnect(self.client(broker_id))
-        self._registered(broker_id)
+        self._note_registration(broker_id)
 
     def stop(self, broker_id: int) -> None:
         """Kill a broker and end its session."""
@@ -249,13 +252,14 @@ class JbodCluster(Steps):
         host = self.hosts[broker_id]
         if host.broker is None or host.disks[directory].works:
             return []
-        lost = host.broker.log_dir_failed(directory)
+        lost = host.broker.handle_log_dir_failure(directory)
         self._stop_if_done(broker_id)
         return lost
 
     def create_topic(self, topic: str, replicas: Sequence[tuple[int, ...]]) -> None:
         """Write the assignment of a topic, partition by partition, as the command-line tool does."""
-        KafkaZkClient(self.zk, -1).write_topic(topic, {n: ReplicaAssignment(one) for n, one in enumerate(replicas)})
+        assignments = {index: ReplicaAssignment(broker_ids) for index, broker_ids in enumerate(replicas)}
+        KafkaZkClient(self.zk, -1).write_topic(topic, assignments)
         self.after()
 
     def delete_topic(self, topic: str) -> None:
@@ -269,16 +273,18 @@ class JbodCluster(Steps):
         All followers fetch until they have all records; the leader adds them to the ISR.
         """
         served = {
-            one: host.broker.replicas.partitions.get(partition) for one, host in self.hosts.items() if host.broker
+            broker_id: host.broker.replicas.partitions.get(partition)
+            for broker_id, host in self.hosts.items()
+            if host.broker
         }
         for _ in range(4):  # an epoch, the records, and the high watermark twice
-            for one in served.values():
-                source = served.get(one.leader) if one is not None and one.log is not None else None
-                if one is not None and source is not None and not one.is_leader:
-                    asked = one.fetch()
-                    fetched = source.answer(asked)
-                    if fetched is not None:
-                        one.follow(asked, fetched)
+            for follower in served.values():
+                source = served.get(follower.leader) if follower is not None and follower.log is not None else None
+                if follower is not None and source is not None and not follower.is_leader:
+                    request = follower.fetch()
+                    response = source.answer(request)
+                    if response is not None:
+                        follower.follow(request, response)
         for broker_id, source in served.items():
             broker = self.hosts[broker_id].broker
             if broker is not None and source is not None and source.is_leader and source.caught_up():
@@ -296,7 +302,7 @@ class JbodCluster(Steps):
         self._sessions += 1
         return self._sessions
 
-    def _registered(self, broker_id: int) -> None:
+    def _note_registration(self, broker_id: int) -> None:
         node = self.zk.get(f"{BROKERS}/{broker_id}")
         if node is not None:
             self.hosts[broker_id].epochs.add(node.czxid)

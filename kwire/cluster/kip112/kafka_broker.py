@@ -74,9 +74,10 @@ class KafkaBroker:
             response = self.replicas.stop_replicas(request)
         else:
             response = self.replicas.become_leader_or_follower(request, version, self._is_alive)
-        broken, self.logs.broken = self.logs.broken, []
+        broken = self.logs.broken
+        self.logs.broken = []
         for directory in dict.fromkeys(broken):
-            self.log_dir_failed(directory)
+            self.handle_log_dir_failure(directory)
         return response
 
     def _update_metadata(self, request: Any, version: int) -> Any:
@@ -89,7 +90,7 @@ class KafkaBroker:
     def _is_alive(self, broker_id: int) -> bool:
         return self.metadata.brokers is not None and broker_id in self.metadata.brokers
 
-    def log_dir_failed(self, directory: str) -> list[TopicPartition]:
+    def handle_log_dir_failure(self, directory: str) -> list[TopicPartition]:
         """Handle the failure of a log directory (scenario 2); return the partitions whose replicas were in it.
 
         The broker notifies the controller by a znode. After the failure of its last directory it stops without a
@@ -97,7 +98,7 @@ class KafkaBroker:
         """
         if directory not in self.logs.live:
             return []
-        lost = self.replicas.log_dir_failed(directory)
+        lost = self.replicas.handle_log_dir_failure(directory)
         self.running = self._can_run()
         if self.running:
             self.zk.notify_log_dir_failure(self.broker_id)
@@ -112,7 +113,7 @@ class KafkaBroker:
         brokers = self.metadata.brokers or {}
         node = messages.MetadataResponse.MetadataResponseBroker
         return messages.MetadataResponse(
-            brokers=tuple(node(one.node_id, one.host, one.port, one.rack) for one in brokers.values()),
+            brokers=tuple(node(broker.node_id, broker.host, broker.port, broker.rack) for broker in brokers.values()),
             controller_id=self.metadata.controller_id,
             topics=tuple(self._topic_metadata(name) for name in known),
         )
@@ -126,16 +127,18 @@ class KafkaBroker:
             name=name,
             partitions=tuple(
                 row(
-                    error_code=NONE if one.leader in brokers else LEADER_NOT_AVAILABLE,
-                    partition_index=one.index,
-                    leader_id=one.leader if one.leader in brokers else -1,
-                    leader_epoch=one.leader_epoch,
-                    replica_nodes=one.replicas,
-                    isr_nodes=one.isr,
+                    error_code=NONE if partition.leader in brokers else LEADER_NOT_AVAILABLE,
+                    partition_index=partition.index,
+                    leader_id=partition.leader if partition.leader in brokers else -1,
+                    leader_epoch=partition.leader_epoch,
+                    replica_nodes=partition.replicas,
+                    isr_nodes=partition.isr,
                     offline_replicas=tuple(
-                        replica for replica in one.replicas if replica not in brokers or replica in (one.offline or ())
+                        replica
+                        for replica in partition.replicas
+                        if replica not in brokers or replica in (partition.offline or ())
                     ),
                 )
-                for one in partitions
+                for partition in partitions
             ),
         )

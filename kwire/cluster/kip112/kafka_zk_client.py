@@ -52,13 +52,13 @@ class KafkaZkClient:
 
     def brokers(self) -> dict[int, tuple[Broker, int]]:
         """Return the live brokers, each with its epoch: the transaction that registered it (KIP-380)."""
-        found = {}
+        brokers = {}
         for name in self.zk.children(BROKERS):
             node = self.zk.nodes[f"{BROKERS}/{name}"]
             if node.data:
                 stored: BrokerRegistration = read_znode(f"{BROKERS}/{name}", node.data)
-                found[int(name)] = (_broker(int(name), stored), node.czxid)
-        return found
+                brokers[int(name)] = (_broker(int(name), stored), node.czxid)
+        return brokers
 
     def elect_controller(self, broker_id: int) -> int | None:
         """Become the controller if there is none; return the new controller epoch, or None."""
@@ -93,11 +93,15 @@ class KafkaZkClient:
         old: TopicState | None = self.read(f"{TOPICS}/{topic}")
         new_id = base64.urlsafe_b64encode((self.zk.zxid + 1).to_bytes(16, "big")).decode().rstrip("=")
         stored = TopicState(
-            partitions={index: one.replicas for index, one in assignments.items()},
+            partitions={index: assignment.replicas for index, assignment in assignments.items()},
             version=old.version if old else 3,
             topic_id=old.topic_id if old else new_id,
-            adding_replicas={index: one.adding for index, one in assignments.items() if one.adding},
-            removing_replicas={index: one.removing for index, one in assignments.items() if one.removing},
+            adding_replicas={
+                index: assignment.adding for index, assignment in assignments.items() if assignment.adding
+            },
+            removing_replicas={
+                index: assignment.removing for index, assignment in assignments.items() if assignment.removing
+            },
         )
         if self.zk.create(f"{TOPICS}/{topic}", write_znode(stored)) is None:
             self.zk.set(f"{TOPICS}/{topic}", write_znode(stored))
@@ -155,8 +159,8 @@ def partition_of(path: str) -> TopicPartition | None:
     >>> partition_of("/brokers/topics/flaky/partitions/3/state"), partition_of("/brokers/topics/flaky")
     (('flaky', 3), None)
     """
-    found = re.fullmatch(rf"{TOPICS}/([^/]+)/partitions/(\d+)/state", path)
-    return (found[1], int(found[2])) if found else None
+    matched = re.fullmatch(rf"{TOPICS}/([^/]+)/partitions/(\d+)/state", path)
+    return (matched[1], int(matched[2])) if matched else None
 
 
 def _leader_and_isr(path: str, node: StoredZnode) -> LeaderAndIsr:

@@ -62,12 +62,14 @@ class Link:
         response = self._decoder.decode(_frame(self.answer, "response"))
         assert isinstance(response, Response), response
         exchange, _ = self.waiting.popleft()
-        exchange.response, self.answer = response.message, None
+        exchange.response = response.message
+        self.answer = None
         return exchange
 
     def drop(self) -> None:
         """Break the connection: a response in transit is lost, and its request will be sent again."""
-        self.answer, self._decoder = None, FrameDecoder(salvage=False)
+        self.answer = None
+        self._decoder = FrameDecoder(salvage=False)
 
 
 def _frame(data: bytes, direction: str) -> Frame:

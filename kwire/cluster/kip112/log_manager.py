@@ -85,7 +85,7 @@ class LogManager:
 
     def directory_of(self, partition: TopicPartition) -> str | None:
         """Return the good directory that contains a replica."""
-        return next((one for one in self.live if partition in self.disks[one].logs), None)
+        return next((directory for directory in self.live if partition in self.disks[directory].logs), None)
 
     def get(self, partition: TopicPartition) -> PartitionLog | None:
         """Return the log of a replica, if it is in a good directory."""
@@ -101,7 +101,7 @@ class LogManager:
         log = self.get(partition)
         if log is not None or not (is_new or not self.offline_log_directory_count):
             return log
-        for directory in sorted(self.live, key=lambda one: len(self.disks[one].logs)):
+        for directory in sorted(self.live, key=lambda path: len(self.disks[path].logs)):
             if self.disks[directory].works:
                 return self.disks[directory].logs.setdefault(partition, PartitionLog())
             self.broken.append(directory)

@@ -87,5 +87,6 @@ class ScenarioRecorder:
 
     def take(self) -> tuple[Happened, ...]:
         """Return the events since the last call."""
-        happened, self.happened = tuple(self.happened), []
+        happened = tuple(self.happened)
+        self.happened = []
         return happened

@@ -63,7 +63,10 @@ class Partition:
 
     def become(self, state: LeaderAndIsr, replicas: tuple[int, ...]) -> None:
         """Become leader or follower, according to a LeaderAndIsrRequest."""
-        self.leader, self.leader_epoch, self.replicas, self.state = state.leader, state.leader_epoch, replicas, state
+        self.leader = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.replicas = replicas
+        self.state = state
         self.ends = {}
         self.epoch_start = self.log.end_offset if self.log is not None else 0
         self._advance()
@@ -81,25 +84,25 @@ class Partition:
         assert self.log is not None
         return Fetch(self.broker_id, self.leader_epoch, self.log.end_offset, self.log.last_epoch)
 
-    def answer(self, asked: Fetch) -> Fetched | None:
+    def answer(self, request: Fetch) -> Fetched | None:
         """Return the response to a follower; None if this replica is not the leader in the follower's epoch."""
-        if not self.is_leader or self.log is None or asked.leader_epoch != self.leader_epoch:
+        if not self.is_leader or self.log is None or request.leader_epoch != self.leader_epoch:
             return None
-        if not self.log.agrees_at(asked.offset, asked.last_epoch):
-            return Fetched(cut_at=min(self.log.end_offset_for(asked.last_epoch), asked.offset - 1))
-        self.ends[asked.replica] = asked.offset
+        if not self.log.agrees_at(request.offset, request.last_epoch):
+            return Fetched(cut_at=min(self.log.end_offset_for(request.last_epoch), request.offset - 1))
+        self.ends[request.replica] = request.offset
         self._advance()
-        return Fetched(tuple(self.log.records[asked.offset :]), self.log.high_watermark)
+        return Fetched(tuple(self.log.records[request.offset :]), self.log.high_watermark)
 
-    def follow(self, asked: Fetch, sent: Fetched) -> bool:
+    def follow(self, request: Fetch, response: Fetched) -> bool:
         """Apply the leader's response; return whether it answered the current request of this replica."""
-        if self.log is None or self.is_leader or asked != self.fetch():
+        if self.log is None or self.is_leader or request != self.fetch():
             return False
-        if sent.cut_at is not None:
-            self.log.truncate(sent.cut_at)
+        if response.cut_at is not None:
+            self.log.truncate(response.cut_at)
             return True
-        self.log.append(sent.records)
-        self.log.high_watermark = max(self.log.high_watermark, min(sent.high_watermark, self.log.end_offset))
+        self.log.append(response.records)
+        self.log.high_watermark = max(self.log.high_watermark, min(response.high_watermark, self.log.end_offset))
         return True
 
     def caught_up(self) -> tuple[int, ...]:
@@ -110,10 +113,11 @@ class Partition:
         """
         if not self.is_leader or self.log is None:
             return ()
-        least = max(self.log.high_watermark, self.epoch_start)
-        return tuple(one for one in self.replicas if one not in self.state.isr and self.ends.get(one, -1) >= least)
+        needed = max(self.log.high_watermark, self.epoch_start)
+        candidates = (replica for replica in self.replicas if replica not in self.state.isr)
+        return tuple(replica for replica in candidates if self.ends.get(replica, -1) >= needed)
 
-    def isr_written(self, state: LeaderAndIsr) -> None:
+    def adopt_isr(self, state: LeaderAndIsr) -> None:
         """Adopt an ISR that ZooKeeper has accepted."""
         self.state = state
         self._advance()
@@ -125,7 +129,10 @@ class Partition:
     def _advance(self) -> None:
         if not self.is_leader or self.log is None:
             return
-        ends = [self.log.end_offset if one == self.broker_id else self.ends.get(one, 0) for one in self.state.isr]
+        ends = [
+            self.log.end_offset if replica == self.broker_id else self.ends.get(replica, 0)
+            for replica in self.state.isr
+        ]
         self.log.high_watermark = max(self.log.high_watermark, min(ends, default=0))
 
 
@@ -157,23 +164,33 @@ class ReplicaManager:
         if request.controller_epoch < self.controller_epoch:
             return leader_and_isr_response(version, STALE_CONTROLLER_EPOCH, {}, ids)
         self.controller_epoch = request.controller_epoch
-        errors = {one: self._become(one, state, is_alive) for one, state in partition_states(request)}
+        errors = {
+            topic_partition: self._become(topic_partition, state, is_alive)
+            for topic_partition, state in partition_states(request)
+        }
         return leader_and_isr_response(version, NONE, errors, ids)
 
-    def _become(self, one: TopicPartition, sent: Any, is_alive: Callable[[int], bool]) -> int:
-        if one in self.offline:
+    def _become(self, topic_partition: TopicPartition, sent: Any, is_alive: Callable[[int], bool]) -> int:
+        """Become leader or follower of a partition; return the error code for it.
+
+        Ports ReplicaManager.becomeLeaderOrFollower, makeLeaders and makeFollowers.
+        """
+        # 1. KIP-112: an offline replica stays offline until the broker restarts.
+        if topic_partition in self.offline:
             return KAFKA_STORAGE_ERROR
-        partition = self.partitions.setdefault(one, Partition(self.broker_id))
+        # 2. A request with an epoch that was already applied is late.
+        partition = self.partitions.setdefault(topic_partition, Partition(self.broker_id))
         if sent.leader_epoch <= partition.leader_epoch:
             is_stale = sent.leader_epoch < partition.leader_epoch or self.behaviour.stale_is_error
             return STALE_CONTROLLER_EPOCH if is_stale else NONE
         if self.broker_id not in sent.replicas:
             return UNKNOWN_TOPIC_OR_PARTITION
-        partition.log = partition.log or self.logs.get_or_create(one, is_new=sent.is_new_replica)
+        # 3. KIP-112: a missing log is created in a good directory only if the replica is new.
+        partition.log = partition.log or self.logs.get_or_create(topic_partition, is_new=sent.is_new_replica)
         if partition.log is None:
-            self._lose(one)
+            self._lose(topic_partition)
             return KAFKA_STORAGE_ERROR
-        # A follower without a live leader stays unchanged; it will accept the same epoch later.
+        # 4. A follower without a live leader stays unchanged; it will accept the same epoch later.
         if sent.leader == self.broker_id or is_alive(sent.leader):
             state = LeaderAndIsr(
                 sent.leader, tuple(sent.isr), sent.leader_epoch, sent.controller_epoch, sent.partition_epoch
@@ -186,61 +203,69 @@ class ReplicaManager:
         if request.controller_epoch < self.controller_epoch:
             return stop_replica_response(STALE_CONTROLLER_EPOCH, {})
         self.controller_epoch = request.controller_epoch
-        sent = stopped_partitions(request)
-        return stop_replica_response(NONE, {one: self._stop(one, delete, epoch) for one, delete, epoch in sent})
+        errors = {
+            topic_partition: self._stop(topic_partition, delete, epoch)
+            for topic_partition, delete, epoch in stopped_partitions(request)
+        }
+        return stop_replica_response(NONE, errors)
 
-    def _stop(self, one: TopicPartition, delete: bool, epoch: int) -> int:
-        """Stop a replica. KIP-112: this fails if the replica is offline."""
-        if one in self.offline:
+    def _stop(self, topic_partition: TopicPartition, delete: bool, epoch: int) -> int:
+        """Stop a replica. KIP-112: this fails if the replica is offline. Ports ReplicaManager.stopReplicas."""
+        if topic_partition in self.offline:
             return KAFKA_STORAGE_ERROR if delete or self.behaviour.stop_fails_offline else NONE
-        partition = self.partitions.get(one)
+        partition = self.partitions.get(topic_partition)
         if partition is not None:
-            least = partition.leader_epoch + self.behaviour.stop_needs_newer
-            if epoch not in (NO_EPOCH, EPOCH_DURING_DELETE) and epoch < least:
+            oldest = partition.leader_epoch + self.behaviour.stop_needs_newer
+            if epoch not in (NO_EPOCH, EPOCH_DURING_DELETE) and epoch < oldest:
                 return FENCED_LEADER_EPOCH
             partition.leader = NO_EPOCH
         if delete:
-            self.partitions.pop(one, None)
-            if not self.logs.delete(one):
+            self.partitions.pop(topic_partition, None)
+            if not self.logs.delete(topic_partition):
                 return KAFKA_STORAGE_ERROR
             if self.behaviour.bad_dir_spoils_delete and self.logs.offline_log_directory_count:
                 return KAFKA_STORAGE_ERROR
         return NONE
 
-    def log_dir_failed(self, directory: str) -> list[TopicPartition]:
-        """Stop serving the replicas in a bad directory, as after a StopReplica; return their partitions."""
-        for one in (lost := self.logs.fail(directory)):
-            self._lose(one)
+    def handle_log_dir_failure(self, directory: str) -> list[TopicPartition]:
+        """Stop serving the replicas in a bad directory, as after a StopReplica; return their partitions.
+
+        Ports ReplicaManager.handleLogDirFailure, which Kafka's LogDirFailureHandler calls for each directory that
+        LogDirFailureChannel reports.
+        """
+        lost = self.logs.fail(directory)
+        for partition in lost:
+            self._lose(partition)
         return lost
 
-    def _lose(self, one: TopicPartition) -> None:
-        self.partitions.pop(one, None)
-        self.offline.add(one)
+    def _lose(self, partition: TopicPartition) -> None:
+        self.partitions.pop(partition, None)
+        self.offline.add(partition)
 
-    def served(self, one: TopicPartition) -> Partition | int:
+    def get_partition_or_error(self, topic_partition: TopicPartition) -> Partition | int:
         """Return a partition that clients may read and write on this broker, or the error code of the response.
 
         KIP-112 specifies UNKNOWN_TOPIC_OR_PARTITION for a partition in a bad directory; released brokers return 56.
         """
-        if one in self.offline:
+        if topic_partition in self.offline:
             return KAFKA_STORAGE_ERROR if self.behaviour.storage_error_seen else UNKNOWN_TOPIC_OR_PARTITION
-        partition = self.partitions.get(one)
+        partition = self.partitions.get(topic_partition)
         if partition is None:
             return UNKNOWN_TOPIC_OR_PARTITION
         return partition if partition.is_leader and partition.log is not None else NOT_LEADER_OR_FOLLOWER
 
-    def change_isr(self, one: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
+    def change_isr(self, topic_partition: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
         """Write another ISR as the leader; return whether ZooKeeper accepted it.
 
         ZooKeeper refuses it if the controller has written in the meantime; a LeaderAndIsrRequest will then follow.
         """
-        partition = self.served(one)
+        partition = self.get_partition_or_error(topic_partition)
         if isinstance(partition, int):
             return False
-        version = zk.set_state(one, partition.with_isr(isr))
+        version = zk.set_state(topic_partition, partition.with_isr(isr))
         if version is None:
             return False
-        state = zk.state(one)
+        state = zk.state(topic_partition)
         assert state is not None  # written in this step
-        partition.isr_written(state)
+        partition.adopt_isr(state)
         return True

@@ -42,11 +42,11 @@ def leader_and_isr_request(
         controller_epoch=controller[1],
         broker_epoch=broker_epoch,
         live_leaders=tuple(
-            live_leader(broker_id=one.node_id, host_name=one.host, port=one.port)
-            for one in live
-            if one.node_id in leaders
+            live_leader(broker_id=broker.node_id, host_name=broker.host, port=broker.port)
+            for broker in live
+            if broker.node_id in leaders
         ),
-        **_by_topic(rows, version, 2, lambda name, found: topic(name, topic_ids.get(name, bytes(16)), found)),
+        **_by_topic(rows, version, 2, lambda name, partitions: topic(name, topic_ids.get(name, bytes(16)), partitions)),
     )
 
 
@@ -99,8 +99,8 @@ def update_metadata_request(
         controller_id=controller[0],
         controller_epoch=controller[1],
         broker_epoch=broker_epoch,
-        live_brokers=tuple(_live_broker(one, version) for one in live),
-        **_by_topic(rows, version, 5, lambda name, found: topic(name, topic_ids.get(name, bytes(16)), found)),
+        live_brokers=tuple(_live_broker(broker, version) for broker in live),
+        **_by_topic(rows, version, 5, lambda name, partitions: topic(name, topic_ids.get(name, bytes(16)), partitions)),
     )
 
 
@@ -117,9 +117,9 @@ def stop_replica_requests(
     if version >= 3:
         return [_stop_with_epochs(controller, broker_epoch, partitions)]
     return [
-        _stop(version, controller, broker_epoch, delete, found)
+        _stop(version, controller, broker_epoch, delete, matching)
         for delete in (False, True)
-        if (found := [partition for partition, (wanted, _) in partitions.items() if wanted is delete])
+        if (matching := [partition for partition, (wanted, _) in partitions.items() if wanted is delete])
     ]
 
 
@@ -127,8 +127,10 @@ def _stop_with_epochs(
     controller: tuple[int, int], broker_epoch: int, partitions: Mapping[TopicPartition, tuple[bool, int]]
 ) -> Any:
     state = messages.StopReplicaRequest.StopReplicaPartitionState
-    rows = {one: state(one[1], epoch, delete) for one, (delete, epoch) in partitions.items()}
-    grouped = _by_topic(rows, 3, 3, lambda name, found: messages.StopReplicaRequest.StopReplicaTopicState(name, found))
+    rows = {partition: state(partition[1], epoch, delete) for partition, (delete, epoch) in partitions.items()}
+    grouped = _by_topic(
+        rows, 3, 3, lambda name, partitions: messages.StopReplicaRequest.StopReplicaTopicState(name, partitions)
+    )
     return messages.StopReplicaRequest(
         controller_id=controller[0], controller_epoch=controller[1], broker_epoch=broker_epoch, **grouped
     )
@@ -137,12 +139,12 @@ def _stop_with_epochs(
 def _stop(
     version: int, controller: tuple[int, int], broker_epoch: int, delete: bool, partitions: list[TopicPartition]
 ) -> Any:
-    ungrouped = tuple(messages.StopReplicaRequest.StopReplicaPartitionV0(*one) for one in partitions)
+    ungrouped = tuple(messages.StopReplicaRequest.StopReplicaPartitionV0(*partition) for partition in partitions)
     indexes: dict[str, list[int]] = {}
     for name, index in partitions:
         indexes.setdefault(name, []).append(index)
     topics = tuple(
-        messages.StopReplicaRequest.StopReplicaTopicV1(name, tuple(found)) for name, found in indexes.items()
+        messages.StopReplicaRequest.StopReplicaTopicV1(name, tuple(numbers)) for name, numbers in indexes.items()
     )
     return messages.StopReplicaRequest(
         controller_id=controller[0],
@@ -159,7 +161,7 @@ def _by_topic(rows: Mapping[TopicPartition, Any], version: int, grouped_since: i
     names: dict[str, list[Any]] = {}
     for (name, _), row in rows.items():
         names.setdefault(name, []).append(row)
-    return {"topic_states": tuple(topic(name, tuple(found)) for name, found in names.items())}
+    return {"topic_states": tuple(topic(name, tuple(rows_of_topic)) for name, rows_of_topic in names.items())}
 
 
 def _live_broker(broker: Broker, version: int) -> Any:
@@ -192,7 +194,9 @@ def leader_and_isr_response(
     topic = messages.LeaderAndIsrResponse.LeaderAndIsrTopicError
     return messages.LeaderAndIsrResponse(
         error_code=error_code,
-        topics=tuple(topic(topic_ids.get(name, bytes(16)), tuple(found)) for name, found in topics.items()),
+        topics=tuple(
+            topic(topic_ids.get(name, bytes(16)), tuple(rows_of_topic)) for name, rows_of_topic in topics.items()
+        ),
     )
 
 

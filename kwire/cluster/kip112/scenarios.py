@@ -132,14 +132,15 @@ class Scenario:
         if id(link) not in self._links:
             self._kept.append(link)
             controllers = (
-                one for one, host in self.cluster.hosts.items() if link.controller_epoch in host.controller_epochs
+                node for node, host in self.cluster.hosts.items() if link.controller_epoch in host.controller_epochs
             )
             self._links[id(link)] = self._connection(address(next(controllers, 0)))
         self._note(self._links[id(link)], link.broker_id, data, direction)
 
     def _connection(self, host: str) -> tuple[int, str]:
         """Return the number and the client address of a new connection."""
-        number, self._connections = self._connections, self._connections + 1
+        number = self._connections
+        self._connections += 1
         return number, f"{host}:{_FIRST_CLIENT_PORT + number}"
 
     def _note(self, connection: tuple[int, str], broker_id: int, data: bytes, direction: str) -> None:
@@ -166,9 +167,9 @@ class Scenario:
     def broker(self, text: str, *, running: bool | None = None) -> int:
         """Return the broker named in a text; by default the first broker that is not the controller."""
         if not text:
-            others = [one for one, host in self.cluster.hosts.items() if host.controller is None]
-            wanted = [one for one in others if running in (None, self.cluster.hosts[one].broker is not None)]
-            return (wanted or [*self.cluster.hosts])[0]
+            others = [node for node, host in self.cluster.hosts.items() if host.controller is None]
+            matching = [node for node in others if running in (None, self.cluster.hosts[node].broker is not None)]
+            return (matching or [*self.cluster.hosts])[0]
         known = ", ".join(map(str, self.cluster.hosts))
         if not text.isdecimal() or len(text) > 9 or int(text) not in self.cluster.hosts:
             raise BadStep(f"there is no broker {text}", f"there are {known}")
@@ -184,12 +185,12 @@ class Scenario:
             if text not in disks:
                 raise BadStep(f"broker {broker_id} has no log directory {text}", f"it has {', '.join(disks)}")
             return text
-        found = next((path for path, disk in disks.items() if disk.works == works), None)
-        if found is None:
+        path = next((name for name, disk in disks.items() if disk.works == works), None)
+        if path is None:
             raise BadStep(
                 f"broker {broker_id} has no disk that {'works' if works else 'failed'}", "name another broker"
             )
-        return found
+        return path
 
     def since(self, versions: Mapping[tuple[int, int], int], oldest: int) -> int:
         """Return the version of a message in the newest release that is not newer than the brokers' protocol."""
@@ -202,11 +203,11 @@ class Scenario:
         if not known:
             raise BadStep("there is no topic", "create=TOPIC:1,2 makes one")
         topic, _, number = text.rpartition("-")
-        found = (topic, int(number)) if number.isdecimal() and len(number) < 10 else None
-        if text and found not in known:
+        named = (topic, int(number)) if number.isdecimal() and len(number) < 10 else None
+        if text and named not in known:
             names = ", ".join(f"{topic}-{index}" for topic, index in known[:20])
             raise BadStep(f"there is no partition {text}", f"there are {names}")
-        return found if text and found is not None else known[0]
+        return named if text and named is not None else known[0]
 
 
 _Step = Callable[[Scenario, str], str]
@@ -222,7 +223,8 @@ def _create(scenario: Scenario, about: str) -> str:
     topic = topic or "orders"
     if topic in scenario.cluster.client(1).topics():
         raise BadStep(f"there is a topic {topic}", "create=NAME:1,2 makes another")
-    if not all(one.isalnum() or one in "._-" for one in topic) or len(topic) > 249 or topic in (".", ".."):
+    is_legal = all(character.isalnum() or character in "._-" for character in topic)
+    if not is_legal or len(topic) > 249 or topic in (".", ".."):
         raise BadStep(f"{topic!r} is not a topic name", "letters, digits, '.', '_' and '-'")
     if len(replicas) > _MOST_PARTITIONS:
         raise BadStep(f"{len(replicas)} partitions", f"at most {_MOST_PARTITIONS} can be played")
@@ -252,7 +254,7 @@ def _repair(scenario: Scenario, about: str) -> str:
     """Replace a failed disk with an empty one, which the broker uses after its next start: `2:/b`."""
     node, _, path = about.partition(":")
     failed = [
-        one for one, host in scenario.cluster.hosts.items() if not all(disk.works for disk in host.disks.values())
+        node for node, host in scenario.cluster.hosts.items() if not all(disk.works for disk in host.disks.values())
     ]
     broker_id = scenario.broker(node) if node else next(iter(failed), scenario.broker(""))
     directory = scenario.directory(broker_id, path, works=False)
@@ -290,7 +292,7 @@ def _elect_any(scenario: Scenario) -> None:
 def _shut_down(scenario: Scenario, about: str) -> str:
     """Make a broker request its controlled shutdown, which moves its leaders to other brokers, and stop: `2`."""
     broker_id = scenario.broker(about, running=True)
-    leading = next((one for one, host in scenario.cluster.hosts.items() if host.controller is not None), None)
+    leading = next((node for node, host in scenario.cluster.hosts.items() if host.controller is not None), None)
     if leading is None:
         raise BadStep("there is no controller", "start=N brings a broker back")
     controller = scenario.cluster.hosts[leading].controller
@@ -304,8 +306,8 @@ def _shut_down(scenario: Scenario, about: str) -> str:
     scenario.cluster.after()
     scenario.cluster.run()
     _stop(scenario, str(broker_id))
-    left = len(sent.remaining_partitions)
-    return f"broker {broker_id} shuts down; {left} partitions remain that it leads"
+    remaining = len(sent.remaining_partitions)
+    return f"broker {broker_id} shuts down; {remaining} partitions remain that it leads"
 
 
 def _ask(scenario: Scenario, about: str) -> str:
@@ -313,7 +315,8 @@ def _ask(scenario: Scenario, about: str) -> str:
     broker_id = scenario.broker(about, running=True)
     broker = scenario.cluster.hosts[broker_id].broker
     assert broker is not None
-    request, version = MetadataRequest(topics=None), scenario.since({(2, 4): 9}, 5)
+    request = MetadataRequest(topics=None)
+    version = scenario.since({(2, 4): 9}, 5)
     scenario.exchange(CLIENT, broker_id, request, version, broker.metadata_response)
     return f"a client asks broker {broker_id} for metadata"
 
@@ -329,7 +332,7 @@ def _start(scenario: Scenario, about: str) -> str:
 
 def _failover(scenario: Scenario, about: str) -> str:
     """Make the controller resign, and elect another broker: `3`."""
-    old = next((one for one, host in scenario.cluster.hosts.items() if host.controller is not None), None)
+    old = next((node for node, host in scenario.cluster.hosts.items() if host.controller is not None), None)
     new = scenario.broker(about, running=True)
     if new == old:
         raise BadStep(f"broker {new} is the controller", "name another broker")
@@ -347,11 +350,11 @@ def _reassign(scenario: Scenario, about: str) -> str:
     if controller is None:
         raise BadStep("there is no controller", "start=N brings a broker back")
     old = scenario.cluster.client(1).topics()[partition[0]].partitions[partition[1]]
-    others = [one for one in scenario.cluster.hosts if one not in old]
+    others = [node for node in scenario.cluster.hosts if node not in old]
     target = _nodes(scenario, nodes) if nodes else (*old[1:], *others[:1]) or old
     controller.reassign(partition, target)
     scenario.cluster.after()
-    was, now = (", ".join(map(str, one)) for one in (old, target))
+    was, now = (", ".join(map(str, nodes_of)) for nodes_of in (old, target))
     return f"{partition[0]}-{partition[1]} is reassigned from brokers {was} to {now}"
 
 

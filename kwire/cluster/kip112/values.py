@@ -63,7 +63,7 @@ class LeaderAndIsr:
         >>> LeaderAndIsr(1, (1, 2)).without(2).isr, LeaderAndIsr(1, (1,)).without(1).isr
         ((1,), (1,))
         """
-        isr = self.isr if len(self.isr) == 1 else tuple(one for one in self.isr if one != replica)
+        isr = self.isr if len(self.isr) == 1 else tuple(node for node in self.isr if node != replica)
         return self.next(NO_LEADER if replica == self.leader else self.leader, isr)
 
 
@@ -78,12 +78,12 @@ class ReplicaAssignment:
     @property
     def target(self) -> tuple[int, ...]:
         """The replicas after the reassignment."""
-        return tuple(one for one in self.replicas if one not in self.removing)
+        return tuple(node for node in self.replicas if node not in self.removing)
 
     @property
     def origin(self) -> tuple[int, ...]:
         """The replicas before the reassignment."""
-        return tuple(one for one in self.replicas if one not in self.adding)
+        return tuple(node for node in self.replicas if node not in self.adding)
 
     def reassign_to(self, target: tuple[int, ...]) -> ReplicaAssignment:
         """Return the assignment during its reassignment to other replicas (KIP-455).
@@ -94,6 +94,6 @@ class ReplicaAssignment:
         origin = self.origin
         return ReplicaAssignment(
             tuple(dict.fromkeys((*target, *origin))),
-            tuple(one for one in target if one not in origin),
-            tuple(one for one in origin if one not in target),
+            tuple(node for node in target if node not in origin),
+            tuple(node for node in origin if node not in target),
         )

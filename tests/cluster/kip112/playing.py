@@ -102,6 +102,6 @@ class Client:
     def _leader(self) -> Partition:
         broker = self.cluster.hosts[isr(self.cluster, self.partition)[0]].broker
         assert broker is not None
-        served = broker.replicas.served(self.partition)
+        served = broker.replicas.get_partition_or_error(self.partition)
         assert isinstance(served, Partition), served
         return served

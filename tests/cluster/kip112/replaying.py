@@ -182,7 +182,7 @@ class Replay:
         broker.logs.live.append(name)
         broker.logs.place(lost - broker.replicas.offline, name)
         broker.logs.disks[name].works = False
-        broker.replicas.log_dir_failed(name)
+        broker.replicas.handle_log_dir_failure(name)
 
     def _topic_written(self, path: str, data: str) -> None:
         """Take a new topic or new partitions; what the controller wrote says which reassignments it was asked for."""

@@ -45,7 +45,7 @@ def test_alone_in_sync_a_leader_commits_at_once() -> None:
 def test_a_shrunk_isr_commits_what_waited() -> None:
     leader = replica(1, LeaderAndIsr(1, (1, 2)))
     leader.append(["a"])
-    leader.isr_written(leader.with_isr((1,)))
+    leader.adopt_isr(leader.with_isr((1,)))
     assert leader.log is not None
     assert leader.log.high_watermark == 1
 

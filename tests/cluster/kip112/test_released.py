@@ -33,7 +33,7 @@ def test_what_brings_nothing_newer_is_stale_and_does_not_put_a_replica_offline()
 def test_clients_are_told_of_the_disk() -> None:
     broker = failed("3.9").hosts[2].broker
     assert broker is not None
-    assert broker.replicas.served(T) == KAFKA_STORAGE_ERROR
+    assert broker.replicas.get_partition_or_error(T) == KAFKA_STORAGE_ERROR
 
 
 def test_the_notification_goes_after_the_request() -> None:

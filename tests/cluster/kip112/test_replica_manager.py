@@ -78,11 +78,11 @@ def test_a_bad_directory_takes_its_replicas_out_of_service() -> None:
     told(made)
     directory = made.logs.directory_of(T)
     assert directory is not None
-    assert isinstance(made.served(T), Partition)
-    assert made.log_dir_failed(directory) == [T]
-    assert (made.served(T), made.offline_replica_count) == (3, 1)
+    assert isinstance(made.get_partition_or_error(T), Partition)
+    assert made.handle_log_dir_failure(directory) == [T]
+    assert (made.get_partition_or_error(T), made.offline_replica_count) == (3, 1)
     assert told(made, leader_epoch=9) == 56
-    assert made.log_dir_failed(directory) == []
+    assert made.handle_log_dir_failure(directory) == []
 
 
 def test_stopping_and_deleting() -> None:
@@ -90,7 +90,7 @@ def test_stopping_and_deleting() -> None:
     told(made, leader_epoch=4)
     assert stop(made, epoch=3) == 74
     assert stop(made, epoch=4) == 0
-    assert made.served(T) == 6
+    assert made.get_partition_or_error(T) == 6
     assert stop(made, epoch=-2, delete=True) == 0
     assert made.logs.directory_of(T) is None
     assert stop(made, delete=True) == 0  # it is not there any more
@@ -105,9 +105,9 @@ def test_releases_from_2_6_before_3_0_need_a_newer_epoch() -> None:
 
 def test_who_follows_is_not_served() -> None:
     made = manager()
-    assert made.served(T) == 3
+    assert made.get_partition_or_error(T) == 3
     told(made, leader=2)
-    assert made.served(T) == 6
+    assert made.get_partition_or_error(T) == 6
 
 
 def test_an_isr_is_changed_by_the_leader_over_what_it_was_told() -> None:

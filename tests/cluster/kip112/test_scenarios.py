@@ -55,7 +55,7 @@ def test_2_a_log_directory_stops_working_at_run_time(cluster: JbodCluster) -> No
     assert cluster.notice(2, bad) == [T]
     broker = cluster.hosts[2].broker
     assert broker is not None
-    assert broker.replicas.served(T) == UNKNOWN_TOPIC_OR_PARTITION
+    assert broker.replicas.get_partition_or_error(T) == UNKNOWN_TOPIC_OR_PARTITION
     # it makes a sequential znode; the controller reads and deletes it
     path = f"{LOG_DIR_EVENTS}/log_dir_event_0000000000"
     assert cluster.zk.nodes[path].data == b'{"version":1,"broker":2,"event":1}'

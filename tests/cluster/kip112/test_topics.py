@@ -11,7 +11,7 @@ from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 def test_a_new_topic_is_made_with_new_replicas() -> None:
     made = machines()
     made.zk.write_topic("orders", {0: ReplicaAssignment((2, 3))})
-    Topics(made).changed()
+    Topics(made).process_topic_change()
     assert made.zk.state(T) == LeaderAndIsr(2, (2, 3), 0, 5)
     assert [row for row in sent(made.batch) if row[0] == "LeaderAndIsr"] == [
         ("LeaderAndIsr", 2, 2, (2, 3), True),
@@ -24,12 +24,12 @@ def test_partitions_that_are_added_are_made_and_the_others_left_alone() -> None:
     made = machines()
     made.zk.write_topic("orders", {0: ReplicaAssignment((2,))})
     topics = Topics(made)
-    topics.changed()
+    topics.process_topic_change()
     sent(made.batch)
     made.zk.write_topic("orders", {0: ReplicaAssignment((2,)), 1: ReplicaAssignment((3,))})
-    topics.changed()
+    topics.process_topic_change()
     assert [row[:2] for row in sent(made.batch) if row[0] == "LeaderAndIsr"] == [("LeaderAndIsr", 3)]
-    topics.changed()
+    topics.process_topic_change()
     assert sent(made.batch) == []
 
 
@@ -37,7 +37,7 @@ def test_a_topic_that_is_deleted_is_not_made_anew() -> None:
     made = machines()
     made.context.topics_to_delete.add("orders")
     made.zk.write_topic("orders", {0: ReplicaAssignment((2,))})
-    Topics(made).changed()
+    Topics(made).process_topic_change()
     assert made.zk.state(T) is None
 
 
@@ -45,7 +45,7 @@ def test_an_isr_that_a_leader_changed_is_told_to_all() -> None:
     made = with_partition(machines(), LeaderAndIsr(1, (1, 2, 3)))
     made.zk.set_state(T, LeaderAndIsr(1, (1,)))
     made.zk.notify_isr_change([T, ("unknown", 0)])
-    Topics(made).isr_changed()
+    Topics(made).process_isr_change()
     assert made.context.leaders[T].isr == (1,)
     assert sent(made.batch) == [("UpdateMetadata", one, 1, ()) for one in (1, 2, 3)]
     assert not made.zk.zk.children("/isr_change_notification")

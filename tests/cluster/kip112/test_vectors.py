@@ -290,13 +290,13 @@ def story_2() -> Iterator[str]:
     controller, broker = cluster.controller, cluster.hosts[2].broker
     assert controller is not None
     assert broker is not None
-    assert LOG_DIR_EVENTS in dict(controller._watched())
+    assert LOG_DIR_EVENTS in dict(controller._list_watches())
     yield "controller watch"
     bad = directory_of(cluster, 2, T)
     cluster.fail_disk(2, bad)
     assert cluster.notice(2, bad) == [T]
     yield "broker detect_offline_log_directories"
-    assert broker.replicas.served(T) == values.ErrorCode("UNKNOWN_TOPIC_OR_PARTITION")
+    assert broker.replicas.get_partition_or_error(T) == values.ErrorCode("UNKNOWN_TOPIC_OR_PARTITION")
     yield "broker act_as_if_received StopReplicaRequest"
     (name,) = cluster.zk.children(LOG_DIR_EVENTS)
     assert json.loads(cluster.zk.nodes[f"{LOG_DIR_EVENTS}/{name}"].data) == {"version": 1, "broker": 2, "event": 1}

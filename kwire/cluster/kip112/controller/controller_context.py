@@ -36,7 +36,8 @@ class ControllerContext:
     def add_brokers(self, brokers: dict[int, tuple[Broker, int]]) -> None:
         """Add live brokers, with their epochs."""
         for broker_id, (broker, epoch) in brokers.items():
-            self.brokers[broker_id], self.broker_epochs[broker_id] = broker, epoch
+            self.brokers[broker_id] = broker
+            self.broker_epochs[broker_id] = epoch
 
     def remove_brokers(self, brokers: Iterable[int]) -> None:
         """Remove brokers that are no longer live."""
@@ -54,11 +55,11 @@ class ControllerContext:
 
     def offline_replicas(self, partition: TopicPartition) -> tuple[int, ...]:
         """Return the replicas that are offline because of their broker or its disk, in the order of the replicas."""
-        return tuple(one for one in self.assignments[partition].replicas if not self.is_online(one, partition))
+        return tuple(broker for broker in self.assignments[partition].replicas if not self.is_online(broker, partition))
 
     def live_replicas(self, partition: TopicPartition) -> tuple[int, ...]:
         """Return the replicas that are online."""
-        return tuple(one for one in self.assignments[partition].replicas if self.is_online(one, partition))
+        return tuple(broker for broker in self.assignments[partition].replicas if self.is_online(broker, partition))
 
     def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
         """Return all replicas on some brokers."""
@@ -71,7 +72,7 @@ class ControllerContext:
 
     def replicas_of(self, partitions: Iterable[TopicPartition]) -> list[Replica]:
         """Return all replicas of some partitions."""
-        return [(partition, one) for partition in partitions for one in self.assignments[partition].replicas]
+        return [(partition, broker) for partition in partitions for broker in self.assignments[partition].replicas]
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic."""

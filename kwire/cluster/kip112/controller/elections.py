@@ -23,9 +23,10 @@ def elect_for_offline(
         The next state and the replicas to notify; None if no replica can lead.
     """
     live = context.live_replicas(partition)
-    leader = next((one for one in live if one in state.isr), None)
+    leader = next((replica for replica in live if replica in state.isr), None)
     if leader is not None:
-        return state.next(leader, tuple(one for one in state.isr if context.is_online(one, partition))), live
+        isr = tuple(replica for replica in state.isr if context.is_online(replica, partition))
+        return state.next(leader, isr), live
     if unclean and live:
         return state.next(live[0], live[:1]), live
     return None
@@ -53,7 +54,8 @@ def elect_reassigned(
 ) -> Election | None:
     """Choose the first live in-sync target replica of a reassignment; see `elect_for_offline`."""
     target = context.assignments[partition].target
-    leader = next((one for one in target if context.is_online(one, partition) and one in state.isr), None)
+    live = (replica for replica in target if context.is_online(replica, partition))
+    leader = next((replica for replica in live if replica in state.isr), None)
     return None if leader is None else (state.next(leader, state.isr), target)
 
 
@@ -64,14 +66,14 @@ def elect_for_shutdown(
     `elect_for_offline`.
     """
     replicas = [
-        one
-        for one in context.assignments[partition].replicas
-        if context.is_online(one, partition, even_shutting_down=True)
+        replica
+        for replica in context.assignments[partition].replicas
+        if context.is_online(replica, partition, even_shutting_down=True)
     ]
-    staying = [one for one in replicas if one in state.isr and one not in context.shutting_down]
+    staying = [replica for replica in replicas if replica in state.isr and replica not in context.shutting_down]
     if not staying:
         return None
-    isr = tuple(one for one in state.isr if one not in context.shutting_down)
+    isr = tuple(replica for replica in state.isr if replica not in context.shutting_down)
     return state.next(staying[0], isr), tuple(replicas)
 
 
@@ -79,5 +81,8 @@ def elect_and_leave_out(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
     """Choose like `elect_for_shutdown`, but notify only the replicas that stay, as Kafka 1.x does."""
-    elected = elect_for_shutdown(context, partition, state, unclean)
-    return elected and (elected[0], tuple(one for one in elected[1] if one not in context.shutting_down))
+    election = elect_for_shutdown(context, partition, state, unclean)
+    if election is None:
+        return None
+    elected, replicas = election
+    return elected, tuple(replica for replica in replicas if replica not in context.shutting_down)

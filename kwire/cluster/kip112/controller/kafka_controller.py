@@ -63,39 +63,47 @@ class KafkaController(ControllerPart):
 
     def take_requests(self) -> list[SendRequest]:
         """Return the requests added since the last call, in order."""
-        requests, self.batch.outbox = self.batch.outbox, []
+        requests = self.batch.outbox
+        self.batch.outbox = []
         return requests
 
     def on_failover(self) -> None:
         """Take over (scenario 6): read all state from ZooKeeper, query every broker about its replicas, elect
         leaders.
+
+        Ports KafkaController.onControllerFailover.
         """
+        # 1. Notifications from before are obsolete: all state is read anyway.
         for folder in (ISR_CHANGES, LOG_DIR_EVENTS):
             self.zk.delete(self.zk.notifications(folder))
+        # 2. Brokers, topics and topics to delete are read (initializeControllerContext).
         self.context.add_brokers(self.zk.brokers())
         self.topics.learn_all()
         self.deletion.startup(self.zk.zk.children(DELETE_TOPICS))
+        # 3. Brokers learn the live brokers before LeaderAndIsr, so that followers know the addresses of leaders.
         self.batch.update_metadata(self.context.brokers, ())
+        # 4. The state machines query all brokers about their replicas, and elect missing leaders.
         self.replicas.startup()
         self.partitions.startup()
+        # 5. What the former controller has begun goes on.
         self._start_reassignments()
         self.deletion.resume()
         self._elect_preferred()
 
     def on_change(self, path: str) -> None:
         """Handle a change of a znode that the controller watches; ignore other znodes."""
-        for prefix, handler in self._watched():
+        for prefix, handler in self._list_watches():
             if path.startswith(f"{prefix}/") or path == prefix:
                 handler(path)
                 return
 
-    def _watched(self) -> tuple[tuple[str, Callable[[str], None]], ...]:
+    def _list_watches(self) -> tuple[tuple[str, Callable[[str], None]], ...]:
         return (
-            (BROKERS, lambda path: self.liveness.brokers_changed()),
-            (TOPICS, self._topic_changed),
+            (BROKERS, lambda path: self.liveness.process_broker_change()),
+            (TOPICS, self._process_topic_change),
             (DELETE_TOPICS, lambda path: self._delete_topics()),
-            (LOG_DIR_EVENTS, lambda path: self.liveness.log_dirs_failed()),
-            (ISR_CHANGES, lambda path: self.topics.isr_changed()),
+            (LOG_DIR_EVENTS, lambda path: self.liveness.process_log_dir_event()),
+            (ISR_CHANGES, lambda path: self.topics.process_isr_change()),
             (REASSIGN, lambda path: self._start_reassignments()),
             (PREFERRED_ELECTION, lambda path: self._elect_preferred()),
         )
@@ -106,14 +114,22 @@ class KafkaController(ControllerPart):
             return
         names = {topic_id: topic for topic, topic_id in self.context.topic_ids.items()}
         if isinstance(response, messages.LeaderAndIsrResponse):
-            self.liveness.leader_and_isr_answered(broker_id, partition_errors(response, names))
+            self.liveness.process_leader_and_isr_response(broker_id, partition_errors(response, names))
         elif isinstance(response, messages.StopReplicaResponse):
             deleted = {partition for partition, delete, _ in stopped_partitions(request) if delete}
             errors = partition_errors(response, names)
-            self.deletion.answered(broker_id, {one: code for one, code in errors.items() if one in deleted})
+            answered = {partition: code for partition, code in errors.items() if partition in deleted}
+            self.deletion.process_stop_replica_response(broker_id, answered)
 
     def on_controlled_shutdown(self, request: Any) -> Any:
-        """Move leaders off a broker that is about to stop; return the ControlledShutdownResponse."""
+        """Move leaders off a broker that is about to stop; return the ControlledShutdownResponse.
+
+        Ports KafkaController.doControlledShutdown:
+
+        1. Partitions that the broker leads get another leader.
+        2. Its other replicas stop, and leave the ISR.
+        3. The response lists the partitions that it still leads.
+        """
         broker_id = request.broker_id
         self.context.shutting_down.add(broker_id)
         moved = [
@@ -123,45 +139,53 @@ class KafkaController(ControllerPart):
             and partition in self.context.leaders
             and (self.behaviour.stops_deleted or not self.context.is_deleted(partition))
         ]
-        led = [one for one in moved if self.context.leaders[one].leader == broker_id]
-        followed = [one for one in moved if one not in led]
-        selected = elect_for_shutdown if self.behaviour.informs_leaving else elect_and_leave_out
-        self.partitions.handle(led, PartitionStates.ONLINE, selected)
+        led = [partition for partition in moved if self.context.leaders[partition].leader == broker_id]
+        followed = [partition for partition in moved if partition not in led]
+        elect = elect_for_shutdown if self.behaviour.informs_leaving else elect_and_leave_out
+        self.partitions.handle(led, PartitionStates.ONLINE, elect)
         for partition in followed:
             self.batch.add_stop_replica(broker_id, partition, delete=False)
         self.batch.send_requests()
         self.replicas.handle([(partition, broker_id) for partition in followed], ReplicaState.OFFLINE)
-        remaining = [one for one in led if self.context.leaders[one].leader == broker_id]
+        remaining = [partition for partition in led if self.context.leaders[partition].leader == broker_id]
         row = messages.ControlledShutdownResponse.RemainingPartition
-        return messages.ControlledShutdownResponse(remaining_partitions=tuple(row(*one) for one in remaining))
+        rows = tuple(row(*partition) for partition in remaining)
+        return messages.ControlledShutdownResponse(remaining_partitions=rows)
 
     def elect_preferred(self, partitions: Iterable[TopicPartition]) -> None:
         """Elect the preferred replica of each partition if it is live and in sync."""
-        wanted = [
-            one
-            for one in self._led(partitions)
+        changing = [
+            partition
+            for partition in self._skip_unknown(partitions)
             if self.behaviour.raises_unchanged_epoch
-            or self.context.leaders[one].leader != self.context.assignments[one].replicas[0]
+            or self.context.leaders[partition].leader != self.context.assignments[partition].replicas[0]
         ]
-        self.partitions.handle(wanted, PartitionStates.ONLINE, elect_preferred)
+        self.partitions.handle(changing, PartitionStates.ONLINE, elect_preferred)
 
     def elect_unclean(self, partitions: Iterable[TopicPartition]) -> None:
         """Elect a live replica of each partition without a live leader, even an out-of-sync replica (KIP-460)."""
-        wanted = [one for one in self._led(partitions) if self.context.leaders[one].leader not in self.context.brokers]
-        self.partitions.handle(wanted, PartitionStates.ONLINE, elect_unclean)
+        leaders = self.context.leaders
+        leaderless = [
+            partition
+            for partition in self._skip_unknown(partitions)
+            if leaders[partition].leader not in self.context.brokers
+        ]
+        self.partitions.handle(leaderless, PartitionStates.ONLINE, elect_unclean)
 
-    def _led(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        return [one for one in partitions if one in self.context.leaders and not self.context.is_deleted(one)]
+    def _skip_unknown(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Return the partitions that have had a leader and are not deleted."""
+        led = (partition for partition in partitions if partition in self.context.leaders)
+        return [partition for partition in led if not self.context.is_deleted(partition)]
 
     def reassign(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
         """Move a partition to other replicas (scenario 7)."""
         if partition in self.context.leaders and not self.context.is_deleted(partition):
             self.reassignment.start(partition, replicas)
 
-    def _topic_changed(self, path: str) -> None:
+    def _process_topic_change(self, path: str) -> None:
         partition = partition_of(path)
         if partition is None:
-            self.topics.changed()
+            self.topics.process_topic_change()
         else:
             self.reassignment.resume(partition)
 
@@ -176,13 +200,13 @@ class KafkaController(ControllerPart):
         for partition, assignment in list(self.context.assignments.items()):
             if (assignment.adding or assignment.removing) and partition not in self.context.reassigning:
                 self.reassign(partition, assignment.target)
-        selected = self.zk.read(REASSIGN)
-        for one in selected.partitions if selected else ():
-            if (one.topic, one.partition) not in self.context.reassigning:
-                self.reassign((one.topic, one.partition), one.replicas)
+        requested = self.zk.read(REASSIGN)
+        for row in requested.partitions if requested else ():
+            if (row.topic, row.partition) not in self.context.reassigning:
+                self.reassign((row.topic, row.partition), row.replicas)
 
     def _elect_preferred(self) -> None:
-        selected = self.zk.read(PREFERRED_ELECTION)
-        self.elect_preferred((one.topic, one.partition) for one in (selected.partitions if selected else ()))
-        if selected:
+        requested = self.zk.read(PREFERRED_ELECTION)
+        self.elect_preferred((row.topic, row.partition) for row in (requested.partitions if requested else ()))
+        if requested:
             self.zk.delete([PREFERRED_ELECTION])

@@ -15,7 +15,7 @@ class Topics(ControllerPart):
         for partition in self._learn_topics():
             self._learn_state(partition)
 
-    def changed(self) -> None:
+    def process_topic_change(self) -> None:
         """Create the new partitions (scenario 1): replicas count as new until a broker has confirmed them."""
         new = self._learn_topics()
         if new:
@@ -24,11 +24,11 @@ class Topics(ControllerPart):
             self.partitions.handle(new, PartitionStates.ONLINE)
             self.replicas.handle(self.context.replicas_of(new), ReplicaState.ONLINE)
 
-    def isr_changed(self) -> None:
+    def process_isr_change(self) -> None:
         """Read the ISR of the partitions whose leaders have changed it, and send it to all brokers."""
         events = self.zk.notifications(ISR_CHANGES)
         stored = [event.partitions for event in events.values() if event is not None]
-        partitions = {(one.topic, one.partition) for rows in stored for one in rows} & set(self.context.assignments)
+        partitions = {(row.topic, row.partition) for rows in stored for row in rows} & set(self.context.assignments)
         for partition in partitions:
             self._learn_state(partition)
         if partitions:
@@ -42,7 +42,8 @@ class Topics(ControllerPart):
             if topic in self.context.topics_to_delete:
                 continue
             self.context.topic_ids[topic] = self.zk.topic_id(topic)
-            adding, removing = stored.adding_replicas or {}, stored.removing_replicas or {}
+            adding = stored.adding_replicas or {}
+            removing = stored.removing_replicas or {}
             for index, replicas in stored.partitions.items():
                 if (topic, index) not in self.context.assignments:
                     new.append((topic, index))

@@ -59,7 +59,8 @@ class PartitionStateMachine:
 
         Ports PartitionStateMachine.doHandleStateChanges; a partition whose state does not allow it stays as it is.
         """
-        allowed = [one for one in partitions if self.context.partition_state(one) in PREVIOUS_PARTITION_STATES[target]]
+        previous = PREVIOUS_PARTITION_STATES[target]
+        allowed = [partition for partition in partitions if self.context.partition_state(partition) in previous]
         for partition in allowed:
             if target is P.NON_EXISTENT:
                 self.context.partition_states.pop(partition, None)

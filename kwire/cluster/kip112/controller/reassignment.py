@@ -25,9 +25,9 @@ class PartitionReassigner(ControllerPart):
         self.context.deletion_ineligible.add(partition[0])
         assignment = self.context.assignments[partition]
         if self.behaviour.adding_replicas:
-            wanted = assignment.reassign_to(target)
-            self._assign(partition, wanted)
-            self._drop(partition, tuple(one for one in assignment.replicas if one not in wanted.replicas))
+            changed = assignment.reassign_to(target)
+            self._assign(partition, changed)
+            self._drop(partition, tuple(replica for replica in assignment.replicas if replica not in changed.replicas))
         self._go_on(partition, target)
 
     def resume(self, partition: TopicPartition) -> None:
@@ -45,25 +45,25 @@ class PartitionReassigner(ControllerPart):
             self._finish(partition, target)
             return
         old = self.context.assignments[partition]
-        adding = (
-            old.adding if self.behaviour.adding_replicas else tuple(one for one in target if one not in old.replicas)
-        )
-        if not self.behaviour.adding_replicas:
-            self._assign(partition, ReplicaAssignment((*target, *(one for one in old.replicas if one not in target))))
+        adding = old.adding
+        if not self.behaviour.adding_replicas:  # before KIP-455 only the union of old and new replicas is stored
+            adding = tuple(replica for replica in target if replica not in old.replicas)
+            leaving = (replica for replica in old.replicas if replica not in target)
+            self._assign(partition, ReplicaAssignment((*target, *leaving)))
         self._report_new_epoch(partition, old.origin, adding)
-        for one in adding:
-            self.replicas.handle([(partition, one)], ReplicaState.NEW)
+        for replica in adding:
+            self.replicas.handle([(partition, replica)], ReplicaState.NEW)
 
     def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         old = self.context.assignments[partition]
         if self.behaviour.adding_replicas:
-            self.replicas.handle([(partition, one) for one in old.adding], ReplicaState.ONLINE)
+            self.replicas.handle([(partition, replica) for replica in old.adding], ReplicaState.ONLINE)
         else:
-            for one in target:
-                self.replicas.handle([(partition, one)], ReplicaState.ONLINE)
+            for replica in target:
+                self.replicas.handle([(partition, replica)], ReplicaState.ONLINE)
         self._assign(partition, ReplicaAssignment(target), write=False)
         self._move_leader(partition, old, target)
-        self._drop(partition, tuple(one for one in old.replicas if one not in target))
+        self._drop(partition, tuple(replica for replica in old.replicas if replica not in target))
         self._assign(partition, ReplicaAssignment(target))
         del self.context.reassigning[partition]
         self.zk.delete([] if self.context.reassigning else [REASSIGN])
@@ -81,7 +81,7 @@ class PartitionReassigner(ControllerPart):
 
     def _drop(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
         """Stop and delete replicas. StopReplica fails for an offline replica; its response is not awaited."""
-        gone = [(partition, one) for one in replicas]
+        gone = [(partition, replica) for replica in replicas]
         for state in (
             ReplicaState.OFFLINE,
             ReplicaState.DELETION_STARTED,
@@ -118,5 +118,6 @@ class PartitionReassigner(ControllerPart):
     def _assign(self, partition: TopicPartition, assignment: ReplicaAssignment, *, write: bool = True) -> None:
         self.context.assignments[partition] = assignment
         if write:
-            topic = {one[1]: self.context.assignments[one] for one in self.context.partitions_of(partition[0])}
-            self.zk.write_topic(partition[0], topic)
+            partitions = self.context.partitions_of(partition[0])
+            assignments = {other[1]: self.context.assignments[other] for other in partitions}
+            self.zk.write_topic(partition[0], assignments)

@@ -22,21 +22,22 @@ class ReplicaLiveness(ControllerPart):
         self.deletion: TopicDeletionManager = deletion
         self.reassignment: PartitionReassigner = reassignment
 
-    def brokers_changed(self) -> None:
+    def process_broker_change(self) -> None:
         """Update the live brokers: brokers that started, stopped or restarted."""
-        now, known = self.zk.brokers(), self.context.broker_epochs
+        now = self.zk.brokers()
+        known = self.context.broker_epochs
         new = {broker: row for broker, row in now.items() if broker not in known}
         bounced = {broker: row for broker, row in now.items() if known.get(broker, row[1]) != row[1]}
         dead = [broker for broker in known if broker not in now]
         if new:
-            self._brokers_started(new)
+            self._on_broker_startup(new)
         if bounced:
-            self._brokers_failed(list(bounced))
-            self._brokers_started(bounced)
+            self._on_broker_failure(list(bounced))
+            self._on_broker_startup(bounced)
         if dead:
-            self._brokers_failed(dead)
+            self._on_broker_failure(dead)
 
-    def log_dirs_failed(self) -> None:
+    def process_log_dir_event(self) -> None:
         """Query brokers that lost a log directory about all their replicas (scenario 2)."""
         events = self.zk.notifications(LOG_DIR_EVENTS)
         brokers = {event.broker for event in events.values() if event is not None} & set(self.context.brokers)
@@ -46,17 +47,18 @@ class ReplicaLiveness(ControllerPart):
             self.replicas.handle(self.context.replicas_on(sorted(brokers)), ReplicaState.ONLINE)
         self.zk.delete(events)
 
-    def leader_and_isr_answered(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
+    def process_leader_and_isr_response(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
         """Derive the offline replicas of a broker from its response (KIP-112)."""
         known = self.context.offline_dirs.get(broker_id, set())
-        online = {one for one, code in errors.items() if code == NONE}
-        failed = {one for one, code in errors.items() if self._is_offline(code) and one in self.context.assignments}
+        online = {partition for partition, code in errors.items() if code == NONE}
+        offline = {partition for partition, code in errors.items() if self._is_offline(code)}
+        failed = offline.intersection(self.context.assignments)
         self.context.offline_dirs[broker_id] = (known - online) | failed
         new = sorted(failed - known)
         if new:
-            self._replicas_offline([(partition, broker_id) for partition in new])
+            self._on_replicas_become_offline([(partition, broker_id) for partition in new])
 
-    def _brokers_started(self, brokers: dict[int, Any]) -> None:
+    def _on_broker_startup(self, brokers: dict[int, Any]) -> None:
         """Send requests about all their replicas to started brokers (scenario 3).
 
         The responses determine which replicas may lead.
@@ -67,7 +69,7 @@ class ReplicaLiveness(ControllerPart):
             self.context.offline_dirs.pop(broker, None)
         if self.behaviour.metadata_to_new:
             self.batch.update_metadata(existing, ())
-            selected = [one for one in self.context.leaders if self._is_listed(one)]
+            selected = [partition for partition in self.context.leaders if self._is_listed(partition)]
             self.batch.update_metadata(brokers, selected)
         else:
             self.batch.update_metadata(self.context.brokers, ())
@@ -82,14 +84,14 @@ class ReplicaLiveness(ControllerPart):
     def _is_listed(self, partition: TopicPartition) -> bool:
         return self.behaviour.metadata_of_deleted or not self.context.is_deleted(partition)
 
-    def _brokers_failed(self, brokers: list[int]) -> None:
+    def _on_broker_failure(self, brokers: list[int]) -> None:
         self.context.remove_brokers(brokers)
         for broker in brokers:
             self.context.offline_dirs.pop(broker, None)
             self.context.shutting_down.discard(broker)
-        self._replicas_offline(self.context.replicas_on(brokers))
+        self._on_replicas_become_offline(self.context.replicas_on(brokers))
 
-    def _replicas_offline(self, replicas: list[Replica]) -> None:
+    def _on_replicas_become_offline(self, replicas: list[Replica]) -> None:
         """Elect leaders for replicas that went offline, remove them from the ISR, notify all brokers (scenario 2)."""
         leaderless = [
             partition

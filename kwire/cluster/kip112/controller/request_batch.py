@@ -62,8 +62,10 @@ class ControllerBrokerRequestBatch:
         self._metadata_brokers.update(brokers)
         wanted = set(partitions)
         if self.behaviour.metadata_of_all:
-            wanted = wanted or {one for one in self.context.leaders if not self.context.is_deleted(one)}
-            wanted |= {one for one in self.context.assignments if self.context.is_deleted(one)}
+            wanted = wanted or {
+                partition for partition in self.context.leaders if not self.context.is_deleted(partition)
+            }
+            wanted |= {partition for partition in self.context.assignments if self.context.is_deleted(partition)}
         for partition in sorted(wanted):
             self._add_metadata(partition)
 
@@ -92,15 +94,19 @@ class ControllerBrokerRequestBatch:
     def send_requests(self) -> None:
         """Put the collected requests for live brokers into the outbox, and start a new batch."""
         controller = (self.broker_id, self.context.epoch)
-        live, ids = list(self.context.brokers.values()), self.context.topic_ids
+        live = list(self.context.brokers.values())
+        ids = self.context.topic_ids
         for broker, rows in self._leader_and_isr.items():
-            version, epoch = self.protocol.leader_and_isr, self.context.broker_epochs.get(broker, -1)
+            version = self.protocol.leader_and_isr
+            epoch = self.context.broker_epochs.get(broker, -1)
             self._send(broker, leader_and_isr_request(version, controller, epoch, rows, live, ids), version)
         for broker in sorted(self._metadata_brokers):
-            version, epoch = self.protocol.update_metadata, self.context.broker_epochs.get(broker, -1)
+            version = self.protocol.update_metadata
+            epoch = self.context.broker_epochs.get(broker, -1)
             self._send(broker, update_metadata_request(version, controller, epoch, self._metadata, live, ids), version)
         for broker, stops in self._stop.items():
-            version, epoch = self.protocol.stop_replica, self.context.broker_epochs.get(broker, -1)
+            version = self.protocol.stop_replica
+            epoch = self.context.broker_epochs.get(broker, -1)
             for message in stop_replica_requests(version, controller, epoch, stops):
                 self._send(broker, message, version)
         self._new_batch()

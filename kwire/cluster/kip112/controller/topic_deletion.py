@@ -19,7 +19,7 @@ class TopicDeletionManager(ControllerPart):
         self.context.deletion_ineligible |= {
             topic
             for topic in self.context.topics_to_delete
-            if any(self.context.offline_replicas(one) for one in self.context.partitions_of(topic))
+            if any(self.context.offline_replicas(partition) for partition in self.context.partitions_of(topic))
         }
 
     def enqueue(self, topics: Iterable[str]) -> None:
@@ -44,10 +44,11 @@ class TopicDeletionManager(ControllerPart):
             self.context.deletion_ineligible |= {partition[0] for partition, _ in failed}
             self.resume()
 
-    def answered(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
+    def process_stop_replica_response(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
         """Process a broker's response to a StopReplica with deletion: deleted replicas, and failures."""
         self.fail((partition, broker_id) for partition, code in errors.items() if code != NONE)
-        done = [(one, broker_id) for one, code in errors.items() if code == NONE and self.context.is_deleted(one)]
+        deleted = (partition for partition, code in errors.items() if code == NONE)
+        done = [(partition, broker_id) for partition in deleted if self.context.is_deleted(partition)]
         if done:
             self.replicas.handle(done, ReplicaState.DELETION_SUCCESSFUL)
             self.resume()
@@ -62,7 +63,7 @@ class TopicDeletionManager(ControllerPart):
                 self._complete_topic(topic)
                 continue
             if ReplicaState.DELETION_STARTED not in states.values():
-                retried += [one for one, state in states.items() if state is ReplicaState.DELETION_INELIGIBLE]
+                retried += [replica for replica, state in states.items() if state is ReplicaState.DELETION_INELIGIBLE]
                 if topic not in self.context.deletion_ineligible:
                     eligible.append(topic)
         if retried:
@@ -72,11 +73,11 @@ class TopicDeletionManager(ControllerPart):
 
     def _states(self, topic: str) -> dict[Replica, ReplicaState]:
         partitions = self.context.partitions_of(topic)
-        return {one: self.context.replica_state(one) for one in self.context.replicas_of(partitions)}
+        return {replica: self.context.replica_state(replica) for replica in self.context.replicas_of(partitions)}
 
     def _delete(self, topics: list[str]) -> None:
-        partitions = [one for topic in topics for one in self.context.partitions_of(topic)]
-        unseen = [one for one in partitions if one[0] not in self.context.deletion_started]
+        partitions = [partition for topic in topics for partition in self.context.partitions_of(topic)]
+        unseen = [partition for partition in partitions if partition[0] not in self.context.deletion_started]
         self.partitions.handle(unseen, PartitionStates.OFFLINE)
         self.partitions.handle(unseen, PartitionStates.NON_EXISTENT)
         self.context.deletion_started |= set(topics)
@@ -86,12 +87,14 @@ class TopicDeletionManager(ControllerPart):
     def _delete_replicas(self, partitions: list[TopicPartition]) -> None:
         """Delete online replicas; an offline replica is treated as if its broker were offline (KIP-112, scenario 8)."""
         replicas = self.context.replicas_of(partitions)
-        alive = [one for one in replicas if self.context.is_online(one[1], one[0])]
-        dead = [one for one in replicas if not self.context.is_online(one[1], one[0])]
-        left = [one for one in alive if self.context.replica_state(one) is not ReplicaState.DELETION_SUCCESSFUL]
+        alive = [replica for replica in replicas if self.context.is_online(replica[1], replica[0])]
+        dead = [replica for replica in replicas if not self.context.is_online(replica[1], replica[0])]
+        undeleted = [
+            replica for replica in alive if self.context.replica_state(replica) is not ReplicaState.DELETION_SUCCESSFUL
+        ]
         self.replicas.handle(dead, ReplicaState.DELETION_INELIGIBLE)
-        self.replicas.handle(left, ReplicaState.OFFLINE)
-        self.replicas.handle(left, ReplicaState.DELETION_STARTED)
+        self.replicas.handle(undeleted, ReplicaState.OFFLINE)
+        self.replicas.handle(undeleted, ReplicaState.DELETION_STARTED)
         self.context.deletion_ineligible |= {partition[0] for partition, _ in dead}
 
     def _complete_topic(self, topic: str) -> None:

@@ -37,7 +37,7 @@ def holdings_of(racks: dict[str, str]) -> Holdings:
 def test_the_poorest_is_who_holds_least_then_who_is_first_by_id() -> None:
     holdings = holdings_of({})
     assert (list(holdings), holdings.least, holdings.most) == (["c10", "c2", "c1"], 0, 1)
-    assert (holdings.choose_subscriber("t"), holdings.least_loaded("u")) == ("c2", "c10")
+    assert (holdings.choose_subscriber("t"), holdings.choose_subscriber("u")) == ("c2", "c10")
     holdings.give(("u", 0), "c10")
     assert (holdings.choose_subscriber("u"), holdings.holder[("u", 0)]) == ("c1", "c10")
     holdings.move(("t", 0), "c1", "c2")

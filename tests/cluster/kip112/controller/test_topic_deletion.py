@@ -21,9 +21,9 @@ def deletion() -> TopicDeletionManager:
 
 def test_a_topic_is_gone_when_every_broker_said_so(deletion: TopicDeletionManager) -> None:
     deletion.enqueue(["orders"])
-    deletion.answered(1, {T: 0})
+    deletion.process_stop_replica_response(1, {T: 0})
     assert "orders" in deletion.zk.topics()
-    deletion.answered(2, {T: 0})
+    deletion.process_stop_replica_response(2, {T: 0})
     assert "orders" not in deletion.zk.topics()
     assert not deletion.context.assignments
     assert not deletion.context.topics_to_delete
@@ -37,23 +37,23 @@ def test_a_replica_is_stopped_before_it_is_deleted(deletion: TopicDeletionManage
 def test_an_offline_replica_is_waited_for(deletion: TopicDeletionManager) -> None:
     deletion.context.offline_dirs[2] = {T}
     deletion.enqueue(["orders"])
-    deletion.answered(1, {T: 0})
+    deletion.process_stop_replica_response(1, {T: 0})
     assert deletion.context.replica_state((T, 1)) is ReplicaState.DELETION_SUCCESSFUL
     assert deletion.context.deletion_ineligible == {"orders"}
     deletion.context.offline_dirs.clear()
     deletion.resume_for(["orders"])
-    deletion.answered(2, {T: 0})
+    deletion.process_stop_replica_response(2, {T: 0})
     assert "orders" not in deletion.zk.topics()
 
 
 def test_a_replica_that_could_not_be_deleted_is_tried_again_later(deletion: TopicDeletionManager) -> None:
     deletion.enqueue(["orders"])
-    deletion.answered(2, {T: 56})
+    deletion.process_stop_replica_response(2, {T: 56})
     assert deletion.context.deletion_ineligible == {"orders"}
-    deletion.answered(1, {T: 0})
+    deletion.process_stop_replica_response(1, {T: 0})
     deletion.resume_for(["orders"])
     assert deletion.context.replica_state((T, 2)) is ReplicaState.DELETION_STARTED
-    deletion.answered(2, {T: 0})
+    deletion.process_stop_replica_response(2, {T: 0})
     assert "orders" not in deletion.zk.topics()
 
 
@@ -73,5 +73,5 @@ def test_a_new_controller_waits_for_offline_replicas_too(deletion: TopicDeletion
 
 
 def test_an_answer_about_nothing_that_is_deleted_is_no_news(deletion: TopicDeletionManager) -> None:
-    deletion.answered(1, {T: 56, ("other", 0): 0})
+    deletion.process_stop_replica_response(1, {T: 56, ("other", 0): 0})
     assert deletion.context.replica_state((T, 1)) is ReplicaState.ONLINE
