@@ -25,8 +25,7 @@
 An error carries data (position, expected and actual values); its text is formatted here from that data.
 """
 
-from typing import TYPE_CHECKING, Any
-
+from ..runtime.former_modules import attach_former_names
 from .base import FieldError, KwireError
 from .decode_errors import (
     BadLength,
@@ -162,11 +161,4 @@ for _name in __all__:
     if isinstance(globals()[_name], type):
         globals()[_name].__module__ = __name__  # the public name, in tracebacks and pickles
 
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        from ..runtime.former_names import find_name  # pickles of b6d4b524 name what was in `kwire.errors`
-
-        if name.islower():  # a module of this package, which is about to be imported
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return find_name(__name__, name)
+__getattr__ = attach_former_names(__name__)

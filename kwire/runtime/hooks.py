@@ -1,24 +1,17 @@
-"""Functions of upper layers that lower layers call: the rendering of results in notebooks, and message classes.
-
-`kwire/__init__.py` registers them before any module of kwire is imported, so that modules import only from lower
-layers.
-"""
+"""Functions of upper layers that lower layers call. Importing them by name keeps imports in the order of the layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-render_html: Callable[[Any], str]
-message_classes: Callable[[Any], Any]
+from importlib import import_module
+from typing import Any, cast
 
 
-def register(*, render: Callable[[Any], str], messages: Callable[[Any], Any]) -> None:
-    """Set the functions.
+def render_html(result: object) -> str:
+    """Return a result of decoding as HTML, for notebooks."""
+    notebook = import_module("kwire.render.html.notebook")
+    return cast(str, notebook.show(result)._repr_html_())
 
-    Args:
-        render: returns a result of decoding as HTML, for notebooks.
-        messages: returns the message classes of a catalog, as attributes.
-    """
-    global render_html, message_classes
-    render_html, message_classes = render, messages
+
+def message_classes(catalog: object) -> Any:
+    """Return the message classes of a catalog, as attributes."""
+    return import_module("kwire.schema.message_classes").Messages(catalog)

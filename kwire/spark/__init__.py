@@ -7,66 +7,7 @@ kwire.spark.stream_captures(spark, "captures/", maxBytesPerTrigger="1g")
 df.select(kwire.spark.from_kwire("value", "OffsetCommitValue"))
 """
 
-from __future__ import annotations
+from ..runtime.lazy_names import attach_stub
+from .required_libraries import load_with_libraries
 
-from typing import TYPE_CHECKING, Any
-
-from ..codecs.columns.read_columns import need_libraries
-from ..errors import MissingExtra
-
-if TYPE_CHECKING:
-    from . import cluster_history as cluster
-    from .capture_stream import stream_captures as stream_captures
-    from .captures import read_captures as read_captures
-    from .functions import from_kwire as from_kwire
-    from .functions import kwire_header as kwire_header
-    from .functions import records as records
-    from .functions import schema_of_kwire as schema_of_kwire
-    from .functions import to_kwire as to_kwire
-    from .registration import register as register
-
-_MODULES = {
-    "read_captures": "captures",
-    "stream_captures": "capture_stream",
-    "from_kwire": "functions",
-    "kwire_header": "functions",
-    "records": "functions",
-    "register": "registration",
-    "schema_of_kwire": "functions",
-    "to_kwire": "functions",
-}
-__all__ = [
-    "cluster",
-    "from_kwire",
-    "kwire_header",
-    "read_captures",
-    "records",
-    "register",
-    "schema_of_kwire",
-    "stream_captures",
-    "to_kwire",
-]
-
-
-if not TYPE_CHECKING:  # a type checker that reads this function would accept any name
-
-    def __getattr__(name: str) -> Any:
-        if name == "cluster":  # a module, not a name of one
-            return _load("cluster_history")
-        if name not in _MODULES:
-            raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")
-        return getattr(_load(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-def _load(room: str) -> Any:
-    from importlib import import_module
-
-    need_libraries()
-    try:
-        return import_module(f".{room}", __name__)
-    except ImportError:
-        raise MissingExtra("Spark", "pyspark", "spark") from None
+__getattr__, __dir__ = attach_stub(__name__, load=load_with_libraries)  # the names are in `__init__.pyi`

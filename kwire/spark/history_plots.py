@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from ..errors import MissingExtra
-from .cluster_history import History
+from .cluster import History
 
 MOST_STEPS = 2000  # maximum steps per line; a change between two steps is drawn at the second one
 NOBODY, UNKNOWN = "no leader", "rack not known"

@@ -25,7 +25,7 @@ from ..capture.files import local_path
 from ..cluster import ROWS
 from ..cluster.sources import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
-from . import cluster_history
+from . import cluster
 from .captures import frames_of, packets_of, windows_in
 from .lake import Lake
 from .lake_files import LakeFile, find_lake_files
@@ -153,8 +153,8 @@ def _write(
     packets = packets_of(spark, paths, captures, windows).persist(StorageLevel.DISK_ONLY)  # files are read once
     named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
     try:
-        frames = frames_of(packets, Options.parse(cluster_history.reading_options(given)), windows)
-        history = cluster_history.history(frames, named, profile=given.get("profile"), release=given.get("release"))
+        frames = frames_of(packets, Options.parse(cluster.reading_options(given)), windows)
+        history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
         notices = _notices(history, clusters)
         run, staged = lake.stage(sources, overwrite=overwrite)
         counts = _frames(frames_of(packets, Options.parse(given), windows), named, f"{lake.out}/{staged}/{FRAMES}")
@@ -192,12 +192,12 @@ def _frames(frames: DataFrame, named: Any, out: str) -> Counts:
     )
     for name, comment in COMMENTS.items():
         counted = counted.withMetadata(name, {"comment": comment}) if name in frames.columns else counted
-    where = cluster_history.name_of(named) if "path" in frames.columns else sql.lit(None).cast("string")
+    where = cluster.name_of(named) if "path" in frames.columns else sql.lit(None).cast("string")
     _write_table(counted.withColumn("cluster", where), "timestamp" if "timestamp" in frames.columns else None, out)
     return Counts(**seen.get, rows={})
 
 
-def _history(history: cluster_history.History, out: str) -> dict[str, int]:
+def _history(history: cluster.History, out: str) -> dict[str, int]:
     """Write the tables of the history by date and cluster; return their row counts."""
     # Computed before coalesce, with clusters in parallel; after coalesce, one task would process all clusters.
     found = {row["table"]: row["count"] for row in history.all.groupBy("table").count().collect()}
@@ -217,7 +217,7 @@ def _write_table(table: DataFrame, when: str | None, out: str, *, is_empty: bool
         table.write.partitionBy(DATE, "cluster").parquet(out)
 
 
-def _notices(history: cluster_history.History, clusters: str | None) -> list[str]:
+def _notices(history: cluster.History, clusters: str | None) -> list[str]:
     """Return sentences about what the histories of clusters cannot contain, each sentence once per cluster.
 
     Raises:

@@ -10,35 +10,6 @@ requests, brokers, leaders, disks, the clock and records.
     3
 """
 
-from __future__ import annotations
+from ..runtime.lazy_names import attach_stub
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from .async_kafka import AsyncKafka
-from .cluster_options import Tls
-from .hostile.hostile_broker import HostileBroker
-from .kafka import Kafka
-from .operations import Requests, Rule
-
-if TYPE_CHECKING:
-    from .simulation import SimulationFailure, SimulationResult, simulate
-
-__all__ = [
-    "AsyncKafka",
-    "HostileBroker",
-    "Kafka",
-    "Requests",
-    "Rule",
-    "SimulationFailure",
-    "SimulationResult",
-    "Tls",
-    "simulate",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import what simulates only when it is used."""
-    if name in ("SimulationFailure", "SimulationResult", "simulate"):
-        return getattr(import_module(".simulation", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = attach_stub(__name__)  # the names are in `__init__.pyi`

@@ -13,8 +13,6 @@ from ..schema.enums import kind_of as kind_of
 from ..schema.enums import kinds as kinds
 from ..schema.enums import words as words
 
-_FUNCTIONS = ("Value", "kind", "kind_of", "kinds", "words")
-
 
 def __getattr__(name: str) -> Any:
     """Return a kind by its name."""
@@ -26,4 +24,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*kinds(), *_FUNCTIONS]
+    return [*kinds(), "Value", "kind", "kind_of", "kinds", "words"]

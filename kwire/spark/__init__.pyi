@@ -1,0 +1,9 @@
+from . import cluster as cluster
+from .capture_stream import stream_captures as stream_captures
+from .captures import read_captures as read_captures
+from .functions import from_kwire as from_kwire
+from .functions import kwire_header as kwire_header
+from .functions import records as records
+from .functions import schema_of_kwire as schema_of_kwire
+from .functions import to_kwire as to_kwire
+from .registration import register as register

@@ -1,0 +1,9 @@
+from .async_kafka import AsyncKafka as AsyncKafka
+from .cluster_options import Tls as Tls
+from .hostile.hostile_broker import HostileBroker as HostileBroker
+from .kafka import Kafka as Kafka
+from .operations import Requests as Requests
+from .operations import Rule as Rule
+from .simulation import SimulationFailure as SimulationFailure
+from .simulation import SimulationResult as SimulationResult
+from .simulation import simulate as simulate
