@@ -76,7 +76,12 @@ def check_contents(wheel: Path) -> str:
     dumps = [name for name in names if name.endswith((".bin", ".pcap", ".hex", ".gz", ".md"))]
     if dumps != ["kwire/cli/kafka-3.9-zk.bin"]:
         raise Unfit(f"{wheel.name} has the dumps {dumps}")
-    for needed in ("kwire/messages/__init__.pyi", "kwire/schemas/kafka/MetadataResponse.json", "kwire/py.typed"):
+    for needed in (
+        "kwire/__init__.pyi",
+        "kwire/messages/__init__.pyi",
+        "kwire/schemas/kafka/MetadataResponse.json",
+        "kwire/py.typed",
+    ):
         if needed not in names:
             raise Unfit(f"{wheel.name} lacks {needed}")
     return "python" if is_pure else "native"
