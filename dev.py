@@ -120,7 +120,7 @@ def base_python() -> str:
 
 def stamp(extras: str) -> str:
     """Return the content of the stamp file of a complete and current .venv with these extras."""
-    engine = sorted((ROOT / "kwire" / "codecs" / "native").glob("*.p[xy]*"))  # compiled by the installation
+    engine = sorted((ROOT / "kwire" / "codecs" / "native").glob("*.[ph]*"))  # compiled by the installation
     files = [path.read_bytes() for path in [ROOT / "pyproject.toml", Path(__file__), *engine, *locks(extras)]]
     return hashlib.sha256(repr((files, sys.version, str(ROOT), extras)).encode()).hexdigest()
 

@@ -33,7 +33,7 @@ SUITE = (  # of a minute, with compiled extensions of other packages, too
 )
 # What SUITE imports; the extra `test` has fifty packages more.
 LIBRARIES = ("pytest", "pytest-xdist", "hypothesis", "dpkt")
-SOURCES = (".pyx", ".pxi", "build_hook.py")  # of no use without a compiler
+SOURCES = (".pyx", ".pxi", ".h", "build_hook.py")  # of no use without a compiler
 
 
 class Unfit(Exception):

@@ -78,6 +78,7 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
         extension = Extension(
             MODULE,
             [source],
+            include_dirs=[str(HERE)],
             define_macros=[("KWIRE_SOURCES", f"{sources}u")],
             extra_compile_args=optimise + (extra or []),
             extra_link_args=extra or [],

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from zlib import crc32
 
+SUFFIXES = (".pyx", ".pxi", ".h")
+
 
 def fingerprint(folder: Path) -> int:
     """Return a checksum over the names and contents of the engine's sources in a folder; a checkout has them.
 
     An extension that was compiled from other sources is stale.
     """
-    found = 0
-    for path in sorted(folder.glob("_*.p?[ix]")):
-        if path.suffix != ".pyi":
-            found = crc32(path.read_bytes(), crc32(path.name.encode(), found))
-    return found
+    checksum = 0
+    for path in sorted(folder.iterdir()):
+        if path.suffix in SUFFIXES:
+            checksum = crc32(path.read_bytes(), crc32(path.name.encode(), checksum))
+    return checksum

@@ -365,7 +365,9 @@ def test_an_engine_built_of_other_sources_is_left_out_with_a_warning() -> None:
     assert "cannot import name" in done.stderr
 
 
-@pytest.mark.parametrize("change", ["a source has changed", "nothing has changed", "there are no sources"])
+@pytest.mark.parametrize(
+    "change", ["an include file has changed", "the header has changed", "nothing has changed", "there are no sources"]
+)
 def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(change: str, tmp_path: Path) -> None:
     """In a copy of a checkout; a wheel has no sources."""
     package = tmp_path / "kwire"
@@ -374,12 +376,15 @@ def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(cha
         if path.name != "codecs":
             (package / path.name).symlink_to(path)
     shutil.copytree(ROOT / "kwire/codecs", package / "codecs", ignore=shutil.ignore_patterns("__pycache__"))
-    source = package / "codecs/native/_json.pxi"
-    if change == "a source has changed":
-        source.write_text(source.read_text() + "# one more line\n")
+    folder = package / "codecs/native"
+    is_stale = change.endswith("has changed") and change != "nothing has changed"
+    if is_stale:
+        source = folder / ("c_helpers.h" if change == "the header has changed" else "_json.pxi")
+        source.write_text(source.read_text() + "\n")
     elif change == "there are no sources":
-        for one in source.parent.glob("*.p[xy][xi]"):
-            one.unlink()
+        for path in folder.iterdir():
+            if path.suffix in (".pyx", ".pxi", ".h"):
+                path.unlink()
     done = subprocess.run(
         [sys.executable, "-c", "import kwire; print(kwire.engine)"],
         env={name: value for name, value in os.environ.items() if name != "KWIRE_ENGINE"}
@@ -389,7 +394,7 @@ def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(cha
         check=True,
         text=True,
     )
-    if change == "a source has changed":
+    if is_stale:
         assert done.stdout == "python\n"
         assert f"run python {package / 'codecs/native/build_hook.py'}: its sources have changed" in done.stderr
     else:
