@@ -8,7 +8,7 @@ import msgspec
 
 LONGEST = 1 << 24  # bytes of a packet, or of a block with a packet; no link has longer packets
 SECOND = 1_000_000_000
-FIRST_INTERFACES = 32  # whose packets the native engine reads: MOST_LINKS in kwire/codecs/native/_packets.pxi
+FIRST_INTERFACES = 32  # whose packets the native engine reads: MOST_LINKS in kwire/codecs/native/packet_layouts.pxi
 
 
 class Packet(msgspec.Struct, frozen=True, gc=False):

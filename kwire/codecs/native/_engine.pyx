@@ -275,7 +275,7 @@ cdef inline int put(Output* o, const void* data, Py_ssize_t count) except -1:
     return 0
 
 
-include "_json.pxi"
+include "json_text.pxi"
 
 
 cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
@@ -421,7 +421,7 @@ cdef bint is_default(object value, object default) except -1:
     return _is_default(value, default)
 
 
-include "_messages.pxi"
+include "decode.pxi"
 
 
 cdef class NodeTable:
@@ -648,11 +648,11 @@ cdef class NativeMethods:
                 pass
         return super().json_text(data, start)
 
-include "_columns.pxi"
-include "_packets.pxi"
-include "_capture.pxi"
-include "_pairing_and_rows.pxi"
-include "_frames.pxi"
+include "columns.pxi"
+include "packet_layouts.pxi"
+include "tcp_streams.pxi"
+include "pairing.pxi"
+include "frame_batch.pxi"
 
 
 cdef Py_ssize_t slot_of(message_class, name) except -1:

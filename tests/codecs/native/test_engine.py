@@ -379,7 +379,7 @@ def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(cha
     folder = package / "codecs/native"
     is_stale = change.endswith("has changed") and change != "nothing has changed"
     if is_stale:
-        source = folder / ("c_helpers.h" if change == "the header has changed" else "_json.pxi")
+        source = folder / ("c_helpers.h" if change == "the header has changed" else "json_text.pxi")
         source.write_text(source.read_text() + "\n")
     elif change == "there are no sources":
         for path in folder.iterdir():

@@ -38,7 +38,7 @@ cdef struct Part:
     int offset
     Column* column
 
-include "_column_runs.pxi"
+include "column_runs.pxi"
 
 
 cdef class ColumnTable:
