@@ -38,8 +38,6 @@ cdef struct Part:
     int offset
     Column* column
 
-include "column_runs.pxi"
-
 
 cdef class ColumnTable:
     """Columns of one message at one version, filled body by body.

@@ -1,0 +1,222 @@
+# Checks bodies and finds their topics and errors without creating objects;
+# `kwire.protocol.message_summary.make_body_facts` selects the fields.
+
+cdef enum Interest:
+    ERROR_CODE = 1, TOPIC_NAME, TOPIC_ID
+
+INTERESTS = {"error code": ERROR_CODE, "topic name": TOPIC_NAME, "topic id": TOPIC_ID}
+
+cdef enum:
+    MOST_TOPICS = 16
+
+cdef struct Topic:
+    const uint8_t* id          # or NULL
+    const uint8_t* name
+    Py_ssize_t size            # of the name
+
+cdef struct Facts:
+    const uint8_t* marks       # of the fields of the table
+    Field* fields
+    bint has_error             # an error code other than 0
+    int count                  # of topics, including those that exceed `topics`
+    Topic[MOST_TOPICS] topics
+
+
+cdef class BodyFacts:
+    """The fields of interest in the bodies of a message at a version.
+
+    Args:
+        table: the nodes of the message.
+        marks: construct field -> one of `INTERESTS`.
+        guarded: names and ids of topics; a body that contains one of them must be decoded.
+    """
+
+    cdef NodeTable table
+    cdef bytes marks
+    cdef frozenset guarded
+
+    def __cinit__(self, NodeTable table not None, dict marks not None, frozenset guarded=frozenset()):
+        self.table, self.guarded = table, guarded
+        self.marks = bytes(INTERESTS[marks[row.source]] if row.source in marks else 0 for row in table.rows[1])
+        for i in range(table.node_count):
+            self.ask_for_types(&table.nodes[i])
+
+    cdef int ask_for_types(self, Node* n) except -1:
+        """Refuse fields of interest whose type is not supported here."""
+        cdef const uint8_t* marks = <const uint8_t*>PyBytes_AS_STRING(self.marks)
+        cdef Field* f = n.fields
+        cdef Node* node
+        cdef int i, mark, names = 0, ids = 0, count = n.count + max(n.tags, 0) if n.kind == STRUCT else 0
+        for i in range(count):
+            mark, node = marks[f - self.table.fields], f.node
+            is_array = node.kind == ARRAY
+            node = node.child if is_array else node
+            if mark == ERROR_CODE and node.kind > UINT32 or mark == TOPIC_NAME and node.kind != STRING:
+                raise ValueError("a field of interest has another type")
+            if mark == TOPIC_ID and (f.node.kind != UUID or i >= n.count) or mark == TOPIC_NAME and is_array and node.nullable:
+                raise ValueError("a field of interest has another type")
+            names += 0 if mark != TOPIC_NAME else 2 if is_array else 1
+            ids += mark == TOPIC_ID
+            f += 1
+        if ids and ids + names > 2:
+            raise ValueError("the table pairs a topic id with several names")
+        return 0
+
+    cdef bint find(self, const uint8_t* p, Py_ssize_t size, Facts* found) except -1:
+        """Find the fields of interest of a body; return False if it must be decoded."""
+        cdef Cursor c
+        aim(&c, p, size)
+        found.marks, found.fields = <const uint8_t*>PyBytes_AS_STRING(self.marks), self.table.fields
+        found.has_error, found.count = False, 0
+        try:
+            check(self.table.nodes, &c, found)
+        except (Declined, ValueError):
+            return False
+        return c.at == c.end and not (self.guarded and self.is_guarded(found))
+
+    def of(self, bytes body not None):
+        """Return whether a body has an error code, its number of topics, and the id and name of the first topic; or
+        None if it must be decoded."""
+        cdef Facts found
+        cdef int i
+        if not self.find(<const uint8_t*>PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body), &found):
+            return None
+        topics = [(topic_id(&found.topics[i]), topic_name(&found.topics[i])) for i in range(min(found.count, MOST_TOPICS))]
+        return found.has_error, found.count, topics
+
+    cdef bint is_guarded(self, const Facts* found) except -1:
+        cdef int i
+        if found.count > MOST_TOPICS:
+            return True
+        for i in range(found.count):
+            if topic_name(&found.topics[i]) in self.guarded or topic_id(&found.topics[i]) in self.guarded:
+                return True
+        return False
+
+
+cdef object topic_name(const Topic* one):
+    return PyUnicode_DecodeUTF8Of(<const char*>one.name, one.size, NULL) if one.size else None
+
+
+cdef object topic_id(const Topic* one):
+    return PyBytes_FromStringAndSize(<const char*>one.id, 16) if one.id != NULL else None
+
+
+cdef int check(Node* n, Cursor* c, Facts* found) except -1:
+    """Read a value as `text` does, without writing it."""
+    cdef Py_ssize_t size, i
+    cdef Node* element
+    if n.kind <= UINT32 or n.kind == UUID or n.kind == FLOAT64:
+        take(c, n.width)
+    elif n.kind == STRUCT:
+        check_struct(n, c, found)
+    elif n.kind == STRING:
+        size = length(n, c)
+        if size > 0:
+            checked_text(c, size)
+    elif n.kind == ARRAY:
+        size = length(n, c)
+        element = n.child
+        if element.kind <= UINT32 or element.kind == UUID:
+            take(c, max(size, 0) * element.width)
+        else:
+            for i in range(size):
+                check(element, c, found)
+    elif n.kind == BOOLEAN:
+        boolean(take(c, 1)[0])
+    elif n.kind == BYTES:
+        size = length(n, c)
+        if size > 0:
+            take(c, size)
+    elif present(n, c):
+        check_struct(n.child, c, found)
+    return 0
+
+
+cdef inline const uint8_t* checked_text(Cursor* c, Py_ssize_t size) except NULL:
+    """Return a pointer to UTF-8 text."""
+    cdef const uint8_t* p = take(c, size)
+    if text_has(p, size) & 1:
+        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises UnicodeDecodeError if it is not UTF-8
+    return p
+
+
+cdef int check_struct(Node* n, Cursor* c, Facts* found) except -1:
+    cdef Field* f = n.fields
+    cdef Field* end = f + n.count
+    cdef Topic topic
+    topic.id, topic.name, topic.size = NULL, NULL, 0
+    while f < end:
+        if found.marks[f - found.fields]:
+            note(f, c, found, &topic)
+        else:
+            check(f.node, c, found)
+        f += 1
+    if topic.id != NULL:
+        add_topic(found, &topic)
+    if n.tags >= 0:
+        if c.at < c.end and c.at[0] == 0:
+            c.at += 1
+        else:
+            check_tags(n, c, found)
+    return 0
+
+
+cdef int check_tags(Node* n, Cursor* c, Facts* found) except -1:
+    cdef int64_t count = unsigned_varint(c), i, tag, last = -1
+    cdef Py_ssize_t size
+    cdef int known
+    cdef Cursor one
+    cdef Field* f
+    cdef Topic topic
+    topic.id, topic.name, topic.size = NULL, NULL, 0
+    if count * 2 > c.end - c.at:
+        raise Declined
+    for i in range(count):
+        tag = unsigned_varint(c)
+        size = unsigned_varint(c)
+        known = known_tag(n, tag)
+        if tag <= last or tag > HIGHEST_TAG or known < 0 and tag in <object>n.foreign:
+            raise Declined
+        last = tag
+        if known < 0:
+            take(c, size)
+            continue
+        f = &n.fields[n.count + known]
+        one = c[0]
+        tag_value(f, size, c)
+        if found.marks[f - found.fields]:
+            note(f, &one, found, &topic)
+        else:
+            check(f.node, &one, found)
+    return 0
+
+
+cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
+    """Read a field of interest; `topic` is the topic of its struct."""
+    cdef Node* node = f.node
+    cdef bint is_array = node.kind == ARRAY
+    cdef Py_ssize_t count = length(node, c) if is_array else 1, i, size
+    cdef int mark = found.marks[f - found.fields]
+    cdef const uint8_t* p
+    node = node.child if is_array else node
+    for i in range(count):
+        if mark == ERROR_CODE:
+            found.has_error |= integer(node.kind, take(c, node.width)) != 0
+        elif mark == TOPIC_ID:
+            p = take(c, 16)
+            topic.id = p if be64(p) or be64(p + 8) else NULL
+        else:
+            size = length(node, c)
+            topic.size = max(size, 0)
+            topic.name = checked_text(c, size) if size > 0 else c.at
+            if size > 0 or is_array:
+                add_topic(found, topic)
+    return 0
+
+
+cdef inline void add_topic(Facts* found, const Topic* topic) noexcept:
+    """Add a topic. A topic with an id is added at the end of its struct, because its name may follow the id."""
+    if found.count < MOST_TOPICS:
+        found.topics[found.count] = topic[0]
+    found.count += 1

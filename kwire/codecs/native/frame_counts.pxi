@@ -1,0 +1,66 @@
+# Counts of frames.
+
+cdef int64_t LONGEST_WAIT = 10000 * SECOND  # so that the sum over a batch of frames does not overflow
+
+
+cdef class FrameCount:
+    """Counts of the frames of one call, until `clear` resets them.
+
+    Args:
+        owner: the object to which the counts belong.
+
+    Attributes:
+        owner: the argument.
+        requests, responses, request_bytes, response_bytes: the numbers of frames, and their sizes in bytes.
+        answered, time, longest: the number of known latencies, their sum and their maximum in nanoseconds.
+    """
+
+    cdef readonly object owner
+    cdef readonly int64_t requests, responses, request_bytes, response_bytes, answered, time, longest
+    cdef bint is_listed
+
+    def __cinit__(self, owner):
+        self.owner = owner
+
+    def clear(self):
+        """Reset the counts."""
+        self.requests = self.responses = self.request_bytes = self.response_bytes = 0
+        self.answered = self.time = self.longest = 0
+        self.is_listed = False
+
+
+cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list kinds) except -1:
+    """Count a frame for a report; return False if its body must be decoded first."""
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef KindState kind = kind_of(one, tally, taken.call)
+    cdef Py_ssize_t start
+    cdef Facts facts
+    if kind is None or kind.facts is None or one.now == NONE:
+        return False
+    start = kind.body_start(p, one.size)
+    if not start or not kind.facts.find(p + start, one.size - start, &facts):
+        return False
+    if not kind.count:
+        kinds.append(kind)
+    kind.count += 1
+    kind.size += one.size
+    if one.asked:
+        meet(one, tally, taken.connection, kind, start)
+        return True
+    if taken.asked.now != NONE:
+        kind.times.append(latency_of(&taken.asked, <double>(<object>one.now / BILLION)))
+    if facts.has_error:
+        tally.add_errors(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start), number, one.offset)
+    return True
+
+
+cdef int add_to_spans(tuple spans, int64_t span, int64_t* counts) except -1:
+    """Add the numbers of responses and requests in a span of time to `spans`, and reset them."""
+    cdef int asked
+    cdef dict found
+    for asked in range(2):
+        if counts[asked]:
+            found = spans[asked]
+            found[span] = found.get(span, 0) + counts[asked]
+            counts[asked] = 0
+    return 0

@@ -1,0 +1,210 @@
+# The lines of frames, as text and as JSON.
+
+
+cdef bint write_json(const Captured* one, writer, Taken taken, int64_t number, Output* o) except -1:
+    """Write the JSON line of a request or response; False if its body must be decoded."""
+    cdef KindState kind = kind_of(one, writer, taken.call)
+    cdef PairingState connection = taken.connection
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef Py_ssize_t start = 0 if kind is None or one.now < SECOND else kind.body_start(p, one.size)
+    cdef tuple texts
+    cdef object body = None
+    if not start:
+        return False
+    texts = connection.note if connection.note is not None else writer.begin(<object>one.ends).note
+    put_bytes(o, writer.heads[one.asked])
+    put_decimal(o, number)
+    put(o, b',"offset":', 10)
+    put_decimal(o, one.offset)
+    put(o, b',"time":', 8)
+    time = <object>one.now / BILLION
+    put_text(o, repr(time))
+    if not one.asked:
+        write_link(&taken.asked, time, o)
+    put_bytes(o, texts[one.asked])
+    put_bytes(o, kind.front)
+    put_decimal(o, signed32(be32(p + (8 if one.asked else 4))))
+    put_bytes(o, kind.back)
+    if not write_body(kind, p + start, one.size - start, o):
+        body = writer.body_text(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+        if body is None:
+            return False
+        put_text(o, body)
+    put(o, b"}\n", 2)
+    meet(one, writer, connection, kind, start)
+    return True
+
+
+cdef int write_link(const Asked* asked, double time, Output* o) except -1:
+    """Write the properties of a response that come from its request; `time` is that of the response, in seconds."""
+    if asked.now != NONE:
+        put(o, b',"latencySeconds":', 18)
+        put_float(o, latency_of(asked, time))
+    if asked.frame >= 0:
+        put(o, b',"requestFrame":', 16)
+        put_decimal(o, asked.frame)
+    return 0
+
+
+cdef double latency_of(const Asked* asked, double time) except? -1:
+    """Return the time between request and response, as `results.seconds_between` does."""
+    return rint((time - <double>(<object>asked.now / BILLION)) * 1e6) / 1e6
+
+
+cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, int64_t* day, Output* o) except -1:
+    """Write the text line of a request or response; False if its body must be decoded."""
+    cdef KindState kind = kind_of(one, writer, taken.call)
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef Py_ssize_t start = 0, line
+    cdef Facts facts
+    cdef object words = None
+    cdef double time
+    cdef int64_t seconds, micros
+    if kind is not None and kind.facts is not None and one.now >= 0:
+        start = kind.body_start(p, one.size)
+    if not start or not kind.facts.find(p + start, one.size - start, &facts):
+        return False
+    if facts.has_error or facts.count > MOST_TOPICS:
+        words = writer.read(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+        if words is None:
+            return False
+    elif facts.count and (facts.count > 1 or facts.topics[0].id != NULL):
+        words = "", writer.topics([(topic_id(&facts.topics[i]), topic_name(&facts.topics[i])) for i in range(facts.count)])
+    meet(one, writer, taken.connection, kind, start)
+    time = <double>(<object>one.now / BILLION)
+    seconds, micros = <int64_t>floor(time), <int64_t>rint((time - floor(time)) * 1e6)  # as datetime's
+    seconds, micros = seconds + micros // 1000000, micros % 1000000
+    if seconds // 86400 != day[0]:
+        put_text(o, writer.date(time))
+        day[0] = seconds // 86400
+    put_bytes(o, writer.colour[0])
+    line = o.size
+    put_padded(number, 0, 5, True, o)
+    put(o, b" ", 1)
+    put_time_of_day(seconds % 86400, micros, o)
+    put_bytes(o, kind.front)
+    put_padded(signed32(be32(p + (8 if one.asked else 4))), c'#', 5, False, o)
+    put(o, b" ", 1)
+    put_padded(one.size, 0, 5, True, o)
+    put(o, b" B", 2)
+    write_words(one, writer, taken, kind, &facts, words, time, o)
+    finish_line(writer, line, o)
+    return True
+
+
+cdef int put_time_of_day(int64_t seconds, int64_t micros, Output* o) except -1:
+    """Write a time of day with milliseconds, rounded down, as `line.time_text` does, and a blank."""
+    cdef uint8_t* q = room(o, 13)
+    q[2] = q[5] = c':'
+    q[8], q[12] = c'.', c' '
+    put_digits(q, seconds // 3600, 2)
+    put_digits(q + 3, seconds // 60 % 60, 2)
+    put_digits(q + 6, seconds % 60, 2)
+    put_digits(q + 9, micros // 1000, 3)
+    return 0
+
+
+cdef inline void put_digits(uint8_t* q, int64_t value, int count) noexcept:
+    while count:
+        count -= 1
+        q[count] = <uint8_t>(c'0' + value % 10)
+        value //= 10
+
+
+cdef int put_padded(int64_t value, uint8_t sign, int width, bint right, Output* o) except -1:
+    """Write a sign (0 for none) and a number, padded to a width."""
+    cdef Py_ssize_t start = o.size, size
+    if sign:
+        room(o, 1)[0] = sign
+    put_decimal(o, value)
+    size = o.size - start
+    if size < width:
+        room(o, width - size)
+        if right:
+            memmove(o.data + start + width - size, o.data + start, size)
+        memset(o.data + start + (0 if right else size), c' ', width - size)
+    return 0
+
+
+cdef int write_words(
+    const Captured* one, writer, Taken taken, KindState kind, const Facts* facts, object words, double time, Output* o
+) except -1:
+    """Write the optional words of a line, in the order of its kind."""
+    cdef bytes order = kind.order[facts.has_error and not one.asked]
+    cdef Py_ssize_t start
+    cdef uint8_t word
+    for word in order:
+        start = o.size
+        put(o, b"  ", 2)
+        if word == c'E':
+            put_text(o, words[0])
+        elif word == c'L':
+            put_text(o, writer.link(
+                latency_of(&taken.asked, time) if taken.asked.now != NONE else None,
+                taken.asked.frame if taken.asked.frame >= 0 else None,
+            ))
+        elif word == c'C':
+            put_bytes(o, kind.back)
+        elif words is not None:
+            put_text(o, words[1])
+        elif facts.count:
+            put(o, facts.topics[0].name, facts.topics[0].size)
+        if o.size == start + 2:
+            o.size = start
+    return 0
+
+
+cdef int finish_line(writer, Py_ssize_t start, Output* o) except -1:
+    """End a line; its writer shortens one that is too wide, and escapes one that is not printable ASCII."""
+    cdef bint is_plain = True
+    cdef Py_ssize_t i
+    while o.size > start and o.data[o.size - 1] == c' ':
+        o.size -= 1
+    for i in range(start, o.size):
+        is_plain = is_plain and 32 <= o.data[i] < 127
+    if not is_plain or o.size - start > <Py_ssize_t>writer.width:
+        line = PyUnicode_DecodeUTF8Of(<const char*>o.data + start, o.size - start, b"surrogatepass")
+        o.size = start
+        put_text(o, writer.fit(line))
+    put_bytes(o, writer.colour[1])
+    put(o, b"\n", 1)
+    return 0
+
+
+cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
+    """Write the JSON text of a body if all of it is printable ASCII; False if it was not written."""
+    cdef Py_ssize_t start = o.size
+    cdef Cursor c
+    cdef Facts facts
+    if kind.table is None or kind.facts is not None and not kind.facts.find(p, size, &facts):
+        return False
+    aim(&c, p, size)
+    taken_paths.texts_begun += 1
+    try:
+        text(kind.table.nodes, &c, o)
+    except (Declined, ValueError):
+        o.size = start
+        return False
+    if c.at != c.end or not is_printable(o.data + start, o.size - start):
+        o.size = start
+        return False
+    taken_paths.texts_written += 1
+    return True
+
+
+cdef int put_bytes(Output* o, bytes text) except -1:
+    if text is None:
+        raise TypeError("a text is missing")
+    return put(o, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+
+
+cdef int put_text(Output* o, str text) except -1:
+    cdef bytes encoded
+    if text.isascii():
+        return put(o, PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text))
+    encoded = text.encode("utf-8", "surrogatepass")
+    return put_bytes(o, encoded)
+
+
+cdef object text_in(Output* o):
+    return PyUnicode_DecodeUTF8Of(<const char*>o.data, o.size, b"surrogatepass") if o.size else ""
