@@ -60,14 +60,14 @@ class CaptureWriter:
             self._close(self._numbers.get((source.file, number)))
         if isinstance(fault, NotKafka):
             self.left_out[f"bytes of {fault.found}"] += fault.count or 0
-        elif source.direction not in DIRECTIONS or (_key(source) not in self._open and not names_connection(source)):
+        elif source.direction not in DIRECTIONS or (_key_of(source) not in self._open and not names_connection(source)):
             self.left_out["frames that name no connection (--raw writes them)"] += 1
         else:
-            self._write(frame, frame.data if data is None else data, self._time(source, nanoseconds))
+            self._write(frame, frame.data if data is None else data, self._choose_time(source, nanoseconds))
 
     def end(self, source: Source) -> None:
         """Record that there are no more frames of this connection."""
-        self._close(_key(source))
+        self._close(_key_of(source))
 
     def close(self) -> None:
         """End all connections, the oldest first."""
@@ -75,9 +75,10 @@ class CaptureWriter:
             self._close(key)
 
     def _write(self, frame: Frame, data: bytes, now: int) -> None:
-        fault, by_client = frame.fault, frame.source.direction == "request"
+        fault = frame.fault
+        by_client = frame.source.direction == "request"
         begun_before = isinstance(fault, BegunBefore)
-        connection = self._connection(frame.source, now, handshake=not begun_before)
+        connection = self._open_connection(frame.source, now, handshake=not begun_before)
         if isinstance(fault, Gap) and (fault.count or 0) > LARGEST_GAP:
             self.left_out["gaps of more than 1 GiB"] += 1
         elif isinstance(fault, Gap):
@@ -87,7 +88,7 @@ class CaptureWriter:
         elif connection.handshake:
             self.left_out["streams that begin in the middle of a connection"] += 1
 
-    def _time(self, source: Source, nanoseconds: int | None) -> int:
+    def _choose_time(self, source: Source, nanoseconds: int | None) -> int:
         """Return the time of a frame; if a pcap file cannot hold it, the time of the previous frame."""
         if nanoseconds is None and source.time is not None:
             # The shortest decimal number equal to this float: microseconds stay exact.
@@ -98,8 +99,8 @@ class CaptureWriter:
             self.left_out["times before 1970 or after 2106"] += 1
         return self._now
 
-    def _connection(self, source: Source, now: int, *, handshake: bool) -> TcpWriter:
-        key = _key(source)
+    def _open_connection(self, source: Source, now: int, *, handshake: bool) -> TcpWriter:
+        key = _key_of(source)
         ends = key[2:]
         if key not in self._open:
             self._close(self._keys.get(ends))  # the ports are reused
@@ -122,7 +123,7 @@ class CaptureWriter:
             self._numbers.pop((key[0], key[1]), None)
 
 
-def _key(source: Source) -> Key:
+def _key_of(source: Source) -> Key:
     return source.file, source.connection, source.client or "", source.broker or ""
 
 

@@ -51,10 +51,10 @@ def unpack_input(portions: Iterator[bytes], file: str = "") -> OpenedInput:
     """
     opened = _read_head(portions, "")
     for _ in range(MOST_LAYERS):
-        found = [kind for kind, (magic, _) in COMPRESSIONS.items() if opened.head.startswith(magic)]
-        if not found:
+        kinds = [kind for kind, (magic, _) in COMPRESSIONS.items() if opened.head.startswith(magic)]
+        if not kinds:
             return opened
-        opened = _read_head(decompress(opened.portions(), found[0], file), f"{opened.prefix}{found[0]} around ")
+        opened = _read_head(decompress(opened.portions(), kinds[0], file), f"{opened.prefix}{kinds[0]} around ")
     raise DumpError(f"compressed {MOST_LAYERS} times or more", file=file)
 
 
@@ -81,7 +81,9 @@ def decompress(portions: Iterator[bytes], kind: str, file: str = "") -> Iterator
             the compressed bytes. The bytes before it are yielded first.
     """
     start, errors = COMPRESSIONS[kind][1](file)
-    member, offset, yielded = start(), 0, False
+    member = start()
+    offset = 0
+    yielded = False
     try:
         for data in _slice_portions(portions):
             while data:
@@ -147,21 +149,23 @@ class _GzipDecompressor:
         self.sound = 0  # bytes of the slice before the one at which the damage shows
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        out, self.sound = b"", 0
+        out = b""
+        self.sound = 0
         # After a full portion, the decompressor may still hold output, even if it has consumed all input.
         while (data or len(out) == STEP) and not self.inflater.eof:
-            before, fed = self.inflater.copy(), len(data)
+            before = self.inflater.copy()
+            fed = len(data)
             try:
                 out = self.inflater.decompress(data, STEP)
             except zlib.error:
-                yield from self._up_to_the_damage(before, data)
+                yield from self._decompress_to_damage(before, data)
                 raise
             self.sound += fed - len(self.inflater.unconsumed_tail)
             data = self.inflater.unconsumed_tail
             if out:
                 yield out
 
-    def _up_to_the_damage(self, inflater: Any, data: bytes) -> Iterator[bytes]:
+    def _decompress_to_damage(self, inflater: Any, data: bytes) -> Iterator[bytes]:
         """Decompress byte by byte, because the library returns no bytes of a portion that contains an error."""
         with suppress(zlib.error):
             for index in range(len(data)):
@@ -203,14 +207,14 @@ class _Decompressor:
         return bytes(self.inflater.unused_data)
 
 
-_Start = tuple[Callable[[], _GzipDecompressor | _Decompressor], type[Exception] | tuple[type[Exception], ...]]
+_Loaded = tuple[Callable[[], _GzipDecompressor | _Decompressor], type[Exception] | tuple[type[Exception], ...]]
 
 
-def _gzip(file: str) -> _Start:
+def _load_gzip(file: str) -> _Loaded:
     return _GzipDecompressor, zlib.error
 
 
-def _zstd(file: str) -> _Start:
+def _load_zstd(file: str) -> _Loaded:
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
@@ -222,7 +226,7 @@ def _zstd(file: str) -> _Start:
     return (lambda: _Decompressor(zstd.ZstdDecompressor())), zstd.ZstdError
 
 
-def _xz(file: str) -> _Start:
+def _load_xz(file: str) -> _Loaded:
     try:
         import lzma
     except ImportError:  # a Python that was built without it
@@ -230,7 +234,7 @@ def _xz(file: str) -> _Start:
     return (lambda: _Decompressor(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY))), lzma.LZMAError
 
 
-def _bzip2(file: str) -> _Start:
+def _load_bzip2(file: str) -> _Loaded:
     try:
         import bz2
     except ImportError:
@@ -240,9 +244,9 @@ def _bzip2(file: str) -> _Start:
 
 
 # kind -> (its first bytes, its decompressor)
-COMPRESSIONS: dict[str, tuple[bytes, Callable[[str], _Start]]] = {
-    "gzip": (b"\x1f\x8b", _gzip),
-    "zstd": (b"\x28\xb5\x2f\xfd", _zstd),
-    "xz": (b"\xfd7zXZ\0", _xz),
-    "bzip2": (b"BZh", _bzip2),
+COMPRESSIONS: dict[str, tuple[bytes, Callable[[str], _Loaded]]] = {
+    "gzip": (b"\x1f\x8b", _load_gzip),
+    "zstd": (b"\x28\xb5\x2f\xfd", _load_zstd),
+    "xz": (b"\xfd7zXZ\0", _load_xz),
+    "bzip2": (b"BZh", _load_bzip2),
 }

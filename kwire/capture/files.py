@@ -52,7 +52,8 @@ def local_path(path: str | os.PathLike[str]) -> Path | None:
     match = _URI.match(text)
     if match is None:
         return Path(text)
-    scheme, rest = match[1].lower(), text[match.end() :].lstrip("/")
+    scheme = match[1].lower()
+    rest = text[match.end() :].lstrip("/")
     if scheme == "dbfs":
         return Path(MAPPED[1] + rest)
     return Path("/" + rest) if scheme == "file" else None
@@ -126,15 +127,15 @@ def list_folder(folder: str) -> list[FileEntry]:
     """Return the entries of a folder, sorted by name; raises the exceptions of `open_file`."""
     local = local_path(folder)
     if local is not None:
-        found = (find_entry(path) for path in local.iterdir())
-        return sorted(entry for entry in found if entry is not None)
+        entries = (find_entry(path) for path in local.iterdir())
+        return sorted(entry for entry in entries if entry is not None)
     from pyarrow.fs import FileSelector
 
     store, name = _open_store(folder)
     before, query = split_query(folder)
     infos = store.get_file_info(FileSelector(name, allow_not_found=True))
-    named = ((info, f"{before.rstrip('/')}/{info.base_name}{query}") for info in infos)
-    return sorted(entry for entry in (_make_entry(*one) for one in named) if entry is not None)
+    remote = (_make_entry(info, f"{before.rstrip('/')}/{info.base_name}{query}") for info in infos)
+    return sorted(entry for entry in remote if entry is not None)
 
 
 def split_query(uri: str) -> tuple[str, str]:

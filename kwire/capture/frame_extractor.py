@@ -140,7 +140,7 @@ class FrameExtractor:
         if isinstance(segment, Segment):
             self.feed(segment, out)
         else:
-            self._lose(segment)
+            self._count_lost(segment)
 
     def finish(self) -> CapturedBatch:
         """End all connections, since no more packets will come. Raises DumpError as `frames` does."""
@@ -148,14 +148,16 @@ class FrameExtractor:
         self._is_over = True
         for event in self.reassembler.finish():
             self._take(event, out)
-        self._last_words(self.broken, out)
+        self._report_unread(self.broken, out)
         return out
 
     @property
     def weight(self) -> int:
         """Estimate the memory of all state, in bytes."""
-        states, reassembler = self.states.values(), self.reassembler
-        waiting = sum(state.buffered for state in states) + sum(one.held for one in reassembler.stuck.values())
+        states = self.states.values()
+        reassembler = self.reassembler
+        waiting = sum(state.buffered for state in states)
+        waiting += sum(connection.held for connection in reassembler.stuck.values())
         awaited = sum(state.awaited for state in states if isinstance(state, KafkaConnection))
         return waiting + awaited * AWAITED_COST + len(reassembler.known) * SIDE_COST + len(self.others) * OTHER_COST
 
@@ -224,14 +226,14 @@ class FrameExtractor:
         if isinstance(state, UndecidedConnection):
             decided = state.feed(event)
             if decided is not None:
-                self._decided(state, decided, out)
+                self._replay_opening(state, decided, out)
             return
         out += state.feed(event)
         if isinstance(state, NonKafkaConnection) and state.turned is not None:
             self.states[connection.number] = state.turned
             cut_in_order(state.turned)
 
-    def _decided(
+    def _replay_opening(
         self, opening: UndecidedConnection, state: KafkaConnection | NonKafkaConnection, out: CapturedBatch
     ) -> None:
         self.states[opening.connection.number] = state
@@ -257,7 +259,7 @@ class FrameExtractor:
         state = self.states.get(connection.number)
         if isinstance(state, UndecidedConnection):
             decided = state.decide()
-            self._decided(state, decided, out)
+            self._replay_opening(state, decided, out)
             out += decided.stop(connection.last, cause)
         elif state is not None:
             out += state.stop(connection.last, cause)
@@ -275,7 +277,7 @@ class FrameExtractor:
             total -= size
             self._stop(self.states[number].connection, out, "others needed the memory")
 
-    def _lose(self, reason: str) -> None:
+    def _count_lost(self, reason: str) -> None:
         if reason == NOT_TCP:
             self._others += 1
             return
@@ -283,7 +285,7 @@ class FrameExtractor:
         if not self.reassembler.read and reason not in LOST and self._lost[reason] == UNREAD_AT_MOST:
             raise DumpError(f"its packets are {reason}, which is not read", file=self.file)
 
-    def _last_words(self, broken: DumpError | None, out: CapturedBatch) -> None:
+    def _report_unread(self, broken: DumpError | None, out: CapturedBatch) -> None:
         """Report what could not be read; raise DumpError if nothing could be read."""
         unread = next((reason for reason in self._lost if reason not in LOST), None)
         nothing = not self.reassembler.count and not self.others
@@ -338,26 +340,28 @@ class InOrderPackets:
     def _walk(self, out: CapturedBatch) -> bool:
         """Read packets; return whether some were read and the available bytes end inside the next packet."""
         if self._walker is None and ENGINE == "native":
-            self._begin()
+            self._create_walker()
         if self._walker is None or self.reader.is_skipping:
             return False
-        reader, cursor = self.reader, self.reader.cursor
+        reader = self.reader
+        cursor = self.reader.cursor
         interfaces = tuple(reader.interfaces[:FIRST_INTERFACES])
         if self._described != (reader.order, interfaces):
             self._described = reader.order, interfaces
-            self._walker.describe(reader.order == ">", [link_layout(one) for one in interfaces])
+            self._walker.describe(reader.order == ">", [link_layout(interface) for interface in interfaces])
         cursor.pos = self._walker.run(cursor.data, cursor.pos, out)
         if isinstance(reader, PcapReader):
             reader.note_time(self._walker.seconds)
         return bool(reader.looks_ahead and self._walker.lacks_bytes and cursor.pos)
 
-    def _begin(self) -> None:
+    def _create_walker(self) -> None:
         streams = self.streams
         is_other = None if streams.share.is_all else self._is_other
-        most, is_block = streams.reassembler.limits.connections, isinstance(self.reader, PcapngReader)
+        most_connections = streams.reassembler.limits.connections
+        is_block = isinstance(self.reader, PcapngReader)
         linger = LINGER_PACKETS, int(LINGER_PACKETS * WITH_TIME), LINGER
         self._walker = PacketWalker(
-            streams.reassembler, streams, Segment, is_other, most, linger, NEAR, STRAY, is_block
+            streams.reassembler, streams, Segment, is_other, most_connections, linger, NEAR, STRAY, is_block
         )
 
     def _is_other(self, key: bytes) -> bool:

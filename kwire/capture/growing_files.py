@@ -99,12 +99,12 @@ class _Rotation:
         if self._current in self._known:
             name, _, head = self._known[self._current]
             self._known[self._current] = name, self.read, head
-        found = []
+        captures = []
         for entry in os.scandir(self.folder):
             with suppress(FileNotFoundError):
                 if not entry.name.startswith(".") and entry.is_file() and self._is_new(entry, status := entry.stat()):
-                    found.append((status.st_mtime_ns, _natural_order(entry.name), entry.path))
-        return [Path(path) for *_, path in sorted(found)]
+                    captures.append((status.st_mtime_ns, _natural_order(entry.name), entry.path))
+        return [Path(path) for *_, path in sorted(captures)]
 
     def read_file(self, file: Path, has_ended: Callable[[], bool], wait: Callable[[], None]) -> Iterator[bytes]:
         """Read a capture of the folder until another one follows it; see `growing`. Nothing, if it was removed."""
@@ -130,8 +130,10 @@ class _Rotation:
 
     def _begin(self, stream: FileIO, file: Path) -> None:
         """Start to read a file, after its header if another file's header was read."""
-        status, head = os.fstat(stream.fileno()), stream.read(_PCAP_HEADER + 16)
-        self._current, self.read = (status.st_dev, status.st_ino), 0
+        status = os.fstat(stream.fileno())
+        head = stream.read(_PCAP_HEADER + 16)
+        self._current = (status.st_dev, status.st_ino)
+        self.read = 0
         self._known[self._current] = file.name, 0, head
         is_pcap = head[:4] in MAGICS
         kind = (head[:4], head[20:24]) if is_pcap else (head[:4],)

@@ -45,8 +45,8 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
     kind = need_member(members, "type", str)
     spec = catalog.find(api_key, kind, version)
     if spec is None:
-        found = f"{kind} of api key {api_key} version {version}"
-        raise WrongType(need="a known type, apiKey and apiVersion", found=found, segments=["header"])
+        description = f"{kind} of api key {api_key} version {version}"
+        raise WrongType(need="a known type, apiKey and apiVersion", found=description, segments=["header"])
     message = codec_in(catalog, spec.name, version).from_json(need_member(members, "payload", dict))
     common = {
         "correlation_id": need_member(header, "correlationId", int, "header"),

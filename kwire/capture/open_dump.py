@@ -68,7 +68,8 @@ def open_dump(
         DumpError: hex text with an invalid line, or a capture with no readable packet.
         OSError: the file cannot be read.
     """
-    specs, file = catalog or catalog_for(), printable_name(path)
+    specs = catalog or catalog_for()
+    file = printable_name(path)
     if followed is not None:
         from .growing_files import read_growing
 

@@ -48,7 +48,9 @@ def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str |
 def _open_request_log(opened: OpenedInput, file: str, catalog: Catalog) -> Dump:
     from .request_log import RequestLogNotes, read_log_frames, split_lines
 
-    notes, remarks, errors = RequestLogNotes(), list[str](), list[DumpError]()
+    notes = RequestLogNotes()
+    remarks = list[str]()
+    errors = list[DumpError]()
 
     def frames() -> Iterator[Frame]:
         try:
@@ -123,10 +125,10 @@ def _open_hex_text(text: HexText, file: str, bare: bool, topic: str | None) -> D
     from .packet_text.printed_packets import find_tcp_segment
 
     kind = f"hex text ({text.dialect})"
-    found = next(filter(None, map(find_tcp_segment, text.pieces)), None) if text.packets and not bare else None
-    if found is not None:
+    segment = next(filter(None, map(find_tcp_segment, text.pieces)), None) if text.packets and not bare else None
+    if segment is not None:
         remarks: list[str] = []
-        return Dump(f"{kind}, packets: {found[0]}", _read_packets(text.pieces, file, remarks), remarks)
+        return Dump(f"{kind}, packets: {segment[0]}", _read_packets(text.pieces, file, remarks), remarks)
     raw = b"".join(text.pieces)
     if looks_like_log(raw) and not bare:
         dump = open_segment(OpenedInput(raw, iter(())), file, topic)

@@ -72,7 +72,8 @@ class TcpWriter:
     ) -> None:
         self.pcap: PcapWriter = pcap
         self.handshake: bool = handshake
-        self._hosts, self._ports = _pack_hosts(client[0], broker[0]), (client[1], broker[1])
+        self._hosts = _pack_hosts(client[0], broker[0])
+        self._ports = (client[1], broker[1])
         self._next = [first, first]  # sequence numbers of the client and of the broker
         self._last = nanoseconds
         self._unsettled = not handshake
@@ -112,7 +113,8 @@ class TcpWriter:
                 self._write(1 - side, ACK)
 
     def _write(self, side: int, flags: int, data: bytes = b"", missing: int = 0) -> None:
-        ports, sequence = (self._ports[side], self._ports[1 - side]), self._next[side] & 0xFFFFFFFF
+        ports = (self._ports[side], self._ports[1 - side])
+        sequence = self._next[side] & 0xFFFFFFFF
         acknowledged = self._next[1 - side] & 0xFFFFFFFF if flags & ACK else 0
         header = struct.pack(">HHIIBBHHH", *ports, sequence, acknowledged, 5 << 4, flags, WINDOW, 0, 0)
         self._next[side] += len(data) + missing + bool(flags & (SYN | FIN))
@@ -122,10 +124,15 @@ class TcpWriter:
 
 def _pack_hosts(*texts: str) -> tuple[bytes, bytes]:
     """Return two IP addresses of the same version as bytes; raises ValueError if one is invalid."""
-    one, other = (ipaddress.ip_address(text.strip("[]").partition("%")[0]).packed for text in texts)
-    if len(one) != len(other):
-        one, other = (bytes(10) + b"\xff\xff" + host if len(host) == 4 else host for host in (one, other))
-    return one, other
+    first, second = (ipaddress.ip_address(text.strip("[]").partition("%")[0]).packed for text in texts)
+    if len(first) == len(second):
+        return first, second
+    return _map_to_ipv6(first), _map_to_ipv6(second)
+
+
+def _map_to_ipv6(host: bytes) -> bytes:
+    """Return an address as IPv6; an IPv4 address is mapped (RFC 4291, section 2.5.5.2)."""
+    return bytes(10) + b"\xff\xff" + host if len(host) == 4 else host
 
 
 def _build_ip_header(source: bytes, target: bytes, count: int) -> bytes:

@@ -54,7 +54,8 @@ class Cursor:
             if have >= need:
                 break
         self._passed += self.pos
-        self.data, self.pos = b"".join(parts), 0
+        self.data = b"".join(parts)
+        self.pos = 0
         return have >= need
 
     def take(self, count: int) -> bytes:
@@ -68,7 +69,8 @@ class Cursor:
         while count > self.left:
             count -= self.left
             self._passed += len(self.data)
-            self.data, self.pos = next(self.portions, b""), 0
+            self.data = next(self.portions, b"")
+            self.pos = 0
             if not self.data:
                 return False
         self.pos += count
@@ -82,20 +84,20 @@ def read_portions(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:
         left = None if left is None else left - len(portion)
 
 
-def read_range(stream: BinaryIO, place: int, stop: int, end: int | None = None) -> Iterator[bytes]:
+def read_range(stream: BinaryIO, start: int, stop: int, end: int | None = None) -> Iterator[bytes]:
     """Yield the bytes of a file from a position on; other code may seek in the file meanwhile.
 
     Args:
         stream: the file.
-        place: the start, in bytes from the start of the file.
+        start: the start, in bytes from the start of the file.
         stop: the position up to which portions are large.
         end: the end; None for the end of the file.
     """
     while True:
-        stream.seek(place)
-        count = max(PORTION, min(WINDOW, stop - place))
-        portion = stream.read(count if end is None else min(count, end - place))
+        stream.seek(start)
+        count = max(PORTION, min(WINDOW, stop - start))
+        portion = stream.read(count if end is None else min(count, end - start))
         if not portion:
             return
-        place += len(portion)
+        start += len(portion)
         yield portion

@@ -18,7 +18,8 @@ def read_raw_frames(portions: Iterator[bytes], file: str, remarks: list[str] | N
     """Split bytes into frames; bytes outside of complete frames are yielded unchanged, with a fault if the reason is
     known. Where the file cannot be read further, this is added to the remarks.
     """
-    reader, errors = FrameReader(), list[DumpError]()
+    reader = FrameReader()
+    errors = list[DumpError]()
     portions = read_up_to_damage(portions, errors)
     try:
         for portion in portions:
@@ -44,7 +45,9 @@ def report_damage(errors: list[DumpError], file: str, remarks: list[str]) -> Ite
 
 def _read_rest(reader: FrameReader, portions: Iterator[bytes], file: str) -> Iterator[Frame]:
     """Yield the bytes after an impossible size unchanged, in pieces, because the input may be endless."""
-    rest, offset, count = bytearray(reader.rest), reader.offset, reader.count
+    rest = bytearray(reader.rest)
+    offset = reader.offset
+    count = reader.count
     for portion in portions:
         rest += portion
         if len(rest) >= PIECE:

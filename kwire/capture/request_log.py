@@ -81,7 +81,8 @@ def split_lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
         if others:
             yield b"".join(begun)
             yield from others[:-1]
-            begun, size = [others[-1]], len(others[-1])
+            begun = [others[-1]]
+            size = len(others[-1])
     yield b"".join(begun)
 
 
@@ -105,7 +106,8 @@ def read_log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: 
     for count, frame in enumerate(readable_frames(lines, file, catalog, notes), 1):  # noqa: B007
         yield frame
     if notes.errors:
-        first, more = notes.errors[0], f"; {notes.broken - 1} more lines cannot be read" if notes.broken > 1 else ""
+        first = notes.errors[0]
+        more = f"; {notes.broken - 1} more lines cannot be read" if notes.broken > 1 else ""
         raise DumpError(first.problem + more, file=file, line=first.line, hint=first.hint)
     if not count:
         what = "; ".join(notes.texts()) or "there is nothing in it"
@@ -118,11 +120,11 @@ def readable_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: 
     for number, line in enumerate(lines, 1):
         try:
             members = _find_object(line.decode("utf-8-sig", "replace"), file, number, notes)
-            found = [] if members is None else list(convert_object(members, catalog, notes))
+            frames = [] if members is None else list(convert_object(members, catalog, notes))
         except KwireError as error:
             notes.refuse(error, file, number)
             continue
-        for frame in found:
+        for frame in frames:
             yield replace(frame, source=replace(frame.source, file=file, frame=count, offset=None))
             count += 1
 
@@ -147,9 +149,12 @@ def convert_object(members: Any, catalog: Catalog, notes: RequestLogNotes) -> It
 
 def _find_object(line: str, file: str, number: int, notes: RequestLogNotes) -> Any:
     """Find the JSON object of a line; None if there is none."""
-    start = _OBJECT.search(line)
-    begin = start.start() if start else line.find("{") if line.lstrip().startswith("{") else -1
-    if begin < 0:
+    match = _OBJECT.search(line)
+    if match is not None:
+        begin = match.start()
+    elif line.lstrip().startswith("{"):
+        begin = line.find("{")
+    else:
         if line.strip():
             kind = "of requests in the text form of Kafka before 2.7" if _COMPLETED in line else "without a request"
             notes.remarks[f"lines {kind} were left out"] += 1
@@ -183,8 +188,8 @@ def _convert_broker(members: dict[str, Any], catalog: Catalog, notes: RequestLog
     source = _parse_connection(members.get("connection"))
     if members.get("isForwarded") or (members.get("more") or {}).get("isForwarded"):
         notes.remarks["requests came inside an Envelope, which is not in the log"] += 1
-    asked = _fill_records(need_member(members, "request", dict), notes)
-    yield _encode_request(catalog, key, version, asked, correlation, header.get("clientId"), source)
+    request = _fill_records(need_member(members, "request", dict), notes)
+    yield _encode_request(catalog, key, version, request, correlation, header.get("clientId"), source)
     answer = members.get("response")
     if isinstance(answer, dict):
         yield _encode_response(catalog, key, version, _fill_records(answer, notes), correlation, source)
@@ -194,10 +199,8 @@ def _convert_broker(members: dict[str, Any], catalog: Catalog, notes: RequestLog
 
 def _convert_kroxylicious(members: dict[str, Any], catalog: Catalog, notes: RequestLogNotes) -> Iterator[Frame]:
     header = need_member(members, "header", dict)
-    key, kind = (
-        _find_api_key(need_member(header, "apiKey", object, "header"), catalog),
-        need_member(header, "type", str, "header"),
-    )
+    key = _find_api_key(need_member(header, "apiKey", object, "header"), catalog)
+    kind = need_member(header, "type", str, "header")
     version, correlation = (need_member(header, name, int, "header") for name in ("apiVersion", "correlationId"))
     payload = _fill_records(need_member(members, "payload", dict), notes)
     if kind.casefold() == "request":
@@ -242,8 +245,8 @@ def _encode_response(catalog: Catalog, key: int, version: int, payload: Any, cor
 def _find_message(catalog: Catalog, key: int, kind: str, version: int) -> str:
     spec = catalog.find(key, kind, version)
     if spec is None:
-        found = f"{kind} of api key {key} version {version}"
-        raise WrongType(need="a known api key and version", found=found, segments=["header"])
+        description = f"{kind} of api key {key} version {version}"
+        raise WrongType(need="a known api key and version", found=description, segments=["header"])
     return spec.name
 
 

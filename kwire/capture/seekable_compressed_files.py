@@ -38,7 +38,7 @@ class CompressedBlocks(Protocol):
 
     end: int
 
-    def first(self, place: int) -> int:
+    def first(self, position: int) -> int:
         """Return the position of the first block at or after a position in the file; `end` if there is none."""
 
     def position(self, block: int) -> int:
@@ -56,16 +56,16 @@ def find_blocks(stream: BinaryIO, file: str) -> CompressedBlocks | None:
     size = stream.seek(0, 2)
     stream.seek(0)
     head = stream.read(BLOCK + _MEMBER_HEADER)
-    if head.startswith(COMPRESSIONS["gzip"][0]) and _member(head, 0):
+    if head.startswith(COMPRESSIONS["gzip"][0]) and _read_member_size(head, 0):
         return BgzipMembers(stream, size, file)
     if head.startswith(COMPRESSIONS["zstd"][0]):
         return read_seek_table(stream, size, file)
     return None
 
 
-def _member(data: bytes, place: int) -> int:
+def _read_member_size(data: bytes, position: int) -> int:
     """Return the size of a member of bgzip from its header; 0 if no member begins there."""
-    match = _MEMBER.match(data, place)
+    match = _MEMBER.match(data, position)
     if match is None or _UINT16.unpack(match[1])[0] != 6:
         return 0
     return int(_UINT16.unpack(match[3])[0]) + 1
@@ -84,27 +84,27 @@ class BgzipMembers:
         self.end: int = size
         self._stream, self._file = stream, file
 
-    def first(self, place: int) -> int:
+    def first(self, position: int) -> int:
         """As `CompressedBlocks.first`."""
-        while 0 < place < self.end:
-            data = next(read_range(self._stream, place, place + WINDOW), b"")
-            is_end = place + len(data) == self.end
+        while 0 < position < self.end:
+            data = next(read_range(self._stream, position, position + WINDOW), b"")
+            is_end = position + len(data) == self.end
             for match in _MEMBER.finditer(data, 0):
                 if match.start() + CREDIBLE + BLOCK > len(data) and not is_end:
                     break
-                if self._follow(data, match.start(), is_end):
-                    return place + match.start()
-            place = self.end if is_end else place + len(data) - CREDIBLE - BLOCK
-        return place
+                if self._are_members(data, match.start(), is_end):
+                    return position + match.start()
+            position = self.end if is_end else position + len(data) - CREDIBLE - BLOCK
+        return position
 
-    def _follow(self, data: bytes, start: int, is_end: bool) -> bool:
-        place = start
-        while place - start < CREDIBLE and place < len(data):
-            size = _member(data, place)
+    def _are_members(self, data: bytes, start: int, is_end: bool) -> bool:
+        position = start
+        while position - start < CREDIBLE and position < len(data):
+            size = _read_member_size(data, position)
             if not size:
                 return False
-            place += size
-        return place <= len(data) or not is_end
+            position += size
+        return position <= len(data) or not is_end
 
     def position(self, block: int) -> int:
         """See `CompressedBlocks.position`: htslib calls this number a virtual offset."""
@@ -117,10 +117,10 @@ class BgzipMembers:
     def contents(self, start: int, stop: int) -> tuple[int, Iterator[bytes]]:
         """See `CompressedBlocks.contents`; reads the compressed bytes immediately."""
         data = b"".join(read_range(self._stream, start, stop, stop))
-        place = size = 0
-        while place < len(data) and (count := _member(data, place)):
-            place += count
-            size += int.from_bytes(data[place - 4 : place], "little")
+        position = size = 0
+        while position < len(data) and (count := _read_member_size(data, position)):
+            position += count
+            size += int.from_bytes(data[position - 4 : position], "little")
         return size, decompress(iter([data] if data else []), "gzip", self._file)
 
 
@@ -140,9 +140,11 @@ def read_seek_table(stream: BinaryIO, size: int, file: str) -> ZstdFrames | None
     table = b"".join(read_portions(stream, length + _SKIPPABLE.size - _FOOTER.size))
     if _SKIPPABLE.unpack_from(table) != (TABLE_MAGIC, length):
         return None
-    sizes = [found[:2] for found in iter_unpack("<III" if entry == 12 else "<II", table[_SKIPPABLE.size :])]
-    starts = [0, *accumulate(one for one, _ in sizes)]
-    return ZstdFrames(stream, file, starts, [0, *accumulate(one for _, one in sizes)]) if starts[-1] == end else None
+    sizes = [fields[:2] for fields in iter_unpack("<III" if entry == 12 else "<II", table[_SKIPPABLE.size :])]
+    starts = [0, *accumulate(compressed for compressed, _ in sizes)]
+    if starts[-1] != end:
+        return None
+    return ZstdFrames(stream, file, starts, [0, *accumulate(decompressed for _, decompressed in sizes)])
 
 
 class ZstdFrames:
@@ -157,11 +159,14 @@ class ZstdFrames:
 
     def __init__(self, stream: BinaryIO, file: str, starts: list[int], positions: list[int]) -> None:
         self.end: int = starts[-1]
-        self._stream, self._file, self._starts, self._positions = stream, file, starts, positions
+        self._stream = stream
+        self._file = file
+        self._starts = starts
+        self._positions = positions
 
-    def first(self, place: int) -> int:
+    def first(self, position: int) -> int:
         """As `CompressedBlocks.first`."""
-        return self._starts[min(bisect_left(self._starts, place), len(self._starts) - 1)]
+        return self._starts[min(bisect_left(self._starts, position), len(self._starts) - 1)]
 
     def position(self, block: int) -> int:
         """See `CompressedBlocks.position`: exactly the number of decompressed bytes."""
@@ -169,11 +174,11 @@ class ZstdFrames:
 
     def portions(self, start: int) -> Iterator[bytes]:
         """As `CompressedBlocks.portions`."""
-        return self._between(start, self.end, start)
+        return self._decompress_between(start, self.end, start)
 
     def contents(self, start: int, stop: int) -> tuple[int, Iterator[bytes]]:
         """As `CompressedBlocks.contents`."""
-        return self.position(stop) - self.position(start), self._between(start, stop, stop)
+        return self.position(stop) - self.position(start), self._decompress_between(start, stop, stop)
 
-    def _between(self, start: int, stop: int, large: int) -> Iterator[bytes]:
+    def _decompress_between(self, start: int, stop: int, large: int) -> Iterator[bytes]:
         return decompress(read_range(self._stream, start, large, stop), "zstd", self._file)

@@ -28,11 +28,11 @@ def read_znodes(path: str | Path) -> list[Znode] | None:
 
     text = read_znode_text(path)
     try:
-        found = None if text is None else znodes_in(text) or []
+        znodes = None if text is None else znodes_in(text) or []
     except ZnodeError as error:
         error.znode = printable_name(path)  # the line does not name a znode
         raise
-    return None if found is None else [znode._replace(file=str(path)) for znode in found]
+    return None if znodes is None else [znode._replace(file=str(path)) for znode in znodes]
 
 
 def read_znode_text(path: str | Path) -> str | None:

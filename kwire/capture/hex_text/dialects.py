@@ -63,7 +63,8 @@ def unescape(text: str) -> bytes:
     >>> unescape(r"\x00\x05kwire\n1\001").hex()
     '00056b776972650a3101'
     """
-    data, position = bytearray(), 0
+    data = bytearray()
+    position = 0
     while position < len(text):
         token = _TOKEN.match(text, position)
         if token is None or not token[0].isascii():
@@ -125,7 +126,7 @@ def _define_dialect(name: str, line: str, sign: str = "", other: str = "", **mor
     return Dialect(name, lazy_pattern(begins, re.MULTILINE), lazy_pattern(line), other=rest, **more)  # type: ignore[arg-type]
 
 
-def _eights(digit: str) -> str:
+def _eight_bytes(digit: str) -> str:
     eight = f"{digit}{{2}}(?: {digit}{{2}}){{0,7}}"
     return f"(?P<hex>{eight}(?:  {eight})?)"
 
@@ -139,7 +140,7 @@ def _define_od(base: int, letter: str, digits: str, marked: bool = False) -> Dia
 DIALECTS = (
     _define_dialect(
         "hexdump -C",
-        rf"(?P<offset>[0-9a-f]{{8,}})  (?=.{{50}}\|){_eights('[0-9a-f]')} *\|(?P<chars>.{{1,16}})\|"
+        rf"(?P<offset>[0-9a-f]{{8,}})  (?=.{{50}}\|){_eight_bytes('[0-9a-f]')} *\|(?P<chars>.{{1,16}})\|"
         r"|(?P<end>[0-9a-f]{8,})",
         r"\A[0-9a-f]{8,}  (?=.{50}\|)[0-9a-f]{2}( |$)",
     ),
@@ -151,7 +152,7 @@ DIALECTS = (
     ),
     # Two groups of eight in capitals, then at column 50 the characters; narrow lines of xxd have them earlier.
     _define_dialect(
-        "hexdump.py", rf"(?P<offset>[0-9A-F]{{8,}}): (?=.{{50}}.|[20 ]+$){_eights('[0-9A-F]')} *(?:  .{{1,16}})?"
+        "hexdump.py", rf"(?P<offset>[0-9A-F]{{8,}}): (?=.{{50}}.|[20 ]+$){_eight_bytes('[0-9A-F]')} *(?:  .{{1,16}})?"
     ),
     _define_dialect(
         "Format-Hex",

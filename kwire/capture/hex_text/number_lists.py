@@ -16,26 +16,26 @@ _BESIDE = lazy_pattern(
 )
 
 
-def _list_of(number: str) -> re.Pattern[str]:
+def _build_list_pattern(number: str) -> re.Pattern[str]:
     """Return the pattern of at least eight numbers in brackets."""
     numbers = rf"{number}(?:(?:\s*,\s*|\s+){number}){{7,}}"
     return lazy_pattern(rf"[^\n]{{0,80}}?(?:[\[{{(]|<<)\s*({numbers})\s*,?\s*(?:[\])}}]|>>)+[\s;.}}]*")
 
 
 # Arrays as Java, Go, Python, JavaScript and Erlang print them, without leading zeros, or as in source code.
-_LIST, _WRITTEN_LIST = _list_of(_DECIMAL), _list_of(rf"(?:0[xX][0-9A-Fa-f]{{1,2}}|{_DECIMAL})")
+_LIST, _WRITTEN_LIST = _build_list_pattern(_DECIMAL), _build_list_pattern(rf"(?:0[xX][0-9A-Fa-f]{{1,2}}|{_DECIMAL})")
 
 
 def find_list(text: str) -> str | None:
     """Return the numbers of a list in a program's output or source; None if the text is not a list, or only hex, which
     may be truncated.
     """
-    found = _LIST.fullmatch(text)
-    if found is None:
+    match = _LIST.fullmatch(text)
+    if match is None:
         plain = _BESIDE.sub("", text)
         is_other = plain == text and any(dialect.sign.search(text) for dialect in DIALECTS)
-        found = None if is_other else _WRITTEN_LIST.fullmatch(plain)
-    return None if found is None else found[1]
+        match = None if is_other else _WRITTEN_LIST.fullmatch(plain)
+    return None if match is None else match[1]
 
 
 def convert_numbers(text: str, file: str) -> bytes:

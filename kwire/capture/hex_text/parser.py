@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from contextlib import suppress
 from typing import NamedTuple
@@ -44,8 +45,8 @@ def parse_hex_text(text: str, file: str = "") -> tuple[bytes, str]:
     >>> parse_hex_text("00000000: 0000 0004 0000 0007  ........")
     (b'\\x00\\x00\\x00\\x04\\x00\\x00\\x00\\x07', 'xxd')
     """
-    found = read_hex_text(text, file)
-    return b"".join(found.pieces), found.dialect
+    content = read_hex_text(text, file)
+    return b"".join(content.pieces), content.dialect
 
 
 def read_hex_text(text: str, file: str = "") -> HexText:
@@ -62,19 +63,22 @@ def read_hex_text(text: str, file: str = "") -> HexText:
     if (numbers := find_list(joined)) is not None:
         return HexText((convert_numbers(numbers, file),), "a list of numbers", packets=False)
     if _IS_RUST.match(joined):
-        lines = [
-            (number, _RUST.sub(lambda found: r"\x00" if found[1] == "0" else found[0], line)) for number, line in lines
-        ]
+        lines = [(number, _RUST.sub(_convert_rust_escape, line)) for number, line in lines]
     candidates = [dialect for dialect in DIALECTS if lines and dialect.sign.search(joined)]
     _refuse_unreadable(lines, file)
     if not candidates:
         tried = ", ".join(dialect.name for dialect in DIALECTS)
-        problem, line = "this text is not in a known form of hex", lines[0][0] if lines else 1
+        problem = "this text is not in a known form of hex"
+        line = lines[0][0] if lines else 1
         raise DumpError(problem, file=file, line=line, hint=f"tried: {tried}")
-    return _first_that_reads(candidates, lines, file)
+    return _parse_by_candidates(candidates, lines, file)
 
 
-def _first_that_reads(candidates: list[Dialect], lines: list[tuple[int, str]], file: str) -> HexText:
+def _convert_rust_escape(escape: re.Match[str]) -> str:
+    return r"\x00" if escape[1] == "0" else escape[0]
+
+
+def _parse_by_candidates(candidates: list[Dialect], lines: list[tuple[int, str]], file: str) -> HexText:
     """Parse the text as the first candidate, or as another one that can begin like it; raise the error of the first."""
     first = candidates[0]
     try:
@@ -101,7 +105,8 @@ class _DialectParser:
         self.dialect, self.file = dialect, file
         self.pieces: list[bytearray] = []
         self.beside: list[bytearray] = []  # data that repeats bytes of the pieces
-        self.piece, self.origin = bytearray(), 0  # the piece being read, and its first offset
+        self.piece = bytearray()  # the piece being read
+        self.origin = 0  # its first offset
         self.row = b""  # the bytes of the last line, which `*` repeats
         self.repeats = self.ended = self.hidden = False
         self.number = 0
@@ -110,7 +115,7 @@ class _DialectParser:
     def read(self, lines: list[tuple[int, str]]) -> HexText:
         """Read all lines. Raises DumpError."""
         for self.number, line in lines:
-            self.line(line)
+            self.read_line(line)
         if self.repeats:
             raise self.error("nothing follows the *", "the text is cut short")
         if self.dialect.marked and self.count == 1 and not self.ended:
@@ -120,50 +125,52 @@ class _DialectParser:
             )
         return HexText(tuple(map(bytes, self.pieces)), self.dialect.name, self.dialect.packets)
 
-    def line(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         match = self.dialect.line.fullmatch(line)
         if self.ended and not (self.dialect.other and self.dialect.other.fullmatch(line)):
             raise self.error("the text should have ended before this line", "two dumps? give one at a time")
         if line == "*" and "offset" in self.dialect.line.groupindex and self.row:
             self.repeats = True
         elif match is not None:
-            self.matched(match.groupdict())
+            self.take_row(match.groupdict())
         elif self.dialect.other is None or not self.dialect.other.fullmatch(line):
             raise self.error(f"this line is not {self.dialect.name}, as those before it are")
         else:
-            self.hidden = _PANE.fullmatch(line) is not None if self.dialect.packets else False
+            self.hidden = self.dialect.packets and _PANE.fullmatch(line) is not None
 
-    def matched(self, groups: dict[str, str | None]) -> None:
+    def take_row(self, groups: dict[str, str | None]) -> None:
         """Process the bytes of a line, or the final offset."""
         if groups.get("end"):
             self.ended = True
-            self.at(groups["end"] or "")
+            self.check_offset(groups["end"] or "")
             return
-        self.at(groups.get("offset") or "")
+        self.check_offset(groups.get("offset") or "")
         text = next(groups[name] for name in ("hex", "hex2", "last") if groups.get(name) is not None)
-        self.row = self.bytes(text or "")
+        self.row = self.convert(text or "")
         if groups.get("chars") is not None and len(groups["chars"] or "") != len(self.row):
             raise self.error(f"{len(self.row)} bytes, and {len(groups['chars'] or '')} characters beside them")
         self.piece += self.row
         self.count += 1
 
-    def at(self, text: str) -> None:
+    def check_offset(self, text: str) -> None:
         """Check an offset; if it restarts at 0, begin a new piece."""
         offset = int(text, self.dialect.base) if text else None
         if not self.pieces or (self.dialect.several and offset == 0):
-            self.piece, self.origin = bytearray(), offset or 0
-            (self.beside if self.hidden and self.pieces else self.pieces).append(self.piece)
+            self.piece = bytearray()
+            self.origin = offset or 0
+            pieces = self.beside if self.hidden and self.pieces else self.pieces
+            pieces.append(self.piece)
             self.hidden = False
         if offset is None:
             return
         if self.repeats:
-            self.repeat(offset)
+            self.repeat_row(offset)
         have = len(self.piece)
         if offset != self.origin + have:
             problem = f"the offset is {offset:#x}, but {have:#x} bytes were read from {self.origin:#x} on"
             raise self.error(problem, "a line is missing or damaged")
 
-    def repeat(self, offset: int) -> None:
+    def repeat_row(self, offset: int) -> None:
         """Repeat the last line up to an offset."""
         self.repeats = False
         missing = offset - self.origin - len(self.piece)
@@ -171,7 +178,7 @@ class _DialectParser:
             raise self.error(f"the * before it cannot mean {missing} bytes", "a line is missing or damaged")
         self.piece += self.row * (missing // len(self.row))
 
-    def bytes(self, text: str) -> bytes:
+    def convert(self, text: str) -> bytes:
         try:
             return self.dialect.convert(text)
         except ValueError as error:

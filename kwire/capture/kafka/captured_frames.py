@@ -62,7 +62,8 @@ def build_frames(batches: Iterable[CapturedBatch], file: str) -> Iterator[Frame]
 
 def build_timed_frames(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, int | None]]:
     """Build frames as `written` does, each with its exact time in nanoseconds since 1970."""
-    count, closed = 0, list[int]()
+    count = 0
+    closed = list[int]()
     for batch in batches:
         for captured in batch:
             if type(captured) is not tuple:

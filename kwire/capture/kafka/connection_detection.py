@@ -47,45 +47,46 @@ class UndecidedConnection:
         self.buffered += EVENT_COST
         if isinstance(event, Unseen):
             return None
-        head, opens = self._heads[event.side], event.side == self.connection.opener
+        head = self._heads[event.side]
+        opens = event.side == self.connection.opener
         if isinstance(event, StreamGap):
-            return self._gap(event.side, head, opens=opens)
+            return self._decide_before_gap(event.side, head, opens=opens)
         head.add(event.data)
         self.buffered += len(event.data)
         self._counts[event.side] += len(event.data)
         self.recogniser.allow(len(event.data))
         if head.asks(opener=opens) or (opens and head.may_ask()):
-            return self._conversation(event.side)
-        if (answered := self._answered(1 - event.side)) is not None:
+            return self._begin_connection(event.side)
+        if (answered := self._accept_answered_request(1 - event.side)) is not None:
             return answered
         name = recognise_protocol(head.data) if head.whole else recognise_protocol(event.data, middle=True)
         if name is not None:
             return NonKafkaConnection(self.recogniser, self.connection, name)
-        return self._doubt()
+        return self._accept_weaker_evidence()
 
-    def _gap(self, side: int, head: StreamHead, *, opens: bool) -> KafkaConnection | None:
+    def _decide_before_gap(self, side: int, head: StreamHead, *, opens: bool) -> KafkaConnection | None:
         """Decide based on the bytes before a gap; the bytes after it are examined separately."""
         if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
-            return self._conversation(side)
+            return self._begin_connection(side)
         self._hints[side] += head.hints()
         if self._hints[side] == ENOUGH_HINTS:
-            return self._conversation(side)
+            return self._begin_connection(side)
         self._answers[side] |= head.is_chain()
         self._cut[side] = head.cut_request or self._cut[side]
         if self._may_open(side) and side not in self._asking and head.may_ask():
             self._asking[side] = head
-        answered = self._answered(side)
+        answered = self._accept_answered_request(side)
         self._heads[side] = StreamHead(self.recogniser, whole=False)
         return answered
 
-    def _answered(self, side: int) -> KafkaConnection | None:
+    def _accept_answered_request(self, side: int) -> KafkaConnection | None:
         """Accept a request that a gap truncates if the other side starts with a complete response to it."""
-        asked = self._cut[side]
-        if not asked or not self._heads[1 - side].answers(asked):
+        request_head = self._cut[side]
+        if not request_head or not self._heads[1 - side].answers(request_head):
             return None
-        return KafkaConnection(self.recogniser, self.connection, side, asked)
+        return KafkaConnection(self.recogniser, self.connection, side, request_head)
 
-    def _doubt(self) -> KafkaConnection | NonKafkaConnection | None:
+    def _accept_weaker_evidence(self) -> KafkaConnection | NonKafkaConnection | None:
         """Accept weaker evidence after many bytes."""
         if self.buffered > UNDECIDED or all(head.refuted for head in self._heads):
             return self.decide()
@@ -101,7 +102,7 @@ class UndecidedConnection:
         sides = (1, 0) if opener == 1 else (0, 1)
         for side in sides:
             if self._heads[side].asks(opener=side == opener, final=True):
-                return self._conversation(side)
+                return self._begin_connection(side)
         for side in sides:
             if side not in self._asking and self._may_open(side) and self._heads[side].may_ask():
                 self._asking[side] = self._heads[side]
@@ -111,7 +112,7 @@ class UndecidedConnection:
             return KafkaConnection(self.recogniser, self.connection, side, self._asking[side].request_head)
         answers = [side for side in sides if side != opener and self._seems_to_answer(side)]
         if len(answers) == 1 and not self._counts[1 - answers[0]]:
-            return self._conversation(1 - answers[0])  # only the broker's side was captured
+            return self._begin_connection(1 - answers[0])  # only the broker's side was captured
         return NonKafkaConnection(self.recogniser, self.connection, UNKNOWN)
 
     def _may_open(self, side: int) -> bool:
@@ -124,6 +125,6 @@ class UndecidedConnection:
         """Feed all buffered data to the connection `state`; return the frames."""
         return [captured for event in self._log for captured in state.feed(event)]
 
-    def _conversation(self, client: int) -> KafkaConnection:
+    def _begin_connection(self, client: int) -> KafkaConnection:
         head = self._heads[client].request_head
         return KafkaConnection(self.recogniser, self.connection, client, head)

@@ -73,8 +73,8 @@ class KafkaConnection(ConversationState):
 
     def begin_late(self, requests: int, responses: int) -> None:
         """Start in the middle of the connection, at these stream offsets."""
-        self._direction(True).begin_at(requests)
-        self._direction(False).begin_at(responses)
+        self._splitter(True).begin_at(requests)
+        self._splitter(False).begin_at(responses)
 
     @property
     def buffered(self) -> int:
@@ -87,7 +87,8 @@ class KafkaConnection(ConversationState):
     @property
     def is_at_frames(self) -> bool:
         """Whether the next bytes of both directions are known to start frames."""
-        return not self.buffered and all(one is None or one.synced for one in self._general.directions)
+        directions = self._general.directions
+        return not self.buffered and all(direction is None or direction.synced for direction in directions)
 
     def continue_with(self, apis: Iterable[int], *, is_lossy: bool) -> None:
         """Continue a connection that started earlier and has used these apis."""
@@ -95,22 +96,24 @@ class KafkaConnection(ConversationState):
             self.add_api(api)
         self._general.is_lossy = is_lossy
 
-    def _direction(self, asked: bool) -> FrameSplitter:
+    def _splitter(self, is_request: bool) -> FrameSplitter:
         """Return the frame extractor of requests or of responses."""
-        direction = self._general.directions[asked]
+        direction = self._general.directions[is_request]
         if direction is None:
-            search = self._search_request if asked else self._search_response
-            direction = self._general.directions[asked] = FrameSplitter(search, self.readers[asked])
+            search = self._search_request if is_request else self._search_response
+            direction = self._general.directions[is_request] = FrameSplitter(search, self.readers[is_request])
         return direction
 
     def feed(self, event: Portion | StreamGap | Unseen) -> list[CapturedFrame]:
         """Process the next data of one side, or a gap."""
-        asked = event.side == self.client
-        if asked and not isinstance(event, Portion):
+        is_request = event.side == self.client
+        if is_request and not isinstance(event, Portion):
             self._general.is_lossy = True
         if isinstance(event, Unseen):  # requests were lost; the next responses may belong to them
-            return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
-        direction = self._direction(asked)
+            if not is_request:
+                return []
+            return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)]
+        direction = self._splitter(is_request)
         if isinstance(event, Portion):
             if not direction.synced:
                 self._prepare(len(event.data))
@@ -118,24 +121,27 @@ class KafkaConnection(ConversationState):
         else:
             self._prepare(direction.buffered)
             cuts = direction.gap(event.offset, event.count)
-        return self._frames(cuts, asked, event.nanoseconds) if cuts else []
+        return self._note_cuts(cuts, is_request, event.nanoseconds) if cuts else []
 
     def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
         """Return the buffered bytes, because the rest will not arrive; `cause` is the reason."""
         self._prepare(self.buffered)
-        asked, answered = self._direction(True).stop(cause), self._direction(False).stop(cause)
-        return self._frames(asked, True, now) + self._frames(answered, False, now)
+        requests = self._splitter(True).stop(cause)
+        responses = self._splitter(False).stop(cause)
+        return self._note_cuts(requests, True, now) + self._note_cuts(responses, False, now)
 
-    def _frames(self, cuts: list[StreamCut], asked: bool, now: int | None) -> list[CapturedFrame]:
+    def _note_cuts(self, cuts: list[StreamCut], is_request: bool, now: int | None) -> list[CapturedFrame]:
+        """Update the requests in flight from frames and fragments, and name their fault where these identify it."""
         captured: list[CapturedFrame] = []
+        note = self.note_request if is_request else self.note_response
         for offset, data, fault in cuts:
             first, second = first_numbers(data) if fault is None else (None, 0)
             if fault is None or isinstance(fault, CutShort):
-                token: DecodeError | None = (self.note_request if asked else self.note_response)(data)
+                token: DecodeError | None = note(data)
                 fault = fault or token
-            elif data == EMPTY and not asked and isinstance(fault, Fragment | PassedOver):
-                fault = self._empty_answer(fault)
-            captured.append((self.ends, asked, offset, now, data, fault, first, second))
+            elif data == EMPTY and not is_request and isinstance(fault, Fragment | PassedOver):
+                fault = self._note_empty_response(fault)
+            captured.append((self.ends, is_request, offset, now, data, fault, first, second))
         return captured
 
     def note_request(self, data: bytes) -> NoFrame | None:
@@ -168,13 +174,13 @@ class KafkaConnection(ConversationState):
         expected = self.expected(1)
         if expected and expected[0][1] == correlation_id is not None:
             self.settle(1)
-        elif self._overtakes(correlation_id):
+        elif self._note_overtaking_response(correlation_id):
             return BareToken(len(data))
         if correlation_id is not None and 0 <= correlation_id < RESERVED_IDS:
             self.answered = correlation_id
         return None
 
-    def _empty_answer(self, fault: NoFrame) -> NoFrame:
+    def _note_empty_response(self, fault: NoFrame) -> NoFrame:
         """Record an empty response outside of a frame, after lost bytes: the response to a SASL token, which may be
         lost.
         """
@@ -184,7 +190,7 @@ class KafkaConnection(ConversationState):
             return BareToken(len(EMPTY))
         return Fragment(len(EMPTY)) if self._general.is_lossy else fault
 
-    def _overtakes(self, correlation_id: int | None) -> bool:
+    def _note_overtaking_response(self, correlation_id: int | None) -> bool:
         """Record a response that does not answer the oldest request in flight.
 
         Return whether it answers a SASL token.
@@ -195,12 +201,12 @@ class KafkaConnection(ConversationState):
                 self.settle(index + 1)
                 return False
         token = bool(expected) and expected[0] == TOKEN
-        if (token or self.tokens) and not self._is_of_now(correlation_id):
+        if (token or self.tokens) and not self._may_follow_newest(correlation_id):
             self.settle(int(token))
             return True
         return False
 
-    def _is_of_now(self, correlation_id: int | None) -> bool:
+    def _may_follow_newest(self, correlation_id: int | None) -> bool:
         """Whether a lost request may have had this correlation id."""
         if correlation_id is None or self.newest is None:
             return False
@@ -215,11 +221,11 @@ class KafkaConnection(ConversationState):
     def _prepare(self, count: int) -> None:
         """Prepare a search of `count` bytes."""
         self.recogniser.allow(count)
-        asked: dict[bytes, list[bytes]] = {}
+        apis_by_id: dict[bytes, list[bytes]] = {}
         for api, awaited in self.expected(LOOKED_AT):
             if awaited is not None:
-                asked.setdefault(_bytes(awaited), []).append(_bytes(api))
-        self._general.awaited = AwaitedResponses(asked, self.apis, self.answered, self.newest)
+                apis_by_id.setdefault(_encode_int32(awaited), []).append(_encode_int32(api))
+        self._general.awaited = AwaitedResponses(apis_by_id, self.apis, self.answered, self.newest)
 
     def _search_request(self) -> FrameSearch:
         return FrameSearch(lambda: REQUESTS, self._judge_request)
@@ -234,5 +240,5 @@ class KafkaConnection(ConversationState):
         return self.recogniser.judge_response(data, position, packets, self._general.awaited)
 
 
-def _bytes(number: int) -> bytes:
+def _encode_int32(number: int) -> bytes:
     return number.to_bytes(4, "big", signed=True)

@@ -64,8 +64,8 @@ class AwaitedResponses(NamedTuple):
         if self.newest is None or number >= RESERVED_IDS:
             return True
         # Clients increment ids, but may send requests slightly out of order.
-        least = self.newest if self.answered is None else self.answered
-        return least - distance <= number <= self.newest + distance
+        lowest = self.newest if self.answered is None else self.answered
+        return lowest - distance <= number <= self.newest + distance
 
     def may_follow(self, data: bytearray, position: int) -> bool:
         """Whether a response may start at a position, as far as its header has arrived."""
@@ -79,9 +79,9 @@ class AwaitedResponses(NamedTuple):
         """Return the pattern of a response's size and correlation id."""
         if self.newest is None:
             return re.compile(_SIZE + rb"[\x00-\xff]{4})")
-        ids = {int.from_bytes(one, "big") for one in self.asked}
-        least = self.newest if self.answered is None else min(self.answered, self.newest)
-        ids |= {max(0, least - FAR), least, self.newest, self.newest + FAR, RESERVED_IDS}
+        ids = {int.from_bytes(correlation_id, "big") for correlation_id in self.asked}
+        lowest = self.newest if self.answered is None else min(self.answered, self.newest)
+        ids |= {max(0, lowest - FAR), lowest, self.newest, self.newest + FAR, RESERVED_IDS}
         halves = {number >> 16 & 0xFFFF for number in ids}
         any_of = b"|".join(re.escape(half.to_bytes(2, "big")) for half in sorted(halves))
         return re.compile(_SIZE + rb"(?:" + any_of + rb")[\x00-\xff]{2})")
@@ -126,7 +126,7 @@ class FrameRecogniser:
         if length <= 0:
             return WEAK
         likely = STRONG if any(data[start + 4 : start + 6]) else FAIR
-        return _printable(bytes(data[start + 14 : start + 14 + length]), length, likely)
+        return _judge_client_id(bytes(data[start + 14 : start + 14 + length]), length, likely)
 
     def _header_version(self, pair: bytes) -> int | None:
         if pair not in self._headers:
@@ -202,7 +202,7 @@ class FrameRecogniser:
         stop = position + 4 + size
         apis: Collection[bytes] = awaited.asked.get(bytes(data[position + 4 : position + 8]), ())
         # A response to a lost request is accepted if it decodes, or if it fills whole packets exactly.
-        in_front = _in_front(position, packets)
+        in_front = _starts_packet(position, packets)
         lost = size <= LONGEST_UNLIKELY and awaited.may_be(number, FAR if in_front else NEAR)
         if size > LIMIT or not (apis or lost):
             return NEVER
@@ -229,12 +229,12 @@ class FrameRecogniser:
         return self.proofs >= 0
 
 
-def _in_front(position: int, packets: Set[int]) -> bool:
+def _starts_packet(position: int, packets: Set[int]) -> bool:
     """Whether a packet starts with this header; its size field may be in the packet before."""
     return position in packets and packets.isdisjoint(position + step for step in (1, 2, 3, 5, 6, 7))
 
 
-def _printable(text: bytes, length: int, likely: int) -> int:
+def _judge_client_id(text: bytes, length: int, likely: int) -> int:
     try:
         printable = text.decode().isprintable()
     except UnicodeDecodeError as error:

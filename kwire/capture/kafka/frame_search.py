@@ -27,7 +27,7 @@ class FrameSearch:
         self._packets: set[int] = set()
         self._seen = 0  # all positions before this one were examined
         self._waiting: list[tuple[int, int, int]] = []  # bytes needed, position, likelihood
-        self._held: list[int] = []  # confirmed starts of frames, used unless an earlier candidate is confirmed
+        self._confirmed: list[int] = []  # confirmed starts of frames, used unless an earlier candidate is confirmed
 
     def packet(self, position: int) -> None:
         """Record that a packet starts at a position."""
@@ -40,18 +40,19 @@ class FrameSearch:
         Args:
             data: all bytes since the last frame that was found, except `drop`ped bytes.
         """
-        found = [position for position in self._due(data) if self._judged(data, position)] + self._held
-        self._held = []
-        start, self._seen = self._seen, max(self._seen, len(data) - HEADER + 1)
+        starts = [position for position in self._take_due(data) if self._is_start(data, position)] + self._confirmed
+        self._confirmed = []
+        start = self._seen
+        self._seen = max(self._seen, len(data) - HEADER + 1)
         for match in self.pattern().finditer(data, start):
-            if found:
+            if starts:
                 break
-            if self._judged(data, match.start()):
-                found.append(match.start())
-        if not found or self._is_inside(min(found)):
-            self._held = found
+            if self._is_start(data, match.start()):
+                starts.append(match.start())
+        if not starts or self._is_inside(min(starts)):
+            self._confirmed = starts
             return None
-        return min(found)
+        return min(starts)
 
     def _is_inside(self, position: int) -> bool:
         """Whether a position is inside a likely frame whose end has not arrived."""
@@ -60,19 +61,19 @@ class FrameSearch:
     @property
     def last_resort(self) -> int | None:
         """Return the start of a frame, given that no more bytes will arrive; None if no frame starts."""
-        return min(self._held, default=None)
+        return min(self._confirmed, default=None)
 
     @property
     def likely(self) -> int | None:
         """Return the probable start of a frame if too few bytes have arrived to be sure; otherwise None."""
         return min((position for _, position, likely in self._waiting if likely == MOST_LIKELY), default=None)
 
-    def _due(self, data: bytearray) -> list[int]:
+    def _take_due(self, data: bytearray) -> list[int]:
         due = [position for need, position, _ in self._waiting if need <= len(data)]
-        self._waiting = [place for place in self._waiting if place[0] > len(data)]
+        self._waiting = [candidate for candidate in self._waiting if candidate[0] > len(data)]
         return due
 
-    def _judged(self, data: bytearray, position: int) -> bool:
+    def _is_start(self, data: bytearray, position: int) -> bool:
         verdict = self.judge(data, position, self._packets)
         if verdict.stop:
             self._waiting.append((max(verdict.stop, len(data) + 1), position, verdict.likely))
@@ -83,11 +84,11 @@ class FrameSearch:
     @property
     def passed(self) -> int:
         """The number of leading bytes that can no longer start a frame."""
-        return min([self._seen, *self._held, *(position for _, position, _ in self._waiting)])
+        return min([self._seen, *self._confirmed, *(position for _, position, _ in self._waiting)])
 
     def drop(self, count: int) -> None:
         """Record that bytes were removed at the front."""
         self._seen = max(0, self._seen - count)
-        self._held = [position - count for position in self._held]
+        self._confirmed = [position - count for position in self._confirmed]
         self._packets = {position - count for position in self._packets if position >= count}
         self._waiting = [(need - count, position - count, likely) for need, position, likely in self._waiting]

@@ -78,8 +78,8 @@ class FrameSplitter:
     def stop(self, cause: str) -> list[StreamCut]:
         """Return the buffered bytes, because the rest will not arrive; `cause` is the reason."""
         cuts: list[StreamCut] = []
-        while not self.synced and self._boundary is None and (found := self._search.last_resort) is not None:
-            self._resume(cuts, found)
+        while not self.synced and self._boundary is None and (start := self._search.last_resort) is not None:
+            self._resume(cuts, start)
             self._go_on(cuts)
         if self.synced:
             offset = self.reader.offset
@@ -102,19 +102,20 @@ class FrameSplitter:
 
     def _go_on(self, cuts: list[StreamCut]) -> None:
         while not (self.synced and self._take_frames(cuts)):
-            found = self._next_frame()
-            if found is None:
-                self._pass_over(cuts, self._useless())
+            start = self._find_next_frame()
+            if start is None:
+                self._pass_over(cuts, self._count_useless())
                 return
-            self._resume(cuts, found)
+            self._resume(cuts, start)
 
-    def _resume(self, cuts: list[StreamCut], found: int) -> None:
+    def _resume(self, cuts: list[StreamCut], start: int) -> None:
         """Continue with the frame that starts at this position of the skipped bytes."""
-        self._pass_over(cuts, found)
+        self._pass_over(cuts, start)
         self.reader.restart(self._lost_at)
         self.reader.feed(self._lost)
         self._lost.clear()
-        self.synced, self._boundary = True, None
+        self.synced = True
+        self._boundary = None
 
     def _take_frames(self, cuts: list[StreamCut]) -> bool:
         """Process complete frames; return False at an impossible size."""
@@ -135,14 +136,14 @@ class FrameSplitter:
         self._lost[:] = data
         self._lost_at, self._search = offset, self._begin_search()
 
-    def _next_frame(self) -> int | None:
+    def _find_next_frame(self) -> int | None:
         """Return the start of the next frame in the skipped bytes; None if it was not found."""
         if self._boundary is None:
             return self._search.look(self._lost)
         left = self._boundary - self._lost_at
         return left if left <= len(self._lost) else None
 
-    def _useless(self) -> int:
+    def _count_useless(self) -> int:
         """Return how many of the skipped bytes can be released; 0 if they are few, so that fragments are large."""
         count = len(self._lost) if self._boundary is not None else self._search.passed
         return count if count > PIECE else 0

@@ -26,7 +26,8 @@ class _ByteCounter:
 
     def add(self, event: Portion | StreamGap) -> None:
         size = len(event.data) if isinstance(event, Portion) else event.count or 0
-        self.stop, self.now = event.offset + size, event.nanoseconds
+        self.stop = event.offset + size
+        self.now = event.nanoseconds
         if isinstance(event, StreamGap):
             self.missing += size
             return
@@ -49,7 +50,7 @@ class _ZooKeeperPackets:
             begun.clear()  # the next portion is assumed to start with a packet
             return []
         begun += event.data
-        found: list[CapturedFrame] = []
+        packets: list[CapturedFrame] = []
         while len(begun) >= SIZE_FIELD:
             stop = SIZE_FIELD + int.from_bytes(begun[:SIZE_FIELD], "big")
             if stop > LONGEST_PACKET:
@@ -60,9 +61,9 @@ class _ZooKeeperPackets:
             fault = NotKafka(stop, found=ZOOKEEPER)
             ends = TcpEnds(self._connection.number, self._connection.key, self._client)
             is_client = event.side == self._client
-            found.append((ends, is_client, offset, event.nanoseconds, bytes(begun[:stop]), fault, None, 0))
+            packets.append((ends, is_client, offset, event.nanoseconds, bytes(begun[:stop]), fault, None, 0))
             del begun[:stop]
-        return found
+        return packets
 
 
 class NonKafkaConnection:
@@ -89,7 +90,7 @@ class NonKafkaConnection:
             return [] if isinstance(event, Unseen) else self._packets.feed(event)
         if self.turned is not None:
             return self.turned.feed(event)
-        if self.name == UNKNOWN and isinstance(event, Portion) and self._asks(event.data):
+        if self.name == UNKNOWN and isinstance(event, Portion) and self._is_request(event.data):
             return self._turn(event)
         if not isinstance(event, Unseen):
             self._sides[event.side].add(event)
@@ -102,9 +103,9 @@ class NonKafkaConnection:
         if self._packets is not None:
             return []
         opener = self.connection.opener or 0
-        return self._named(opener, opener) + self._named(1 - opener, opener)
+        return self._describe_side(opener, opener) + self._describe_side(1 - opener, opener)
 
-    def _named(self, side: int, client: int) -> list[CapturedFrame]:
+    def _describe_side(self, side: int, client: int) -> list[CapturedFrame]:
         counted = self._sides[side]
         if not counted.count and not counted.missing:
             return []
@@ -115,7 +116,7 @@ class NonKafkaConnection:
         ends = TcpEnds(self.connection.number, self.connection.key, client)
         return [(ends, side == client, 0, counted.now, counted.first, fault, None, 0)]
 
-    def _asks(self, data: bytes) -> bool:
+    def _is_request(self, data: bytes) -> bool:
         """Whether a packet is certainly a request."""
         if self.recogniser.header(data) != STRONG:
             return False
@@ -124,7 +125,7 @@ class NonKafkaConnection:
         return size <= len(data) and self.recogniser.proves_request(data[:size])
 
     def _turn(self, event: Portion) -> list[CapturedFrame]:
-        frames = self._named(event.side, event.side) + self._named(1 - event.side, event.side)
+        frames = self._describe_side(event.side, event.side) + self._describe_side(1 - event.side, event.side)
         head = event.data[4:12]
         self.turned = KafkaConnection(self.recogniser, self.connection, event.side, head)
         self.turned.begin_late(event.offset, self._sides[1 - event.side].stop)

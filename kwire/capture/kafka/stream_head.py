@@ -43,21 +43,24 @@ class StreamHead:
     def asks(self, *, opener: bool, final: bool = False) -> bool:
         """Whether there is a request with a client id; with `final`, a truncated request counts too."""
         if self._search is not None:
-            return self._found(self._search, final)
+            return self._find_request(self._search, final)
         looks = self.recogniser.header(self.data)
         if looks == FAIR and not opener:
-            return self._proven()
+            return self._proves_request()
         self.refuted |= looks == NO
         return looks >= FAIR or (final and looks == SHORT and len(self.data) > LEAST + 4)
 
     def may_ask(self) -> bool:
         """Whether there is a request without a client id that decodes."""
         if not self.whole:
-            found = self._found(FrameSearch(lambda: REQUESTS, self._judge_all), final=False)
+            asks = self._find_request(FrameSearch(lambda: REQUESTS, self._judge_all), final=False)
             # Frames before it would not be requests.
-            return found and not self._is_blank() and not self._has_chain(self._request)
+            return asks and not self._is_blank() and not self._has_chain(self._request)
         return (
-            not self.refuted and self.recogniser.header(self.data) == WEAK and not self._is_blank() and self._proven()
+            not self.refuted
+            and self.recogniser.header(self.data) == WEAK
+            and not self._is_blank()
+            and self._proves_request()
         )
 
     def _is_blank(self) -> bool:
@@ -70,7 +73,7 @@ class StreamHead:
         """Whether these bytes, the captured part of a truncated packet, start as a request other than Produce."""
         return len(self.data) >= 8 and self.recogniser.header(self.data) == SHORT and any(self.data[4:6])
 
-    def _proven(self) -> bool:
+    def _proves_request(self) -> bool:
         stop = 4 + int.from_bytes(self.data[:4], "big")
         if self.refuted or len(self.data) < stop:
             return False
@@ -115,11 +118,13 @@ class StreamHead:
     def _has_chain(self, stop: int) -> bool:
         """Whether a chain of frames starts before a position."""
         starts = [start for start in self._packets if start < stop]
-        return stop > 0 and (self._chain(0) > 0 or any(self._chain(start) >= ENOUGH for start in starts))
+        return stop > 0 and (self._count_chain(0) > 0 or any(self._count_chain(start) >= ENOUGH for start in starts))
 
-    def _chain(self, position: int) -> int:
+    def _count_chain(self, position: int) -> int:
         """Count the frames from a position to the end."""
-        before, count, others = None, 0, 0
+        before = None
+        count = 0
+        others = 0
         while position + 8 <= len(self.data):
             size = int.from_bytes(self.data[position : position + 4], "big")
             number = int.from_bytes(self.data[position + 4 : position + 8], "big")
@@ -128,15 +133,17 @@ class StreamHead:
             if position + min(4 + size, LEAST_EVIDENCE) > len(self.data):
                 break
             others += not zookeeper_may_answer(self.data, position)
-            position, before, count = position + 4 + size, number, count + 1
+            position = position + 4 + size
+            before = number
+            count = count + 1
         return count if others else 0
 
-    def _found(self, search: FrameSearch, final: bool) -> bool:
-        found = search.look(self.data)
-        if found is None and final:
-            found = search.likely
-        self._request = found or 0
-        return found is not None
+    def _find_request(self, search: FrameSearch, final: bool) -> bool:
+        start = search.look(self.data)
+        if start is None and final:
+            start = search.likely
+        self._request = start or 0
+        return start is not None
 
     def _judge(self, data: bytearray, position: int, packets: Set[int]) -> FrameVerdict:
         looks = self.recogniser.header(data, position)

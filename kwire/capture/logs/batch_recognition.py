@@ -37,8 +37,8 @@ def find_batch_end(data: bytes | bytearray, at: int) -> int:
         return NO
     if left < UP_TO_MAGIC:
         return SHORT
-    least = LEAST_LENGTH.get(data[at + 16])
-    return NO if least is None or length < least else at + LOG_OVERHEAD + length
+    shortest = LEAST_LENGTH.get(data[at + 16])
+    return NO if shortest is None or length < shortest else at + LOG_OVERHEAD + length
 
 
 def find_credible_end(data: bytes | bytearray, at: int) -> int:
@@ -49,7 +49,7 @@ def find_credible_end(data: bytes | bytearray, at: int) -> int:
     magic = data[at + 16]
     if len(data) - at < LOG_OVERHEAD + LEAST_LENGTH[magic]:
         return SHORT
-    credible = _credible_batch if magic == 2 else _credible_message
+    credible = _is_credible_batch if magic == 2 else _is_credible_message
     return stop if credible(data, at, stop) else NO
 
 
@@ -57,28 +57,28 @@ def is_sound(data: bytes | bytearray, at: int, stop: int) -> bool:
     """Whether the checksum of a complete batch is correct."""
     magic = data[at + 16]
     checked = bytes(memoryview(data)[at + CHECKED_FROM[magic] : stop])
-    place = at + (17 if magic == 2 else 12)
-    return int.from_bytes(data[place : place + 4], "big") == (crc32c if magic == 2 else crc32)(checked)
+    crc_at = at + (17 if magic == 2 else 12)
+    return int.from_bytes(data[crc_at : crc_at + 4], "big") == (crc32c if magic == 2 else crc32)(checked)
 
 
 def find_candidate(data: bytearray, at: int) -> int | None:
     """Return the next position, from `at` on, at which a header could start; None if there is none."""
     while True:
-        found = _HEADER.search(data, at)
-        if found is None:
+        match = _HEADER.search(data, at)
+        if match is None:
             return None
-        place = found.start()
-        del found  # otherwise `feed` could not append bytes
-        if any(data[place : place + LOG_OVERHEAD]):
-            return place
+        candidate = match.start()
+        del match  # otherwise `feed` could not append bytes
+        if any(data[candidate : candidate + LOG_OVERHEAD]):
+            return candidate
         # After zeros, a header starts at the earliest where its length is the first nonzero field.
-        at = max(place + 1, find_nonzero(data, place) - LOG_OVERHEAD + 1)
+        at = max(candidate + 1, find_nonzero(data, candidate) - LOG_OVERHEAD + 1)
 
 
 def find_nonzero(data: bytes | bytearray, at: int) -> int:
     """Return the position of the first nonzero byte from `at` on; the end of the data if there is none."""
-    found = _NOT_ZERO.search(data, at)
-    return len(data) if found is None else found.start()
+    match = _NOT_ZERO.search(data, at)
+    return len(data) if match is None else match.start()
 
 
 def looks_like_log(head: bytes) -> bool:
@@ -96,7 +96,7 @@ def looks_like_log(head: bytes) -> bool:
         return is_no_frame or is_sound(head, 0, stop)
     if not is_no_frame:
         return False
-    return stop >= 0 or (stop == SHORT and len(head) >= LOG_OVERHEAD) or _begins_damaged(head)
+    return stop >= 0 or (stop == SHORT and len(head) >= LOG_OVERHEAD) or _holds_sound_batch(head)
 
 
 def count_bytes_needed(head: bytes) -> int:
@@ -106,44 +106,45 @@ def count_bytes_needed(head: bytes) -> int:
     return max(0, find_credible_end(head, 0))
 
 
-def _begins_damaged(head: bytes) -> bool:
+def _holds_sound_batch(head: bytes) -> bool:
     """Whether a valid batch follows damaged bytes."""
-    data, at = bytearray(head), 0
+    data = bytearray(head)
+    at = 0
     for _ in range(100):
-        place = find_candidate(data, at)
-        if place is None:
+        candidate = find_candidate(data, at)
+        if candidate is None:
             return False
-        stop = find_credible_end(data, place)
-        if 0 <= stop <= len(data) and is_sound(data, place, stop):
+        stop = find_credible_end(data, candidate)
+        if 0 <= stop <= len(data) and is_sound(data, candidate, stop):
             return True
-        at = place + 1
+        at = candidate + 1
     return False
 
 
-def _credible_batch(data: bytes | bytearray, at: int, stop: int) -> bool:
+def _is_credible_batch(data: bytes | bytearray, at: int, stop: int) -> bool:
     base, _, epoch, _, _, attributes, last, _, _, producer, producer_epoch, sequence, count = BATCH.unpack_from(
         data, at
     )
-    if base < 0 or not _are_credible(attributes, 2) or not 0 <= count <= last + 1:
+    if base < 0 or not _are_credible_attributes(attributes, 2) or not 0 <= count <= last + 1:
         return False
     numbers: list[int] = [epoch, producer, producer_epoch, sequence]
     return min(numbers) >= -1
 
 
-def _credible_message(data: bytes | bytearray, at: int, stop: int) -> bool:
+def _is_credible_message(data: bytes | bytearray, at: int, stop: int) -> bool:
     offset, _, _, magic, attributes = MESSAGE.unpack_from(data, at)
     key: int = at + MESSAGE.size + 8 * magic
-    value = key + 4 + max(0, _length(data, key))
-    if offset < 0 or not _are_credible(attributes, magic) or _length(data, key) < -1 or value + 4 > stop:
+    value = key + 4 + max(0, _read_int32(data, key))
+    if offset < 0 or not _are_credible_attributes(attributes, magic) or _read_int32(data, key) < -1 or value + 4 > stop:
         return False
     if value + 4 > len(data):
         return True  # not known yet
-    return value + 4 + max(0, _length(data, value)) == stop
+    return value + 4 + max(0, _read_int32(data, value)) == stop
 
 
-def _are_credible(attributes: int, magic: int) -> bool:
+def _are_credible_attributes(attributes: int, magic: int) -> bool:
     return not attributes & ~_NAMED_BITS[magic] and attributes & COMPRESSION < _CODECS[magic]
 
 
-def _length(data: bytes | bytearray, at: int) -> int:
+def _read_int32(data: bytes | bytearray, at: int) -> int:
     return int.from_bytes(data[at : at + 4], "big", signed=True)

@@ -106,7 +106,8 @@ def _trace_batch(reader: TracingReader, header: RecordBatch, compressed: bool) -
 
 def _trace_records(reader: TracingReader, count: int) -> None:
     """Read records; the rest of an undecodable record is one span, and its size gives the start of the next record."""
-    index, end = 0, reader.end
+    index = 0
+    end = reader.end
     while index < count and reader.pos < end:
         reader.path[:] = ["records", index]
         size = reader.child("size", VARINT)
@@ -120,7 +121,8 @@ def _trace_records(reader: TracingReader, count: int) -> None:
                 reader.refuse(BadRecordSize, reader.pos, found=size, have=reader.pos - start)
         except DecodeError as error:
             reader.leave_rest("not understood", error)
-        reader.pos, reader.end = start + size, end
+        reader.pos = start + size
+        reader.end = end
         index += 1
     reader.path.clear()
     if index != count:
@@ -223,4 +225,5 @@ def _unfold_message(span: Span, embedded: Embedded, front: _Front) -> Iterator[S
         codec.read(reader)
 
     _trace(reader, read)
-    yield from (one._replace(start=one.start + start, stop=one.stop + start) for one in reader.spans)
+    for part in reader.spans:
+        yield part._replace(start=part.start + start, stop=part.stop + start)

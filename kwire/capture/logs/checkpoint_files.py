@@ -60,7 +60,8 @@ class CheckpointReader:
         else:
             yield from self._entries(kind, lines[2:], file)
             at, count = lines[1]
-            need, have = int(count), len(lines) - 2
+            need = int(count)
+            have = len(lines) - 2
             if need != have:
                 error = WrongCount(offset=at, segments=("count",), need=need, have=have, raw=count)
                 yield LogBytes(at, len(count), count, error, None, file)

@@ -130,12 +130,12 @@ def read_disk_file(kind: DiskKind, portions: Iterable[bytes], name: str, file: s
     OffsetIndexEntry(offset=45, position=4178)
     """
     try:
-        yield from kind.read(kind.name, parse_base_offset(name), _bounded(portions), file or name)
+        yield from kind.read(kind.name, parse_base_offset(name), _limit_size(portions), file or name)
     except BadDiskFile as error:
         yield LogBytes(error.offset, 0, b"", error.with_traceback(None), None, file or name)
 
 
-def _bounded(portions: Iterable[bytes]) -> Iterator[bytes]:
+def _limit_size(portions: Iterable[bytes]) -> Iterator[bytes]:
     passed = 0
     for portion in portions:
         passed += len(portion)

@@ -23,12 +23,13 @@ class IndexReader:
     def __call__(self, kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
         """Yield the entries of a file; `kind` and `file` are repeated in them."""
         index, zeros = 0, 0
-        for at, raw in self._cuts(portions):
+        for at, raw in self._cut_entries(portions):
             if not any(raw):
                 zeros += len(raw)
             elif len(raw) % self.layout.size:
-                yield from _allocated(at - zeros, zeros, file)
-                zeros, why = 0, f"{len(raw)} bytes at the end are not a complete entry of {self.layout.size} bytes"
+                yield from _report_preallocated(at - zeros, zeros, file)
+                zeros = 0
+                why = f"{len(raw)} bytes at the end are not a complete entry of {self.layout.size} bytes"
                 yield bad_bytes(at, raw, why, file)
             else:
                 if zeros == self.layout.size and not index:  # time 0 at the first offset
@@ -37,12 +38,15 @@ class IndexReader:
                 elif zeros:
                     yield bad_bytes(at - zeros, b"", f"{zeros} zeros before an entry", file, zeros)
                 yield DiskEntry(kind, index, at, self.make(base, *self.layout.unpack(raw)), file)
-                index, zeros = index + 1, 0
-        yield from _allocated(at - zeros + len(raw), zeros, file) if zeros else ()
+                index = index + 1
+                zeros = 0
+        yield from _report_preallocated(at - zeros + len(raw), zeros, file) if zeros else ()
 
-    def _cuts(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    def _cut_entries(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Yield entries with their positions; zeros are joined; an incomplete entry is the last one."""
-        left, passed, size = b"", 0, self.layout.size
+        left = b""
+        passed = 0
+        size = self.layout.size
         for portion in portions:
             data = left + portion
             whole = len(data) - len(data) % size
@@ -50,12 +54,13 @@ class IndexReader:
                 yield passed, data[:whole]
             else:
                 yield from ((passed + at, data[at : at + size]) for at in range(0, whole, size))
-            passed, left = passed + whole, data[whole:]
+            passed = passed + whole
+            left = data[whole:]
         if left:
             yield passed, left
 
 
-def _allocated(position: int, count: int, file: str) -> Iterator[LogBytes]:
+def _report_preallocated(position: int, count: int, file: str) -> Iterator[LogBytes]:
     if count:
         yield LogBytes(position, count, b"", None, None, file)
 

@@ -89,7 +89,8 @@ class LogBatch:
         records = self.header.records(salvage=True, limit=limit)
         noted = len(records.faults)
         for index, item in enumerate(records):
-            fresh, noted = records.faults[noted:], len(records.faults)
+            fresh = records.faults[noted:]
+            noted = len(records.faults)
             self.faults.extend(fresh)
             if isinstance(item, UndecodableRecords):
                 yield self._bytes(item.data, item.error)

@@ -43,10 +43,10 @@ class LogReader:
     def _read(self, portions: Iterable[bytes]) -> Iterator[LogBatch | LogBytes]:
         reader = SegmentReader()
         for portion in portions:
-            yield from map(self._item, reader.feed(portion))
-        yield from map(self._item, reader.finish())
+            yield from map(self._build_item, reader.feed(portion))
+        yield from map(self._build_item, reader.finish())
 
-    def _item(self, cut: SegmentItem) -> LogBatch | LogBytes:
+    def _build_item(self, cut: SegmentItem) -> LogBatch | LogBytes:
         if not isinstance(cut, RecordBatch):
             return replace(cut, file=self.file)
         self.topic.learn(cut)

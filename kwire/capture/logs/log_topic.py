@@ -77,7 +77,7 @@ class LogTopic:
             return
         records = _read_some_records(batch)
         if batch.is_control:
-            kinds = [_control_type(record) for record in records]
+            kinds = [_read_control_type(record) for record in records]
             if any(kind in OF_A_QUORUM for kind in kinds):
                 self._settle(METADATA)
         elif records:
@@ -88,7 +88,9 @@ class LogTopic:
             self._settled |= all(values is None for values in fits.values())
 
     def _settle(self, name: str) -> None:
-        self.name, self.found, self._settled = name, True, True
+        self.name = name
+        self.found = True
+        self._settled = True
 
     def read(self, batch: RecordBatch, record: Record) -> DecodedRecord:
         """Decode a record of this log."""
@@ -114,7 +116,7 @@ def _read_some_records(batch: RecordBatch) -> list[Record]:
         return []
 
 
-def _control_type(record: Record) -> int:
+def _read_control_type(record: Record) -> int:
     return int.from_bytes((record.key or b"")[2:4], "big")
 
 
@@ -137,13 +139,13 @@ def _fits(name: str, record: Record) -> bool:
         return False
     if name in _FRAMED:
         return record.key is None and read.value.message is not None and encode_frame(read) == record.value
-    if read.key.message is None or not _is_named(read.key.message):
+    if read.key.message is None or not _has_name(read.key.message):
         return False
     value = read.value
     return (value is None or value.message is not None) and encode_record(read) == (record.key, record.value)
 
 
-def _is_named(key: Any) -> bool:
+def _has_name(key: Any) -> bool:
     """Whether the first field of a key, a group id or transactional id, is printable and not empty."""
     name = getattr(key, key.__struct_fields__[0])
     return isinstance(name, str) and bool(name) and name.isprintable()

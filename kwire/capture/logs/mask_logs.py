@@ -72,9 +72,9 @@ def mask_explained(explained: ExplainedBytes, batch: LogBatch) -> ExplainedBytes
 
 
 def _mask_span(span: Span, names: dict[str, str]) -> Span:
-    place, _, name = span.path.rpartition(".")
-    secret = name in SECRET_FIELDS or (name == "value" and is_sensitive(names.get(place, "")))
-    unclear = span.type in _UNCLEAR or span.type.endswith(" records") or (name == "value" and place not in names)
+    parent, _, name = span.path.rpartition(".")
+    secret = name in SECRET_FIELDS or (name == "value" and is_sensitive(names.get(parent, "")))
+    unclear = span.type in _UNCLEAR or span.type.endswith(" records") or (name == "value" and parent not in names)
     faults = tuple(map(mask_error, span.faults))
     if not isinstance(span.value, bytes | str) or not (secret or unclear):
         return span._replace(faults=faults)

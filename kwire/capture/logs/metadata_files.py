@@ -16,7 +16,8 @@ _METADATA = lazy_pattern(rb"version: (\d{1,5})\r?\ntopic_id: ([A-Za-z0-9_-]{22})
 
 def read_properties(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
     """Yield the properties of a log directory as one entry; comments are omitted."""
-    data, found = read_text_file(portions, file), dict[str, str]()
+    data = read_text_file(portions, file)
+    properties = dict[str, str]()
     for at, line in split_lines(data):
         text = line.strip()
         if not text or text[:1] in (b"#", b"!"):
@@ -24,11 +25,11 @@ def read_properties(kind: str, base: int, portions: Iterable[bytes], file: str) 
         name, separator, value = text.partition(b"=")
         if not separator or not text.isascii():
             yield bad_bytes(at, line, "not a line of NAME=VALUE", file)
-        elif name.strip().decode() in found:
+        elif name.strip().decode() in properties:
             yield bad_bytes(at, line, f"{name.strip().decode()} occurs twice", file)
         else:
-            found[name.strip().decode()] = value.strip().decode().replace("\\:", ":").replace("\\=", "=")
-    yield DiskEntry(kind, 0, 0, found, file)
+            properties[name.strip().decode()] = value.strip().decode().replace("\\:", ":").replace("\\=", "=")
+    yield DiskEntry(kind, 0, 0, properties, file)
 
 
 def read_partition_metadata(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:

@@ -75,45 +75,47 @@ class SegmentReader:
         """Append bytes; yield the items that they complete."""
         self._data += data
         self._proofs += _PROOFS_PER_BYTE * len(data)
-        yield from self._cuts()
+        yield from self._read_items()
 
     def finish(self) -> Iterator[SegmentItem]:
         """End the input; yield the remaining items."""
         self._final = True
-        yield from self._cuts()
+        yield from self._read_items()
         if self._zeros is not None:
             yield self._zeros
 
-    def _cuts(self) -> Iterator[SegmentItem]:
+    def _read_items(self) -> Iterator[SegmentItem]:
         while self._data:
             before = len(self._data), self._why
-            for cut in self._find() if self._why is not None else self._next():
-                yield from self._in_order(cut)
+            for cut in self._find_next() if self._why is not None else self._read_first():
+                yield from self._join_zeros(cut)
             if (len(self._data), self._why) == before:
                 return
 
-    def _in_order(self, cut: SegmentItem) -> Iterator[SegmentItem]:
+    def _join_zeros(self, cut: SegmentItem) -> Iterator[SegmentItem]:
         """Join zeros that were found separately."""
         if isinstance(cut, LogBytes) and cut.error is None:
             self._zeros = cut if self._zeros is None else self._zeros.joined(cut.count)
             if self._zeros.count < _MOST_ZEROS:
                 return
-            cut, self._zeros = self._zeros, None
+            cut = self._zeros
+            self._zeros = None
         if self._zeros is not None:
             yield self._zeros
             self._zeros = None
         yield cut
 
-    def _next(self) -> Iterator[SegmentItem]:
+    def _read_first(self) -> Iterator[SegmentItem]:
         """Yield the first batch of the buffer if it is complete."""
-        data, stop = self._data, find_batch_end(self._data, 0)
+        data = self._data
+        stop = find_batch_end(self._data, 0)
         if stop == NO:
-            self._lose(self._reason())
+            self._lose(self._describe_header())
         elif stop == SHORT or stop > len(data):
             if self._final:
-                yield from self._tail(stop)
+                yield from self._take_tail(stop)
         elif (sound := is_sound(data, 0, stop)) or self._is_followed(stop):
-            yield self._batch(stop, sound)
+            yield self._take_batch(stop, sound)
         elif self._final or len(data) >= stop + BATCH.size:
             self._lose("its checksum is wrong, and no batch follows where it should end")
 
@@ -133,15 +135,15 @@ class SegmentReader:
         return follows != NO or (not any(rest) and (self._final or len(rest) == BATCH.size))
 
     def _holds_a_batch(self, stop: int) -> bool:
-        place = find_candidate(self._data, 1)
-        while place is not None and place < stop:
-            end = find_credible_end(self._data, place)
-            if 0 <= end <= len(self._data) and self._proves(place, end):
+        candidate = find_candidate(self._data, 1)
+        while candidate is not None and candidate < stop:
+            end = find_credible_end(self._data, candidate)
+            if 0 <= end <= len(self._data) and self._proves(candidate, end):
                 return True
-            place = find_candidate(self._data, place + 1)
+            candidate = find_candidate(self._data, candidate + 1)
         return False
 
-    def _batch(self, stop: int, sound: bool) -> RecordBatch:
+    def _take_batch(self, stop: int, sound: bool) -> RecordBatch:
         data = bytes(memoryview(self._data)[:stop])
         batch = read_whole(data, self._passed, self._index, salvage=True, check_crc=not sound)
         first = batch.last_offset if batch.base_offset is None else batch.base_offset
@@ -155,19 +157,20 @@ class SegmentReader:
         self._drop(stop)
         return batch
 
-    def _tail(self, stop: int) -> Iterator[SegmentItem]:
+    def _take_tail(self, stop: int) -> Iterator[SegmentItem]:
         """Yield an incomplete last batch, unless its length is damaged and other batches follow."""
         self._scan = 1
-        if self._look() is not None:
+        if self._search() is not None:
             self._lose("it would end after the end of the log, and another batch begins before")
             return
-        data, need = bytes(self._data), LOG_OVERHEAD if stop == SHORT else stop
+        data = bytes(self._data)
+        need = LOG_OVERHEAD if stop == SHORT else stop
         error = CutBatch(offset=self._passed, segments=("batches", self._index), need=need, have=len(data), raw=data)
         cut = LogBytes(self._passed, len(data), data, error if any(data) else None)
         self._drop(len(data))
         yield cut
 
-    def _reason(self) -> str:
+    def _describe_header(self) -> str:
         """Return the problem of the first header."""
         length = int.from_bytes(self._data[8:12], "big", signed=True)
         if LEAST_LENGTH[0] <= length <= MOST_BATCH_BYTES:
@@ -178,33 +181,34 @@ class SegmentReader:
         return f"length {length}; batches have {LEAST_LENGTH[0]} to {MOST_BATCH_BYTES} bytes"
 
     def _lose(self, why: str) -> None:
-        self._why, self._scan = why, 0
-
-    def _find(self) -> Iterator[SegmentItem]:
-        """Find the next valid batch, and yield the bytes before it."""
-        place = self._look()
-        if place is None and not self._final and self._scan < PIECE:
-            return
-        why = self._why or ""
-        if place is not None:
-            self._why = None
-        yield from self._lost(self._scan if place is None else place, why)
+        self._why = why
         self._scan = 0
 
-    def _look(self) -> int | None:
+    def _find_next(self) -> Iterator[SegmentItem]:
+        """Find the next valid batch, and yield the bytes before it."""
+        start = self._search()
+        if start is None and not self._final and self._scan < PIECE:
+            return
+        why = self._why or ""
+        if start is not None:
+            self._why = None
+        yield from self._take_lost(self._scan if start is None else start, why)
+        self._scan = 0
+
+    def _search(self) -> int | None:
         """Return the start of the next valid batch from `_scan` on.
 
         If there is none so far, advance `_scan` and return None.
         """
-        while (place := find_candidate(self._data, self._scan)) is not None:
-            stop = find_credible_end(self._data, place)
-            self._scan = place
+        while (candidate := find_candidate(self._data, self._scan)) is not None:
+            stop = find_credible_end(self._data, candidate)
+            self._scan = candidate
             if stop == SHORT or stop > len(self._data):
                 if not self._final:
                     return None
-            elif stop != NO and self._proves(place, stop):
-                return place
-            self._scan = place + 1
+            elif stop != NO and self._proves(candidate, stop):
+                return candidate
+            self._scan = candidate + 1
         self._scan = len(self._data) if self._final else max(self._scan, len(self._data) - UP_TO_MAGIC + 1)
         return None
 
@@ -212,25 +216,26 @@ class SegmentReader:
         self._proofs -= stop - at
         return self._proofs >= 0 and is_sound(self._data, at, stop)
 
-    def _lost(self, stop: int, why: str) -> Iterator[SegmentItem]:
+    def _take_lost(self, stop: int, why: str) -> Iterator[SegmentItem]:
         """Yield the bytes up to a position; leading and trailing zeros become separate items."""
         zeros = min(find_nonzero(self._data, 0), stop)
         if zeros >= LOG_OVERHEAD or zeros == stop > 0:
-            yield self._piece(zeros, "")
+            yield self._take_bytes(zeros, "")
             stop -= zeros
             if len(self._data) >= UP_TO_MAGIC and find_batch_end(self._data, 0) == NO:
-                why = self._reason()
+                why = self._describe_header()
         behind = stop - len(self._data[:stop].rstrip(b"\0"))
         if behind < _MANY_ZEROS:
             behind = 0
         if stop - behind:
-            yield self._piece(stop - behind, why)
+            yield self._take_bytes(stop - behind, why)
         if behind:
-            yield self._piece(behind, "")
+            yield self._take_bytes(behind, "")
 
-    def _piece(self, count: int, why: str) -> LogBytes:
+    def _take_bytes(self, count: int, why: str) -> LogBytes:
         """Remove bytes from the front of the buffer; zeros have no reason, and their data is not kept."""
-        error, data = None, b""
+        error = None
+        data = b""
         if why:
             data = bytes(self._data[:count])
             segments = ("batches", self._index)

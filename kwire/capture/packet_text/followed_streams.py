@@ -51,22 +51,27 @@ class FollowedStream:
             numbers: the number of frames before these.
             connection: the number of the stream.
         """
-        readers, whole = (FrameReader(), FrameReader()), [True, True]
+        readers = (FrameReader(), FrameReader())
+        whole = [True, True]
         for node, data, time in self.portions:
             reader = readers[node].feed(data)
             try:
                 for frame in reader if whole[node] else ():
-                    yield replace(frame, source=self._source(file, numbers, frame.source.offset, time, connection))
+                    yield replace(
+                        frame, source=self._build_source(file, numbers, frame.source.offset, time, connection)
+                    )
                     numbers += 1
             except BadFrame:
                 whole[node] = False
         for node, reader in enumerate(readers):
             if reader.rest:
                 fault = cut_short(reader.rest, "the stream ended") if whole[node] else None
-                yield Frame(reader.rest, self._source(file, numbers, reader.offset, None, connection), fault=fault)
+                yield Frame(
+                    reader.rest, self._build_source(file, numbers, reader.offset, None, connection), fault=fault
+                )
                 numbers += 1
 
-    def _source(self, file: str, number: int, offset: int | None, time: float | None, connection: int) -> Source:
+    def _build_source(self, file: str, number: int, offset: int | None, time: float | None, connection: int) -> Source:
         return Source(file, number, offset, time, *self.nodes, connection)
 
 
@@ -98,19 +103,19 @@ def parse_followed_streams(text: str, file: str = "") -> list[FollowedStream]:
 
 def _parse_stream(text: str, heading: re.Match[str], end: int, file: str) -> FollowedStream:
     form = heading[1] or "yaml"
-    found: tuple[tuple[int, bytes, float | None], ...]
+    portions: tuple[tuple[int, bytes, float | None], ...]
     if form == "yaml":
-        found = tuple(_parse_yaml(text, heading.end(), end, file))
+        portions = tuple(_parse_yaml(text, heading.end(), end, file))
     else:
         rows = enumerate(text[heading.end() : end].splitlines(), text.count("\n", 0, heading.end()) + 1)
         read = _parse_hex_line if form == "hex" else _parse_raw_line
-        found = tuple(read(line, number, file) for number, line in rows if line.strip("= \n"))
+        portions = tuple(read(line, number, file) for number, line in rows if line.strip("= \n"))
     ends = heading.groups()[1:5] if heading[1] else heading.groups()[5:]
     nodes = tuple(f"{host}:{port}" if host else None for host, port in (ends[:2], ends[2:]))
-    if found and found[0][0]:  # in a TLS stream, the first node may be the one that responds
-        found = tuple((1 - node, data, time) for node, data, time in found)
+    if portions and portions[0][0]:  # in a TLS stream, the first node may be the one that responds
+        portions = tuple((1 - node, data, time) for node, data, time in portions)
         nodes = nodes[::-1]
-    return FollowedStream(form, (nodes[0], nodes[1]), found)
+    return FollowedStream(form, (nodes[0], nodes[1]), portions)
 
 
 def read_stream_frames(streams: list[FollowedStream], file: str) -> Iterator[Frame]:

@@ -35,19 +35,19 @@ def find_tcp_segment(packet: bytes) -> tuple[str, Segment] | None:
         The link layer, and the segment; None without an IPv4 or IPv6 packet with complete TCP headers.
     """
     for name, (link, start) in LINKS.items():
-        length = _ip_length(packet[start:])
+        length = _read_ip_length(packet[start:])
         segment = parse_segment(Packet(None, link, packet, start + length)) if length else ""
         if isinstance(segment, Segment):
             return name, segment
     return None
 
 
-def _ip_length(data: bytes) -> int:
+def _read_ip_length(data: bytes) -> int:
     """Return the length of an IP packet: the length of `data` if the network card sets the field later; 0 for other
     bytes.
     """
     version, header = (data[0] >> 4, (data[0] & 15) * 4) if len(data) >= 20 else (0, 0)
-    if version == 4 and _checksum(data[:header]) in (0, 0xFFFF):
+    if version == 4 and _sum_header(data[:header]) in (0, 0xFFFF):
         return _read_int16(data, 2) or len(data)
     return 40 + (_read_int16(data, 4) or len(data) - 40) if version == 6 else 0
 
@@ -56,7 +56,7 @@ def _read_int16(data: bytes, start: int) -> int:
     return int.from_bytes(data[start : start + 2], "big")
 
 
-def _checksum(header: bytes) -> int:
+def _sum_header(header: bytes) -> int:
     """Return the checksum of a header; 0xffff is correct, 0 is left by checksum offloading."""
     if header[10:12] == b"\0\0":
         return 0
@@ -87,38 +87,38 @@ class PrintedPacketReader:
 
     def feed(self, packet: bytes) -> Iterator[Frame]:
         """Add a packet; yield the frames that end in it."""
-        found = find_tcp_segment(packet)
-        if found is None:
+        link_and_segment = find_tcp_segment(packet)
+        if link_and_segment is None:
             self.others += 1
             return
-        _, segment = found
+        _, segment = link_and_segment
         ends = segment.source, segment.target
         flow = self._flows.setdefault(ends, _Flow())
         if segment.payload:
             gap, data = flow.next(segment)
             if gap:
                 self.gaps += gap
-                yield from self._rest(ends, flow)
-            yield from self._frames(ends, flow, data)
+                yield from self._flush(ends, flow)
+            yield from self._split_payload(ends, flow, data)
 
     def finish(self) -> Iterator[Frame]:
         """Yield the bytes outside of complete frames, of each direction."""
         for ends, flow in self._flows.items():
-            yield from self._rest(ends, flow)
+            yield from self._flush(ends, flow)
 
-    def _frames(self, ends: tuple[str, str], flow: _Flow, data: bytes) -> Iterator[Frame]:
+    def _split_payload(self, ends: tuple[str, str], flow: _Flow, data: bytes) -> Iterator[Frame]:
         try:
             for frame in flow.reader.feed(data):
-                yield self._placed(ends, frame.data, frame.source.offset)
+                yield self._build_frame(ends, frame.data, frame.source.offset)
         except BadFrame:
-            yield from self._rest(ends, flow)
+            yield from self._flush(ends, flow)
 
-    def _rest(self, ends: tuple[str, str], flow: _Flow) -> Iterator[Frame]:
+    def _flush(self, ends: tuple[str, str], flow: _Flow) -> Iterator[Frame]:
         if flow.reader.rest:
-            yield self._placed(ends, flow.reader.rest, flow.reader.offset)
+            yield self._build_frame(ends, flow.reader.rest, flow.reader.offset)
         flow.reader = FrameReader()
 
-    def _placed(self, ends: tuple[str, str], data: bytes, offset: int | None) -> Frame:
+    def _build_frame(self, ends: tuple[str, str], data: bytes, offset: int | None) -> Frame:
         """Return a frame with client and broker: the broker is the endpoint to which a request goes."""
         source, target = ends
         if ends not in self._ends:

@@ -31,15 +31,16 @@ def decrypt_tls(path: str, keys: str) -> tuple[str, Iterator[Frame]]:
         DumpError: tshark is missing, the capture has no TLS, or no key matches.
         OSError: a file cannot be read.
     """
-    capture, key_file = Path(path).resolve(strict=True), Path(keys).resolve(strict=True)
+    capture = Path(path).resolve(strict=True)
+    key_file = Path(keys).resolve(strict=True)
     if not any(line and not line.startswith("#") for line in key_file.read_text("utf-8", "replace").splitlines()):
         raise DumpError("there are no keys in this file", file=keys, hint="clients write them with SSLKEYLOGFILE")
     if capture.stat().st_size > MOST_DECRYPTED:
         raise DumpError(
             f"more than {MOST_DECRYPTED >> 20} MiB to decrypt", file=path, hint="cut the capture with editcap"
         )
-    found = _run_tshark(path, ["-r", str(capture), "-Y", "tls", "-T", "fields", "-e", "tcp.stream"])
-    numbers = sorted(set(map(int, found.split())))
+    stream_numbers = _run_tshark(path, ["-r", str(capture), "-Y", "tls", "-T", "fields", "-e", "tcp.stream"])
+    numbers = sorted(set(map(int, stream_numbers.split())))
     if not numbers:
         raise DumpError("there is no TLS in this capture", file=path, hint="leave out --keylog")
     if len(numbers) > MOST_CONNECTIONS:

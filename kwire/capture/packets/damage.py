@@ -36,7 +36,8 @@ class Skipper:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self._stop = 0  # the position where records continue, in bytes from the start of the file
-        self._problem, self._is_cut = "", False
+        self._problem = ""
+        self._is_cut = False
 
     @property
     def is_skipping(self) -> bool:
@@ -57,7 +58,9 @@ class Skipper:
 
     def expect(self, stop: int, problem: str) -> None:
         """Set the position in the file at which records continue after the next record."""
-        self._stop, self._problem, self._is_cut = stop, problem, False
+        self._stop = stop
+        self._problem = problem
+        self._is_cut = False
 
     def take(self) -> DamagedBytes:
         """Return the next fragment."""
@@ -104,11 +107,11 @@ def skip_to_record(
         Whether a record was found; if not, the input was read to the end.
     """
     while not begins(0):
-        found = find_record(cursor, pattern, begins, least=least, more=PIECE, most=most)
-        if found is None and cursor.left <= most:
+        distance = find_record(cursor, pattern, begins, least=least, more=PIECE, most=most)
+        if distance is None and cursor.left <= most:
             cursor.take(cursor.left)
             return False
-        cursor.take(cursor.left - least + 1 if found is None else found)
+        cursor.take(cursor.left - least + 1 if distance is None else distance)
     return True
 
 

@@ -41,18 +41,22 @@ def link_layout(interface: Interface) -> tuple[int, int, int, int] | None:
     The layout is the number of bytes before the IP header, the position of the protocol field in them (-1 for none),
     ticks per second, and seconds that are added to times.
     """
-    place = NAMED.get(interface.link, (BARE.get(interface.link, -1), -1))
+    length, protocol_at = NAMED.get(interface.link, (BARE.get(interface.link, -1), -1))
     is_usual = interface.ticks <= SECOND and abs(interface.offset) <= SECOND
-    return (*place, interface.ticks, interface.offset) if place[0] >= 0 and is_usual else None
+    if length < 0 or not is_usual:
+        return None
+    return length, protocol_at, interface.ticks, interface.offset
 
 
 def layouts_for(link: int) -> list[Layout]:
     """Return the layouts of a link type, for IPv4 and IPv6; an empty list for an unsupported link type."""
     if link in NAMED:
         length, at = NAMED[link]
-        prefix, names = f">8xQ{at}x2s{length - at - 2}x", (IPV4, IPV6)
+        prefix = f">8xQ{at}x2s{length - at - 2}x"
+        names = (IPV4, IPV6)
     elif link in BARE:
-        length, names = BARE[link], (b"", b"")
+        length = BARE[link]
+        names = (b"", b"")
         prefix = f">8xQ{length}x0s"
     else:
         return []

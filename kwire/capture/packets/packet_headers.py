@@ -120,7 +120,7 @@ def _parse_ipv6(packet: Packet, at: int) -> Segment | str:
             return CUT
         if kind == _FRAGMENT_HEADER and (data[start + 2] or data[start + 3] & 0xF9):
             return FRAGMENT if data[start] == TCP else NOT_TCP
-        step = _extension_length(kind, data[start + 1])
+        step = _read_extension_length(kind, data[start + 1])
         kind = data[start]
         start += step
     if kind != TCP:
@@ -148,7 +148,7 @@ def _parse_tunnel(packet: Packet, protocol: int, at: int) -> Segment | str:
     )
 
 
-def _extension_length(kind: int, field: int) -> int:
+def _read_extension_length(kind: int, field: int) -> int:
     if kind == _FRAGMENT_HEADER:
         return 8
     return (field + 2) * 4 if kind == _AUTHENTICATION else (field + 1) * 8

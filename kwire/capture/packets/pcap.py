@@ -121,10 +121,10 @@ class PcapReader:
         """Move to the next record that is followed by other records; return False if there is none before the end."""
         self.begin()
 
-        def begins(place: int) -> bool:
-            return self._is_row(place) and self._is_credible(place)
+        def begins(distance: int) -> bool:
+            return self._is_row(distance) and self._is_credible(distance)
 
-        return skip_to_record(self.cursor, self._pattern(), begins, RECORD_HEADER, LONGEST)
+        return skip_to_record(self.cursor, self._build_pattern(), begins, RECORD_HEADER, LONGEST)
 
     def __iter__(self) -> PcapReader:
         return self
@@ -136,24 +136,25 @@ class PcapReader:
         if self._skipper.is_skipping:
             return self._skipper.take()
         if cursor.left < RECORD_HEADER and not cursor.fill(RECORD_HEADER):
-            return self._damaged(0, None)
+            return self._skip_damage(0, None)
         seconds, ticks, captured, length = self._unpack(cursor.data, cursor.pos)
         size = RECORD_HEADER + captured
         if not self._is_record(seconds, ticks, captured, size):
             if self.may_grow and size > cursor.left and self._is_credible(0):
                 raise StopIteration  # still being written: may contain anything, even something that resembles records
-            found = self._search()
-            if not self._is_credible(0) or size > (cursor.left if found is None else found):
-                return self._damaged(size, found)
-            if found is not None:  # this record is complete; the damage is after it
-                self._skipper.expect(cursor.offset + found, NO_RECORD)
+            distance = self._search()
+            if not self._is_credible(0) or size > (cursor.left if distance is None else distance):
+                return self._skip_damage(size, distance)
+            if distance is not None:  # this record is complete; the damage is after it
+                self._skipper.expect(cursor.offset + distance, NO_RECORD)
         start = cursor.pos + RECORD_HEADER
         cursor.pos = start + captured
         return Packet(seconds * SECOND + ticks * self.tick, self.link, cursor.data[start : cursor.pos], length)
 
     def _is_record(self, seconds: int, ticks: int, captured: int, size: int) -> bool:
         """Whether the next bytes are a record, according to its header and the next one."""
-        cursor, need = self.cursor, size + RECORD_HEADER
+        cursor = self.cursor
+        need = size + RECORD_HEADER
         if captured > LONGEST:
             return False
         if cursor.left < need and not (self.looks_ahead and cursor.fill(need)):
@@ -170,20 +171,21 @@ class PcapReader:
             self._time = seconds
         return follows or self._is_row(size)
 
-    def _is_near(self, seconds: int, most: int = NEAR) -> bool:
+    def _is_near(self, seconds: int, limit: int = NEAR) -> bool:
         """Whether a packet may have this time, compared with earlier packets."""
-        return self._time is None or is_near(seconds, self._time, most)
+        return self._time is None or is_near(seconds, self._time, limit)
 
-    def _damaged(self, size: int, found: int | None) -> DamagedBytes:
+    def _skip_damage(self, size: int, distance: int | None) -> DamagedBytes:
         """Return a `DamagedBytes` for bytes that are not a record.
 
         Args:
             size: the length that the damaged record claims.
-            found: where the next valid record starts; None if there is none.
+            distance: where the next valid record starts; None if there is none.
         """
-        left, skipper = self.cursor.left, self._skipper
-        if found is not None:
-            skipper.skip(found, NO_RECORD)
+        left = self.cursor.left
+        skipper = self._skipper
+        if distance is not None:
+            skipper.skip(distance, NO_RECORD)
         elif not left or (self.may_grow and left <= LONGEST):
             raise StopIteration
         elif left > LONGEST:
@@ -197,51 +199,55 @@ class PcapReader:
     def _search(self) -> int | None:
         """Find the next record after the start of the current one; return its distance in bytes."""
         more = PIECE if self.looks_ahead else 1
-        return find_record(self.cursor, self._pattern(), self._begins, least=RECORD_HEADER, more=more, most=LONGEST)
+        return find_record(
+            self.cursor, self._build_pattern(), self._begins, least=RECORD_HEADER, more=more, most=LONGEST
+        )
 
-    def _pattern(self) -> re.Pattern[bytes]:
+    def _build_pattern(self) -> re.Pattern[bytes]:
         """Return the pattern of a header with a credible time and lengths within bounds."""
         first = b"[^\0]"
         if self._time is not None:
             nears = range(self._time - NEAR >> 24, (self._time + NEAR >> 24) + 1)
-            first = b"[" + b"".join(re.escape(bytes([one & 0xFF])) for one in nears) + b"]"
+            first = b"[" + b"".join(re.escape(bytes([byte & 0xFF])) for byte in nears) + b"]"
         ticks = b"[\0-\x3b]" if self.tick == 1 else b"\0"
         parts = [b"...", first, b"...", ticks, rb"(?!\0\0\0)...", b"\0", rb"(?!\0\0\0)...", b"\0"]
         if self.order == ">":
-            parts = [part for one, other in zip(parts[::2], parts[1::2], strict=True) for part in (other, one)]
+            # Each pair of parts is one field of 32 bits; in this byte order its halves are the other way round.
+            parts = [part for low, high in zip(parts[::2], parts[1::2], strict=True) for part in (high, low)]
         return re.compile(b"(?=" + b"".join(parts) + b")", re.DOTALL)
 
-    def _begins(self, place: int) -> bool:
+    def _begins(self, distance: int) -> bool:
         """Whether a record starts at this distance: its time is near the last ones, or other records follow it."""
-        if not self._is_credible(place):
+        if not self._is_credible(distance):
             return False
-        seconds, _, captured, _ = self._unpack(self.cursor.data, self.cursor.pos + place)
-        is_whole = self.cursor.fill(place + RECORD_HEADER + captured)
-        return is_whole and ((self._time is not None and self._is_near(seconds, DAY)) or self._is_row(place))
+        seconds, _, captured, _ = self._unpack(self.cursor.data, self.cursor.pos + distance)
+        is_whole = self.cursor.fill(distance + RECORD_HEADER + captured)
+        return is_whole and ((self._time is not None and self._is_near(seconds, DAY)) or self._is_row(distance))
 
-    def _is_row(self, place: int) -> bool:
+    def _is_row(self, distance: int) -> bool:
         """Whether consecutive records start at this distance; fewer suffice if the end is near."""
         for number in range(ROW):
-            if not self.cursor.fill(place + RECORD_HEADER):
-                return number > 1 or (number == 1 and place == self.cursor.left and not self.may_grow)
-            if not self._is_header(place):
+            if not self.cursor.fill(distance + RECORD_HEADER):
+                return number > 1 or (number == 1 and distance == self.cursor.left and not self.may_grow)
+            if not self._is_header(distance):
                 return False
-            place += RECORD_HEADER + self._unpack(self.cursor.data, self.cursor.pos + place)[2]
+            distance += RECORD_HEADER + self._unpack(self.cursor.data, self.cursor.pos + distance)[2]
         return True
 
-    def _is_credible(self, place: int) -> bool:
+    def _is_credible(self, distance: int) -> bool:
         """Whether the header at this distance is valid, judged without its neighbours."""
-        return self._is_header(place) and self._is_near(self._unpack(self.cursor.data, self.cursor.pos + place)[0])
+        seconds = self._unpack(self.cursor.data, self.cursor.pos + distance)[0]
+        return self._is_header(distance) and self._is_near(seconds)
 
-    def _is_header(self, place: int) -> bool:
+    def _is_header(self, distance: int) -> bool:
         """Whether the numbers are valid in a record header, whatever its time."""
-        _, ticks, captured, length = self._unpack(self.cursor.data, self.cursor.pos + place)
+        _, ticks, captured, length = self._unpack(self.cursor.data, self.cursor.pos + distance)
         return bool(0 < captured <= min(length, self._most) and length <= LONGEST and ticks * self.tick < SECOND)
 
 
-def is_near(one: int, other: int, most: int = NEAR) -> bool:
+def is_near(seconds: int, other: int, limit: int = NEAR) -> bool:
     """Whether two times, in seconds, are close enough for consecutive packets."""
-    return abs(one - other) <= most
+    return abs(seconds - other) <= limit
 
 
 def cut_error(cursor: Cursor, what: str, need: int, file: str, start: int | None = None) -> DumpError:

@@ -59,10 +59,10 @@ class PcapngReader:
 
     def __next__(self) -> Packet | DamagedBytes:
         """Read the next packet."""
-        while not isinstance(block := self._block(), DamagedBytes):
+        while not isinstance(block := self._read_block_header(), DamagedBytes):
             if block[0] not in BLOCKS and block[0] != INTERFACE:
                 self._pass_over(*block)
-            elif (packet := self._packet(*block)) is not None:
+            elif (packet := self._read_packet(*block)) is not None:
                 return packet
         return block
 
@@ -86,7 +86,7 @@ class PcapngReader:
 
     def _header_with(self, interfaces: Sequence[Interface]) -> bytes:
         section = MAGIC + pack(self.order + "IIHHqI", 28, 0x1A2B3C4D, 1, 0, -1, 28)
-        return section + b"".join(build_interface_block(one, self.order) for one in interfaces)
+        return section + b"".join(build_interface_block(interface, self.order) for interface in interfaces)
 
     def split_off(self, block: bytes) -> tuple[bytes, bytes]:
         """Return the blocks that must precede a packet block of this section in a file of its own, and the block.
@@ -109,15 +109,15 @@ class PcapngReader:
         """See `PcapReader.synchronise`."""
         return skip_to_record(self.cursor, STARTS[self.order], self._is_row, LEAST, LONGEST)
 
-    def _is_row(self, place: int) -> bool:
+    def _is_row(self, distance: int) -> bool:
         """Whether consecutive blocks start at this distance; fewer suffice if the input ends after the last."""
         for number in range(ROW):
-            if not self.cursor.fill(place + LEAST):
-                return number > 0 and place == self.cursor.left
-            if not self._begins(place):
+            if not self.cursor.fill(distance + LEAST):
+                return number > 0 and distance == self.cursor.left
+            if not self._begins(distance):
                 return False
-            (size,) = unpack_from(self._order(place) + "I", self.cursor.data, self.cursor.pos + place + 4)
-            place += size
+            (size,) = unpack_from(self._byte_order_at(distance) + "I", self.cursor.data, self.cursor.pos + distance + 4)
+            distance += size
         return True
 
     @property
@@ -134,19 +134,21 @@ class PcapngReader:
         """Whether the next bytes are damaged."""
         return self._skipper.is_skipping
 
-    def _block(self) -> tuple[int, int] | DamagedBytes:
+    def _read_block_header(self) -> tuple[int, int] | DamagedBytes:
         """Return the type and length of the next block."""
         cursor = self.cursor
         if self._skipper.is_skipping:
             return self._skipper.take()
         if not cursor.fill(LEAST):
-            return self._damaged(0)
-        order = self._order(0)
+            return self._skip_damage(0)
+        order = self._byte_order_at(0)
         kind, size = unpack_from((order or "<") + "II", cursor.data, cursor.pos)
         if not order or size < LEAST or size % 4 or not self._is_block(order, kind, size):
-            return self._damaged(size if order else 0)
+            return self._skip_damage(size if order else 0)
         if kind == SECTION:
-            self.order, self.interfaces, self._has_skipped = order, [], False
+            self.order = order
+            self.interfaces = []
+            self._has_skipped = False
         return kind, size
 
     def _pass_over(self, kind: int, size: int) -> None:
@@ -155,9 +157,9 @@ class PcapngReader:
             problem = f"a block of type {kind} has {self.cursor.offset - start} of its {size} bytes"
             raise DumpError(problem, file=self.file, offset=start, hint="the capture was cut short")
 
-    def _order(self, place: int) -> str:
+    def _byte_order_at(self, distance: int) -> str:
         """Return the byte order of the block at this distance; an empty string if it is unknown."""
-        start = self.cursor.pos + place
+        start = self.cursor.pos + distance
         if not self.cursor.data.startswith(MAGIC, start):
             return self.order
         return BYTE_ORDERS.get(self.cursor.data[start + 8 : start + 12], "")
@@ -172,9 +174,10 @@ class PcapngReader:
         cursor = self.cursor
         return cursor.fill(size) and unpack_from(order + "I", cursor.data, cursor.pos + size - 4)[0] == size
 
-    def _packet(self, kind: int, size: int) -> Packet | DamagedBytes | None:
+    def _read_packet(self, kind: int, size: int) -> Packet | DamagedBytes | None:
         block = self.cursor.data[self.cursor.pos + 8 : self.cursor.pos + size - 4]
-        interfaces, packet = self.interfaces, None
+        interfaces = self.interfaces
+        packet = None
         if self._has_skipped and not interfaces:
             interfaces = [Interface(ETHERNET, 10**6)]  # the interface description may be damaged
         try:
@@ -191,32 +194,32 @@ class PcapngReader:
         self.interfaces = interfaces
         return packet
 
-    def _damaged(self, size: int) -> DamagedBytes:
+    def _skip_damage(self, size: int) -> DamagedBytes:
         """Return bytes that are not a block; `size` is the length that the damaged block claims."""
         cursor, skipper = self.cursor, self._skipper
         is_credible = bool(size) and self._is_credible(0)
         # A block that is still being written may contain anything, even something that resembles blocks.
         waits = self.may_grow and is_credible and cursor.left < size
-        found = self._search() if cursor.left >= LEAST and not waits else None
+        distance = self._search() if cursor.left >= LEAST and not waits else None
         left = cursor.left
         self._has_skipped = True
-        if found is not None:
-            skipper.skip(found, NO_BLOCK)
+        if distance is not None:
+            skipper.skip(distance, NO_BLOCK)
         elif not left or (self.may_grow and left <= LONGEST):
             raise StopIteration
         elif left > LONGEST:
             skipper.skip(left - LEAST + 1, NO_BLOCK)
         else:
             is_cut = left < LEAST or (is_credible and size > left)
-            problem = describe_cut(self._kind(), left, size or LEAST) if is_cut else NO_BLOCK
+            problem = describe_cut(self._describe_block(), left, size or LEAST) if is_cut else NO_BLOCK
             skipper.skip(left, problem, is_cut=is_cut)
         return skipper.take()
 
-    def _kind(self) -> str:
+    def _describe_block(self) -> str:
         """Return what the next block holds; nearly all hold packets."""
         if self.cursor.left < LEAST:
             return "a packet"
-        (kind,) = unpack_from((self._order(0) or "<") + "I", self.cursor.data, self.cursor.pos)
+        (kind,) = unpack_from((self._byte_order_at(0) or "<") + "I", self.cursor.data, self.cursor.pos)
         return "a packet" if kind in BLOCKS else f"a block of type {kind}"
 
     def _search(self) -> int | None:
@@ -224,20 +227,20 @@ class PcapngReader:
         more = PIECE if self.looks_ahead else 1
         return find_record(self.cursor, STARTS[self.order], self._begins, least=LEAST, more=more, most=LONGEST)
 
-    def _begins(self, place: int) -> bool:
+    def _begins(self, distance: int) -> bool:
         """Whether a block starts at this distance: it must repeat its length at its end."""
-        if not self._is_credible(place):
+        if not self._is_credible(distance):
             return False
-        order = self._order(place)
-        (size,) = unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + 4)
-        if not self.cursor.fill(place + size):
+        order = self._byte_order_at(distance)
+        (size,) = unpack_from(order + "I", self.cursor.data, self.cursor.pos + distance + 4)
+        if not self.cursor.fill(distance + size):
             return False
-        return bool(unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + size - 4)[0] == size)
+        return bool(unpack_from(order + "I", self.cursor.data, self.cursor.pos + distance + size - 4)[0] == size)
 
-    def _is_credible(self, place: int) -> bool:
+    def _is_credible(self, distance: int) -> bool:
         """Whether the block at this distance is credible by its type and length."""
-        order = self._order(place)
+        order = self._byte_order_at(distance)
         if not order:
             return False
-        kind, size = unpack_from(order + "II", self.cursor.data, self.cursor.pos + place)
+        kind, size = unpack_from(order + "II", self.cursor.data, self.cursor.pos + distance)
         return bool(LEAST <= size <= LONGEST and size % 4 == 0 and (kind in KINDS or kind == SECTION))

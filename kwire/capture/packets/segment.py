@@ -58,8 +58,7 @@ def format_address(address: bytes) -> str:
     """
     if len(address) != 4:
         return f"[{IPv6Address(address)}]"
-    one, two, three, four = address
-    return f"{one}.{two}.{three}.{four}"
+    return ".".join(map(str, address))
 
 
 def reverse_key(key: bytes) -> bytes:

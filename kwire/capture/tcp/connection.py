@@ -116,9 +116,10 @@ class TcpConnection(ConnectionState):
         return self.halves[0].finished and self.halves[1].finished
 
     def _take(self, half: HalfConnection, segment: Segment) -> list[Event]:
-        self._note(half, segment)
+        self._note_sequences(half, segment)
         self.packets += 1
-        now, count = segment.nanoseconds, len(segment.payload)
+        now = segment.nanoseconds
+        count = len(segment.payload)
         if segment.flags & RST and not count and not segment.missing:  # its sequence number may be zero
             self.closed = True
             return self.settle(now)
@@ -136,7 +137,7 @@ class TcpConnection(ConnectionState):
         self.closed |= bool(segment.flags & RST) or (half.end is not None and half.peer.end is not None)
         return self.settle(now)
 
-    def _note(self, half: HalfConnection, segment: Segment) -> None:
+    def _note_sequences(self, half: HalfConnection, segment: Segment) -> None:
         """Update the state of both streams from the flags and the sequence and acknowledgement numbers of a segment."""
         half.opened |= bool(segment.flags & SYN)
         if segment.flags & SYN and not half.begun:
@@ -151,15 +152,15 @@ class TcpConnection(ConnectionState):
 
     def settle(self, now: int | None, *, idle: bool = False) -> list[Event]:
         """Return the events that are ready or overdue; `idle` means that no packet has come for a while."""
-        one, other = self.halves
-        if not one.pieces and not other.pieces and not one.late and not other.late:
-            self.calm = one.begun and other.begun
+        first, second = self.halves
+        if not first.pieces and not second.pieces and not first.late and not second.late:
+            self.calm = first.begun and second.begun
             return []
-        events = self._released()
+        events = self._release()
         while overdue := [half for half in self.halves if self._is_overdue(half, now, idle)]:
             for half in overdue:
                 self._excuse(half)
-            events += self._released(is_over=idle)
+            events += self._release(is_over=idle)
         self.calm = not any(half.pieces or not half.begun or half.late for half in self.halves)
         return events
 
@@ -178,39 +179,38 @@ class TcpConnection(ConnectionState):
 
     def _excuse(self, half: HalfConnection) -> None:
         """Stop waiting for the data that the first buffered bytes of one side acknowledge."""
-        for one in (half, half.peer):
-            if not one.begun:
-                one.begin_late()
+        for direction in (half, half.peer):
+            if not direction.begun:
+                direction.begin_late()
         half.excuse((half.sequence or 0) + half.hole() & MASK)
         half.peer.excuse(half.pieces[0].need)
 
     def force(self, *, is_over: bool = False) -> list[Event]:
         """Return all buffered data as events; `is_over` means that no more packets will come."""
         events: list[Event] = []
-        while held := self.held:
+        while buffered := self.held:
             for half in self.halves:
                 if half.pieces:
                     self._excuse(half)
-            events += self._released(is_over=is_over)
+            events += self._release(is_over=is_over)
             for half in self.halves:
-                if self.held == held and half.pieces:  # sequence numbers are inconsistent
-                    self._gap(half, half.hole(), half.pieces[0].nanoseconds, events)
+                if self.held == buffered and half.pieces:  # sequence numbers are inconsistent
+                    self._report_gap(half, half.hole(), half.pieces[0].nanoseconds, events)
                     half.pieces[0].need = None
         return events
 
     def finish(self) -> list[Event]:
         """Return all remaining events, including the gaps that are known at the end."""
-        one, other = self.halves
-        if self.calm and one.finished and other.finished:
+        if self.calm and self.is_finished:
             return []
         events = self.force(is_over=True)
         for half in self.halves:
             missing = half.missing()
             if missing > 0:
-                self._gap(half, missing, self.last, events)
+                self._report_gap(half, missing, self.last, events)
         return events
 
-    def _released(self, *, is_over: bool = False) -> list[Event]:
+    def _release(self, *, is_over: bool = False) -> list[Event]:
         """Return the events that are ready.
 
         With `is_over`, a gap after all captured bytes of one side is reported before the data of the other side that
@@ -221,16 +221,16 @@ class TcpConnection(ConnectionState):
             for half in self.halves:
                 hole = half.given_up()
                 if hole:
-                    self._gap(half, hole, half.pieces[0].nanoseconds, events)
+                    self._report_gap(half, hole, half.pieces[0].nanoseconds, events)
             ready = [half for half in self.halves if half.ready()]
             if not ready and is_over:
-                self._note_ends(events)
+                self._report_gaps_at_end(events)
             ready = ready or [half for half in self.halves if half.is_excused()]
             if not ready:
                 return events
             half = min(ready, key=lambda half: half.pieces[0].nanoseconds or 0)
             if half.late:
-                self._gap(half, 0, half.pieces[0].nanoseconds, events)
+                self._report_gap(half, 0, half.pieces[0].nanoseconds, events)
             self._report_unseen(half, events)
             piece = half.release()
             if piece.data is None:
@@ -238,23 +238,24 @@ class TcpConnection(ConnectionState):
             else:
                 events.append(Portion(self, half.side, piece.start, piece.nanoseconds, piece.data))
 
-    def _note_ends(self, events: list[Event]) -> None:
+    def _report_gaps_at_end(self, events: list[Event]) -> None:
         for half in self.halves:
             if count := half.given_up_end():
-                self._gap(half, count, self.last, events)
+                self._report_gap(half, count, self.last, events)
 
     def _report_unseen(self, half: HalfConnection, events: list[Event]) -> None:
         """Report once that the next bytes of a side acknowledge data that was not returned.
 
         One of the acknowledged bytes may be a FIN.
         """
-        piece, peer = half.pieces[0], half.peer
+        piece = half.pieces[0]
+        peer = half.peer
         if piece.need is None or peer.has_passed(piece.need - 1) or self.unseen[peer.side] == peer.position:
             return
         self.unseen = (peer.position, self.unseen[1]) if peer.side == 0 else (self.unseen[0], peer.position)
         events.append(Unseen(self, peer.side, peer.position, piece.nanoseconds))
 
-    def _gap(self, half: HalfConnection, count: int, now: int | None, events: list[Event]) -> None:
+    def _report_gap(self, half: HalfConnection, count: int, now: int | None, events: list[Event]) -> None:
         """Skip bytes that will not arrive; buffered bytes from before the first captured byte come first, if any."""
         if half.late:
             half.late = False

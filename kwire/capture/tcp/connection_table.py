@@ -71,7 +71,7 @@ class ConnectionTable(ReassemblerState):
     def _take(self, segment: Segment) -> list[Event]:
         half = self.known.get(segment.key)
         if half is None or not self.is_next(half, segment):
-            return self._carefully(half, segment)
+            return self._take_unusual(half, segment)
         payload = segment.payload
         if not payload:
             return NOTHING
@@ -88,14 +88,15 @@ class ConnectionTable(ReassemblerState):
         behind = (segment.acknowledgement - (half.peer.sequence or 0)) & MASK
         return not (segment.payload and segment.sequence != half.sequence) and not 0 < behind < 0x80000000
 
-    def _carefully(self, half: HalfConnection | None, segment: Segment) -> list[Event]:
+    def _take_unusual(self, half: HalfConnection | None, segment: Segment) -> list[Event]:
         events: list[Event] = []
         if half is not None and _is_new_connection(half, segment):
             events += self.end(half.connection)
             half = None
-        half = half or self._begin(segment, events)
+        half = half or self._begin_connection(segment, events)
         connection = half.connection
-        connection.last, connection.newest = segment.nanoseconds, self.packets
+        connection.last = segment.nanoseconds
+        connection.newest = self.packets
         events += connection.feed(half, segment)
         if connection.held > self.limits.waiting:
             events += connection.force()
@@ -112,7 +113,7 @@ class ConnectionTable(ReassemblerState):
         for connection in list(self.open.values()):
             yield from self.end(connection)
 
-    def _begin(self, segment: Segment, events: list[Event]) -> HalfConnection:
+    def _begin_connection(self, segment: Segment, events: list[Event]) -> HalfConnection:
         if self.is_full:
             idle = sorted(self.open.values(), key=lambda connection: connection.last or 0)
             for connection in idle[: 1 + self.limits.connections // 16]:
@@ -130,8 +131,8 @@ class ConnectionTable(ReassemblerState):
         events = [*connection.finish(), Ended(connection)]
         for key in (connection.key, reverse_key(connection.key)):
             self.known.pop(key, None)
-        for place in (self.open, self.stuck, self.closing):
-            place.pop(connection.number, None)
+        for connections in (self.open, self.stuck, self.closing):
+            connections.pop(connection.number, None)
         return events
 
     def look_around(self, now: int | None) -> list[Event]:

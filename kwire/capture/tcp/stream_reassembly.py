@@ -34,13 +34,14 @@ class StreamSegment(msgspec.Struct, gc=False):
     packet: int
 
 
-def sequence_distance(one: int, other: int) -> int:
-    """Return the distance between two sequence numbers; negative if the first one is earlier.
+def sequence_distance(sequence: int, other: int) -> int:
+    """Return the distance between two sequence numbers modulo 2**32 (RFC 9293, section 3.4); negative if the first one
+    is earlier.
 
     >>> sequence_distance(5, 0xFFFFFFFE), sequence_distance(0xFFFFFFFE, 5)
     (7, -7)
     """
-    return ((one - other + 0x80000000) & MASK) - 0x80000000
+    return ((sequence - other + 0x80000000) & MASK) - 0x80000000
 
 
 class HalfConnection(StreamState):
@@ -83,7 +84,10 @@ class HalfConnection(StreamState):
 
     def _shift(self, count: int) -> None:
         """Count offsets from another byte; drop the bytes before it."""
-        pieces, self.pieces, self.held, self.begun = self.pieces, [], 0, True
+        pieces = self.pieces
+        self.pieces = []
+        self.held = 0
+        self.begun = True
         for piece in pieces:
             self.put(piece, piece.start - count)
         self.sent -= count
@@ -104,10 +108,12 @@ class HalfConnection(StreamState):
 
     def put(self, new: StreamSegment, base: int) -> None:
         """Buffer the new bytes of a segment that starts at `base`."""
-        start, stop = base, base + new.stop - new.start
+        start = base
+        stop = base + new.stop - new.start
         if self.begun:
             start = max(start, self.position)
-        pieces, index = self.pieces, bisect_right(self.pieces, start, key=_start)
+        pieces = self.pieces
+        index = bisect_right(self.pieces, start, key=_start)
         if index:
             start = max(start, pieces[index - 1].stop)
         while start < stop:
@@ -130,7 +136,8 @@ class HalfConnection(StreamState):
         """Whether the next bytes have arrived, and waiting for the data that they acknowledge has ended."""
         if not self._is_next():
             return False
-        need, excused = self.pieces[0].need, self.peer.excused
+        need = self.pieces[0].need
+        excused = self.peer.excused
         return need is None or (self.peer.begun and excused is not None and sequence_distance(need, excused) <= 0)
 
     def _is_next(self) -> bool:

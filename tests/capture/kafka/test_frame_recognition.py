@@ -16,7 +16,7 @@ from kwire.capture.kafka.frame_recognition import (
     WEAK,
     FrameRecogniser,
     FrameVerdict,
-    _in_front,
+    _starts_packet,
 )
 from kwire.capture.kafka.frame_search import FrameSearch
 
@@ -52,10 +52,10 @@ def test_what_looks_like_a_request(data: bytes, looks: int) -> None:
 
 
 def test_a_packet_begins_with_a_header_unless_another_begins_within_it() -> None:
-    assert _in_front(10, {10, 18})
-    assert _in_front(10, {10, 14, 30})  # the size was sent on its own
-    assert [step for step in range(1, 9) if not _in_front(10, {10, 10 + step})] == [1, 2, 3, 5, 6, 7]
-    assert not _in_front(10, {9, 18})
+    assert _starts_packet(10, {10, 18})
+    assert _starts_packet(10, {10, 14, 30})  # the size was sent on its own
+    assert [step for step in range(1, 9) if not _starts_packet(10, {10, 10 + step})] == [1, 2, 3, 5, 6, 7]
+    assert not _starts_packet(10, {9, 18})
 
 
 def test_positions_move_with_bytes_that_are_dropped_before_them() -> None:

@@ -13,7 +13,7 @@ from .inconsistency import Batches, Entries, Inconsistency
 def check_epochs(entries: Entries, batches: Batches | None) -> Iterator[Inconsistency]:
     """Check that epochs and offsets ascend, and that each batch has the epoch of its offset."""
     kept: list[EpochStart] = []
-    places: dict[int, int] = {}
+    positions: dict[int, int] = {}
     for entry in entries:
         value = cast(EpochStart, entry.value)
         if kept and (value.epoch <= kept[-1].epoch or value.start_offset < kept[-1].start_offset):
@@ -21,8 +21,9 @@ def check_epochs(entries: Entries, batches: Batches | None) -> Iterator[Inconsis
             yield Inconsistency(entry.position, "epoch", f"{reason} {kept[-1].start_offset}")
             continue
         kept.append(value)
-        places[value.epoch] = entry.position
-    starts, known = [one.start_offset for one in kept], set[tuple[int, int]]()
+        positions[value.epoch] = entry.position
+    starts = [start.start_offset for start in kept]
+    known = set[tuple[int, int]]()
     for batch in batches or ():
         if batch.magic < 2 or batch.partition_leader_epoch < 0 or batch.base_offset is None:
             continue
@@ -36,7 +37,7 @@ def check_epochs(entries: Entries, batches: Batches | None) -> Iterator[Inconsis
         if epoch != batch.partition_leader_epoch and (epoch, batch.partition_leader_epoch) not in known:
             known.add((epoch, batch.partition_leader_epoch))
             reason = f"the batch at offset {batch.base_offset} has leader epoch {batch.partition_leader_epoch}"
-            yield Inconsistency(places[epoch], "epoch", f"{reason}, not {epoch}")
+            yield Inconsistency(positions[epoch], "epoch", f"{reason}, not {epoch}")
 
 
 def check_offsets(entries: Entries, ends: Mapping[str, int]) -> Iterator[Inconsistency]:

@@ -65,7 +65,8 @@ def _check_chunk(entry: DiskEntry, walk: _BatchWalk, stop: int | None) -> Iterat
         where = f"the next one is at {walk.batch.position}"
         yield Inconsistency(entry.position, "position", f"no batch of the log begins at {value.position}; {where}")
     else:
-        first, last = walk.first, walk.batch.last_offset
+        first = walk.first
+        last = walk.batch.last_offset
         while walk.batch is not None and last < value.offset and (stop is None or walk.batch.position < stop):
             last = walk.batch.last_offset
             walk.next()
@@ -97,7 +98,8 @@ def check_time_index(entries: Entries, batches: Batches | None) -> Iterator[Inco
 
 
 def _check_time(entry: DiskEntry, walk: _BatchWalk, greatest: int) -> Iterator[Inconsistency]:
-    value, batch = cast(TimeIndexEntry, entry.value), walk.batch
+    value = cast(TimeIndexEntry, entry.value)
+    batch = walk.batch
     if batch is None or walk.first > value.offset:
         end = f"; it ends at {walk.end}" if batch is None else ""
         yield Inconsistency(entry.position, "offset", f"no batch of the log holds offset {value.offset}{end}")

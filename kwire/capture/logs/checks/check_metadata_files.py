@@ -39,21 +39,21 @@ def check_properties(entries: Entries, batches: Batches | None) -> Iterator[Inco
     Directory ids must be UUIDs.
     """
     for entry in entries:
-        found = entry.fields
-        version = found.get("version")
+        properties = entry.fields
+        version = properties.get("version")
         if version not in _NEEDED:
             yield Inconsistency(
                 0, "version", "there is none" if version is None else f"version {version}; 0 and 1 are known"
             )
             continue
         for name in _NEEDED[version]:
-            if not found.get(name):
+            if not properties.get(name):
                 yield Inconsistency(0, name, f"version {version} needs {name}")
         for name in ("broker.id", "node.id"):
-            if not found.get(name, "0").isdecimal():
-                yield Inconsistency(0, name, f"{found[name]} is not the id of a node")
-        if "directory.id" in found and parse_topic_id(found["directory.id"]) is None:
-            yield Inconsistency(0, "directory.id", f"{found['directory.id']} is not a UUID in base64")
+            if not properties.get(name, "0").isdecimal():
+                yield Inconsistency(0, name, f"{properties[name]} is not the id of a node")
+        if "directory.id" in properties and parse_topic_id(properties["directory.id"]) is None:
+            yield Inconsistency(0, "directory.id", f"{properties['directory.id']} is not a UUID in base64")
 
 
 def check_partition_metadata(entries: Entries, batches: Batches | None) -> Iterator[Inconsistency]:

@@ -34,9 +34,11 @@ class _Producers:
             return
         known = self.found.setdefault(batch.producer_id, _Producer())
         if batch.producer_epoch != known.epoch:
-            known.epoch, known.last = batch.producer_epoch, None
+            known.epoch = batch.producer_epoch
+            known.last = None
         if batch.is_control:
-            known.begun, known.closed = None, True
+            known.begun = None
+            known.closed = True
             return
         known.last = batch
         if batch.is_transactional and known.begun is None:

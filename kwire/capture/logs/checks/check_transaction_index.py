@@ -17,22 +17,22 @@ def check_transaction_index(entries: Entries, batches: Batches | None) -> Iterat
     """Check that each entry is an aborted transaction of the log, and that each aborted transaction has an entry."""
     walk = _check_entries(entries)
     if batches is None:
-        yield from (found for found, _ in walk if found is not None)
+        yield from (problem for problem, _ in walk if problem is not None)
         return
-    found, entry = next(walk, (None, None))
+    problem, entry = next(walk, (None, None))
     for first, marker in _find_aborted(batches):
         while entry is not None and _last(entry) < marker.last_offset:
-            yield from _report_no_marker(found, entry)
-            found, entry = next(walk, (None, None))
+            yield from _report_no_marker(problem, entry)
+            problem, entry = next(walk, (None, None))
         if entry is not None and _last(entry) == marker.last_offset:
-            yield from _compare_marker(found, entry, first, marker)
-            found, entry = next(walk, (None, None))
+            yield from _compare_marker(problem, entry, first, marker)
+            problem, entry = next(walk, (None, None))
         elif first is not None:
             reason = f"the transaction of producer {marker.producer_id}, offsets {first} to {marker.last_offset}, "
             yield Inconsistency(0, "", f"{reason}was aborted and is not in the index")
     while entry is not None:
-        yield from _report_no_marker(found, entry)
-        found, entry = next(walk, (None, None))
+        yield from _report_no_marker(problem, entry)
+        problem, entry = next(walk, (None, None))
 
 
 def _check_entries(entries: Entries) -> Iterator[tuple[Inconsistency | None, DiskEntry]]:
@@ -40,37 +40,37 @@ def _check_entries(entries: Entries) -> Iterator[tuple[Inconsistency | None, Dis
     before = -1
     for entry in entries:
         value = cast(AbortedTransaction, entry.value)
-        found = None
+        problem = None
         if value.version != 0:
-            found = Inconsistency(entry.position, "version", f"version {value.version}; 0 is known")
+            problem = Inconsistency(entry.position, "version", f"version {value.version}; 0 is known")
         elif value.last_offset <= before:
             reason = f"offset {value.last_offset} comes after offset {before}"
-            found = Inconsistency(entry.position, "last_offset", reason)
+            problem = Inconsistency(entry.position, "last_offset", reason)
         elif not 0 <= value.first_offset <= value.last_offset:
             reason = f"the transaction would end at {value.last_offset}, before it begins at {value.first_offset}"
-            found = Inconsistency(entry.position, "first_offset", reason)
+            problem = Inconsistency(entry.position, "first_offset", reason)
         elif not 0 <= value.last_stable_offset <= value.last_offset + 1:
             reason = f"the last stable offset {value.last_stable_offset} is after the transaction's end"
-            found = Inconsistency(entry.position, "last_stable_offset", reason)
+            problem = Inconsistency(entry.position, "last_stable_offset", reason)
         before = max(before, value.last_offset)
-        yield found, entry
+        yield problem, entry
 
 
 def _last(entry: DiskEntry) -> int:
     return cast(AbortedTransaction, entry.value).last_offset
 
 
-def _report_no_marker(found: Inconsistency | None, entry: DiskEntry) -> Iterator[Inconsistency]:
+def _report_no_marker(problem: Inconsistency | None, entry: DiskEntry) -> Iterator[Inconsistency]:
     reason = f"the log has no abort marker at offset {_last(entry)}"
-    yield found or Inconsistency(entry.position, "last_offset", reason)
+    yield problem or Inconsistency(entry.position, "last_offset", reason)
 
 
 def _compare_marker(
-    found: Inconsistency | None, entry: DiskEntry, first: int | None, marker: RecordBatch
+    problem: Inconsistency | None, entry: DiskEntry, first: int | None, marker: RecordBatch
 ) -> Iterator[Inconsistency]:
     value = cast(AbortedTransaction, entry.value)
-    if found is not None:
-        yield found
+    if problem is not None:
+        yield problem
     elif value.producer_id != marker.producer_id:
         reason = f"the marker at offset {marker.last_offset} is of producer {marker.producer_id}"
         yield Inconsistency(entry.position, "producer_id", reason)
