@@ -82,8 +82,8 @@ def names_property(name: str, *texts: str | None) -> bool:
     >>> names_property("latency", None, "api == 'X' and latency > 1s"), names_property("latency", "api == 'latency'")
     (True, False)
     """
-    found = (token for text in texts if text for token in split_tokens(text))
-    return any(token.kind == "path" and snake_case(str(token.value)) == name for token in found)
+    tokens = (token for text in texts if text for token in split_tokens(text))
+    return any(token.kind == "path" and snake_case(str(token.value)) == name for token in tokens)
 
 
 def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:

@@ -41,8 +41,8 @@ class FieldPath:
             if value is not None:
                 yield value
         elif isinstance(result, Request | Response):
-            for steps in _matching(result.codec, self.steps):
-                yield from _held(result.message, steps)
+            for steps in _find_matching(result.codec, self.steps):
+                yield from _read_values(result.message, steps)
             if isinstance(result.inside, Request | Response):
                 yield from self.values(result.inside)
 
@@ -53,30 +53,32 @@ class FieldPath:
 
 
 @lru_cache(maxsize=4096)
-def _matching(codec: Codec, steps: Steps) -> tuple[Steps, ...]:
+def _find_matching(codec: Codec, steps: Steps) -> tuple[Steps, ...]:
     """Return the fields of a codec that match a path, each as steps from the message."""
     names = tuple(name for name, _ in steps)
-    found: dict[Steps, None] = {}
+    matching: dict[Steps, None] = {}
     for path in field_locations(codec):
         parts = tuple(path.split("."))
         for end in range(len(names), len(parts) + 1):
             if parts[end - len(names) : end] == names:
-                found[(*((part, None) for part in parts[: end - len(names)]), *steps)] = None
-    return tuple(found)
+                matching[(*((part, None) for part in parts[: end - len(names)]), *steps)] = None
+    return tuple(matching)
 
 
-def _held(value: Any, steps: Steps) -> Iterator[Any]:
+def _read_values(value: Any, steps: Steps) -> Iterator[Any]:
+    """Yield the values that are these steps away from a value."""
     if not steps:
         yield value
         return
-    (name, index), rest = steps[0], steps[1:]
-    held = getattr(value, name, None)
-    if not isinstance(held, tuple | list):
-        if held is not None or not rest:
-            yield from _held(held, rest)
+    name, index = steps[0]
+    rest = steps[1:]
+    member = getattr(value, name, None)
+    if not isinstance(member, tuple | list):
+        if member is not None or not rest:
+            yield from _read_values(member, rest)
         return
-    for one in held if index is None else held[index : index + 1]:
-        yield from _held(one, rest)
+    for element in member if index is None else member[index : index + 1]:
+        yield from _read_values(element, rest)
 
 
 def fields_of(struct: StructSpec, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], FieldSpec]]:

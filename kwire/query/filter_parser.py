@@ -52,9 +52,9 @@ class FilterParser:
 
     def whole(self) -> Compiled:
         """Parse the whole filter."""
-        found = self._or()
+        compiled = self._parse_or()
         self.end()
-        return found
+        return compiled
 
     def end(self) -> None:
         """Raise FilterError unless all tokens are parsed."""
@@ -69,44 +69,47 @@ class FilterParser:
         self._at += 1
         return self._tokens[self._at - 1]
 
-    def _has(self, value: str) -> bool:
-        found = self._next.kind in ("word", "sign") and self._next.value == value
-        self._at += found
-        return found
+    def _accept(self, value: str) -> bool:
+        is_next = self._next.kind in ("word", "sign") and self._next.value == value
+        self._at += is_next
+        return is_next
 
     def _error(self, problem: str, hint: str = "", column: int | None = None) -> FilterError:
         return FilterError(self.text, self._next.column if column is None else column, problem, hint)
 
-    def _or(self) -> Compiled:
-        holds, messages = self._and()
-        while self._has("or"):
-            other, more = self._and()
+    def _parse_or(self) -> Compiled:
+        holds, messages = self._parse_and()
+        while self._accept("or"):
+            other, more = self._parse_and()
             holds = _either(holds, other)
             messages = None if messages is None or more is None else messages | more
         return holds, messages
 
-    def _and(self) -> Compiled:
-        holds, messages = self._not()
-        while self._has("and"):
-            other, more = self._not()
+    def _parse_and(self) -> Compiled:
+        holds, messages = self._parse_not()
+        while self._accept("and"):
+            other, more = self._parse_not()
             holds = _both(holds, other)
-            messages = more if messages is None else messages if more is None else messages & more
+            if messages is None or more is None:
+                messages = more if messages is None else messages
+            else:
+                messages &= more
         return holds, messages
 
-    def _not(self) -> Compiled:
+    def _parse_not(self) -> Compiled:
         self._depth += 1
         if self._depth > MOST_DEPTH:
             raise self._error(f"more than {MOST_DEPTH} levels of parentheses and not")
         try:
-            if self._has("not"):
-                holds, _ = self._not()
+            if self._accept("not"):
+                holds, _ = self._parse_not()
                 return (lambda result: not holds(result)), None
-            if self._has("("):
-                found = self._or()
-                if not self._has(")"):
+            if self._accept("("):
+                compiled = self._parse_or()
+                if not self._accept(")"):
                     raise self._error("a closing parenthesis is due here")
-                return found
-            return self._test()
+                return compiled
+            return self._parse_test()
         finally:
             self._depth -= 1
 
@@ -123,10 +126,10 @@ class FilterParser:
         path = FieldPath(token.value, tuple(steps))
         if path.property is not None:
             return path, []
-        found = [(spec, member) for spec in self._messages for member in path.fields(spec)]
-        if not found:
+        fields = [(spec, member) for spec in self._messages for member in path.fields(spec)]
+        if not fields:
             raise self._unknown(path, token.column)
-        return path, found
+        return path, fields
 
     @cached_property
     def _messages(self) -> list[MessageSpec]:
@@ -134,41 +137,41 @@ class FilterParser:
         return [spec for spec in specs if spec.type in ("request", "response")]
 
     def _unknown(self, path: FieldPath, column: int) -> FilterError:
-        known = {".".join(way) for spec in self._messages for way, _ in fields_of(spec.struct)}
-        name = path.steps[-1][0]
-        last = sorted({way.rpartition(".")[2] for way in known} | set(PROPERTIES))
+        known = {attributes[-1] for spec in self._messages for attributes, _ in fields_of(spec.struct)}
+        names = sorted(known | set(PROPERTIES))
+        wanted = path.steps[-1][0]
         dotted = ".".join(name for name, _ in path.steps)
-        hint = suggestion(name, [one for one in last if one[0] == name[0]] or last)
+        hint = suggestion(wanted, [name for name in names if name[0] == wanted[0]] or names)
         return self._error(f"no message has the field {dotted}", hint, column)
 
-    def _test(self) -> Compiled:
-        path, found = self.path()
-        if not self._has("not"):
-            return self._compared(path, found)
+    def _parse_test(self) -> Compiled:
+        path, fields = self.path()
+        if not self._accept("not"):
+            return self._parse_comparison(path, fields)
         if self._next.value != "in":
             raise self._error("in is due here", "such as api not in (fetch, produce)")
-        holds, _ = self._compared(path, found)
+        holds, _ = self._parse_comparison(path, fields)
         return (lambda result: not holds(result)), None
 
-    def _compared(self, path: FieldPath, found: list[tuple[MessageSpec, FieldSpec]]) -> Compiled:
+    def _parse_comparison(self, path: FieldPath, fields: list[tuple[MessageSpec, FieldSpec]]) -> Compiled:
         """Read the comparison after a path; a path without one is true if any of its values is true."""
-        messages = None if path.property is not None else frozenset(spec.name for spec, _ in found)
+        messages = None if path.property is not None else frozenset(spec.name for spec, _ in fields)
         token = self._next
         sign = token.value if token.kind in ("sign", "word") else ""
         if path.text == "api" and sign in ("==", "!=", "in"):
-            return self._of_apis(path, self._take().value)
+            return self._parse_apis(path, self._take().value)
         if sign not in OPERATORS:
             return _any_value(path, bool), messages
         self._take()
-        literals = self._list() if sign == "in" else [self._literal()]
-        kinds = {path.property.kind} if path.property is not None else {kind_name(member) for _, member in found}
-        holds = self._comparison(sign, literals, _Operand(path, found, kinds))
+        literals = self._parse_list() if sign == "in" else [self._parse_literal()]
+        kinds = {path.property.kind} if path.property is not None else {kind_name(member) for _, member in fields}
+        holds = self._build_comparison(sign, literals, _Operand(path, fields, kinds))
         return _any_value(path, holds), messages
 
-    def _of_apis(self, path: FieldPath, sign: str) -> Compiled:
+    def _parse_apis(self, path: FieldPath, sign: str) -> Compiled:
         """Compare the name of the api, in any form that commands accept: Metadata, METADATA, 3."""
         messages: set[str] = set()
-        for literal in self._list() if sign == "in" else [self._literal()]:
+        for literal in self._parse_list() if sign == "in" else [self._parse_literal()]:
             try:
                 messages.update(self.catalog.named(str(literal.value)))
             except KwireError as error:
@@ -178,17 +181,17 @@ class FilterParser:
             return _any_value(path, lambda name: name not in names), None
         return _any_value(path, names.__contains__), frozenset(messages)
 
-    def _list(self) -> list[FilterToken]:
-        if not self._has("("):
+    def _parse_list(self) -> list[FilterToken]:
+        if not self._accept("("):
             raise self._error("a list is due here", 'such as ("orders", "payments")')
-        literals = [self._literal()]
-        while self._has(","):
-            literals.append(self._literal())
-        if not self._has(")"):
+        literals = [self._parse_literal()]
+        while self._accept(","):
+            literals.append(self._parse_literal())
+        if not self._accept(")"):
             raise self._error("a comma or a closing parenthesis is due here")
         return literals
 
-    def _literal(self) -> FilterToken:
+    def _parse_literal(self) -> FilterToken:
         token = self._next
         if token.kind == "word" and token.value in ("true", "false", "null"):
             self._take()
@@ -199,47 +202,47 @@ class FilterParser:
         self._take()
         return FilterToken("name" if token.kind == "path" else token.kind, token.value, token.column)
 
-    def _comparison(self, sign: str, literals: list[FilterToken], operand: _Operand) -> Callable[[Any], bool]:
-        values = [self._value(literal, operand) for literal in literals]
+    def _build_comparison(self, sign: str, literals: list[FilterToken], operand: _Operand) -> Callable[[Any], bool]:
+        values = [self._convert_literal(literal, operand) for literal in literals]
         if sign == "in":
-            return lambda value: any(_compare(operator.eq, value, one) for one in values)
-        one = values[0]
+            return lambda value: any(_compare(operator.eq, value, wanted) for wanted in values)
+        wanted = values[0]
         if sign == "matches":
-            pattern = self._pattern(literals[0])
+            pattern = self._compile_pattern(literals[0])
             return lambda value: isinstance(value, str) and pattern.search(value)
         if sign == "contains":
-            return lambda value: _contains(value, one)
-        if sign not in ("==", "!=") and isinstance(one, bool | None):
+            return lambda value: _contains(value, wanted)
+        if sign not in ("==", "!=") and isinstance(wanted, bool | None):
             raise self._error(f"{sign} needs a number or a text", column=literals[0].column)
-        return lambda value: _compare(COMPARISONS[sign], value, one)
+        return lambda value: _compare(COMPARISONS[sign], value, wanted)
 
-    def _pattern(self, literal: FilterToken) -> Pattern:
+    def _compile_pattern(self, literal: FilterToken) -> Pattern:
         try:
             return compile_pattern(literal.value if literal.kind == "text" else re.escape(str(literal.value)))
         except BadPattern as error:
             raise self._error(f"not a regular expression: {error}", column=literal.column) from None
 
-    def _value(self, literal: FilterToken, operand: _Operand) -> Any:
+    def _convert_literal(self, literal: FilterToken, operand: _Operand) -> Any:
         """Return the value of a literal; a name means its number, if the field has named numbers."""
         if literal.kind == "name":
-            return self._named(literal, operand)
+            return self._convert_name(literal, operand)
         kinds = operand.kinds
         if "time" in kinds and literal.kind == "text":
-            return self._moment(literal)
+            return self._convert_time(literal)
         fits = {"number": {"number", "time"}, "text": {"text", "uuid", "bytes"}, "boolean": {"boolean"}}
         if literal.kind != "null" and not fits[literal.kind] & kinds:
             kind = " or ".join(sorted(kinds))
             raise self._error(f"{operand.path.text} is {kind}, not {literal.kind}", column=literal.column)
         return literal.value
 
-    def _moment(self, literal: FilterToken) -> float:
+    def _convert_time(self, literal: FilterToken) -> float:
         try:
             return seconds_of(literal.value)
         except ValueError:
             hint = "write it as 2026-11-21T09:30:00Z, or in seconds since 1970"
             raise self._error("no time", hint, literal.column) from None
 
-    def _named(self, literal: FilterToken, operand: _Operand) -> Any:
+    def _convert_name(self, literal: FilterToken, operand: _Operand) -> Any:
         path = operand.path
         if path.property is not None and path.property.kind == "text":
             return literal.value

@@ -43,7 +43,8 @@ class FilterToken(NamedTuple):
 
 def split_tokens(text: str) -> Iterator[FilterToken]:
     """Split a filter into tokens; the last one is of kind `end`. Raises FilterError."""
-    at, end = 0, len(text.rstrip())
+    at = 0
+    end = len(text.rstrip())
     while at < end:
         match = _TOKENS.match(text, at)
         if match is None:
@@ -52,7 +53,8 @@ def split_tokens(text: str) -> Iterator[FilterToken]:
             problem = "the text has no closing quote" if is_open else f"{text[column]!r} has no meaning here"
             raise FilterError(text, column, problem)
         kind = str(match.lastgroup) if match["number"] is None else "number"
-        column, word = match.start(kind), match[kind]
+        column = match.start(kind)
+        word = match[kind]
         if kind == "sign":
             word = _SIGNS.get(word, word)
             kind = "word" if word.isalpha() else "sign"
@@ -61,13 +63,13 @@ def split_tokens(text: str) -> Iterator[FilterToken]:
         elif kind == "text":
             word = _ESCAPED.sub(r"\1", word[1:-1])
         elif kind == "number":
-            word = _number(text, match)
+            word = _parse_number(text, match)
         yield FilterToken(kind, word, column)
         at = match.end()
     yield FilterToken("end", "", end)
 
 
-def _number(text: str, match: re.Match[str]) -> float | int:
+def _parse_number(text: str, match: re.Match[str]) -> float | int:
     unit = match["unit"]
     if unit not in UNITS:
         hint = f"write one of {', '.join(filter(None, UNITS))}"
