@@ -39,18 +39,18 @@ class FrameTimeline:
             ends = [end // 2 for end in ends]
         self._ends = [min(ends + self._ends), max(ends + self._ends)]
         wider = round(math.log2(width / given))
-        for place, count in spans.items():
-            self.bins.setdefault(place >> wider, Counter())[kind] += count
+        for span, count in spans.items():
+            self.bins.setdefault(span >> wider, Counter())[kind] += count
 
     def _widen(self) -> None:
         self.width *= 2
         wider: dict[int, Counter[str]] = {}
-        for place, counts in self.bins.items():
-            wider.setdefault(place // 2, Counter()).update(counts)
+        for index, counts in self.bins.items():
+            wider.setdefault(index // 2, Counter()).update(counts)
         self.bins = wider
-        self._ends = [place // 2 for place in self._ends]
+        self._ends = [index // 2 for index in self._ends]
 
     def rows(self) -> Iterator[tuple[float, Counter[str]]]:
         """Yield (start in seconds since 1970, counts) for every bin from first to last, including empty ones."""
-        for place in range(min(self.bins, default=0), max(self.bins, default=-1) + 1):
-            yield place * self.width, self.bins.get(place, Counter())
+        for index in range(min(self.bins, default=0), max(self.bins, default=-1) + 1):
+            yield index * self.width, self.bins.get(index, Counter())

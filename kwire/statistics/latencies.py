@@ -38,8 +38,8 @@ class Latencies:
         times: the latencies by user, topic and error, in nanoseconds.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most: int = most
+    def __init__(self, limit: int) -> None:
+        self.most: int = limit
         self.times: defaultdict[tuple[User, About], array[int]] = defaultdict(lambda: array("q"))
         self._slowest: list[tuple[int, int, Answered]] = []
         self._count = 0

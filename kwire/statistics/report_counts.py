@@ -84,14 +84,15 @@ class ReportCounts:
 
     def add(self, result: Result) -> None:
         """Count one frame or fragment. The frames of a connection must be added in order."""
-        source, size = result.frame.source, len(result.frame.data)
+        source = result.frame.source
+        size = len(result.frame.data)
         if isinstance(result, Undecodable) and not result.is_failure:
             self.size += size
             self.frames += not loses_bytes(result.frame.fault)
             self.unread[result.error.code] += 1
             return
         result = self._seal(result)
-        kind = _kind(result)
+        kind = _kind_of(result)
         self.add_frames(kind, 1, size)
         if source.client is not None or source.broker is not None:
             self.connections.add((source.client, source.broker))
@@ -99,13 +100,13 @@ class ReportCounts:
             self.timed += 1
             self.timeline.add(kind, source.time)
         if isinstance(result, Undecodable):
-            self._undecodable(result)
+            self._count_undecodable(result)
         elif not isinstance(result, Token):
             self.faults.update(type(fault).__name__ for fault in result.faults)
             if isinstance(result, Request):
-                self._request(result)
+                self._count_request(result)
             else:
-                self._response(result)
+                self._count_response(result)
 
     def add_frames(self, kind: str, count: int, size: int) -> None:
         """Count frames of a kind, and their total size in bytes."""
@@ -141,25 +142,27 @@ class ReportCounts:
         if key in self.errors.counts:
             self.first_errors.setdefault(key, where)
 
-    def _request(self, result: Request) -> None:
+    def _count_request(self, result: Request) -> None:
         client = getattr(result.header, "client_id", None)
         self.add_requests(result.api_name, client, result.api_version, 1, len(result.frame.data))
 
-    def _response(self, result: Response) -> None:
+    def _count_response(self, result: Response) -> None:
         self.unanswered += len(result.unanswered)
         durations = [] if result.latency is None else [result.latency]
         self.add_responses(result.api_name, 1, len(result.frame.data), durations)
         for path, code in error_codes(result.codec, result.message):
-            self.add_error((result.api_name, path, code), place(result))
+            self.add_error((result.api_name, path, code), describe_position(result))
 
-    def _undecodable(self, result: Undecodable) -> None:
+    def _count_undecodable(self, result: Undecodable) -> None:
         kind = type(result.error).__name__
         self.problems[kind] += 1
         if len(self.samples) < SAMPLES:
-            self.samples.append(Sample(place(result), len(result.frame.data), str(result.error)[:500], kind))
+            self.samples.append(
+                Sample(describe_position(result), len(result.frame.data), str(result.error)[:500], kind)
+            )
 
 
-def place(result: Result) -> str:
+def describe_position(result: Result) -> str:
     """Return the position of a frame as text: `frame 5 at 580`."""
     source = result.frame.source
     parts = [] if source.frame is None else [f"frame {source.frame}"]
@@ -168,7 +171,7 @@ def place(result: Result) -> str:
     return " ".join(parts) or f"{size} byte{'s' * (size != 1)}"
 
 
-def _kind(result: Result) -> str:
+def _kind_of(result: Result) -> str:
     if isinstance(result, Undecodable):
         return "undecodable"
     if isinstance(result, Token):
@@ -202,8 +205,8 @@ class CapturedReportCounts:
         self._number, kinds, ends, spans = batch.tally(self, self._number, width)
         for one_kind in kinds:
             one_kind.flush(self._tally)
-        for one, count in ends.items():
-            self._tally.connections.add((one.client, one.broker), count)
+        for endpoints, count in ends.items():
+            self._tally.connections.add((endpoints.client, endpoints.broker), count)
         for word, counts in zip(("response", "request"), spans, strict=True):
             self._tally.add_spans(word, counts, width)
 

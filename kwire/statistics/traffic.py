@@ -23,6 +23,7 @@ from ..protocol.header_reader import Peek, peek_of
 from ..protocol.headers.apis import Apis, Call
 from ..protocol.headers.header import find_client_id
 from ..protocol.message_summary import MessageSummary, software_of
+from ..protocol.results import seconds_between
 from ..schema.catalog import Catalog, catalog_for
 from ..schema.releases import releases
 from .counts import Count
@@ -83,16 +84,16 @@ class CapturedTraffic:
         frames, size, counts = batch.count_frames(self)
         self._traffic.frames += frames
         self._traffic.bytes += size
-        for one in counts:
-            count: Count = one.owner
-            count.requests += one.requests
-            count.responses += one.responses
-            count.request_bytes += one.request_bytes
-            count.response_bytes += one.response_bytes
-            count.answered += one.answered
-            count.time += one.time
-            count.longest_time = max(count.longest_time, one.longest)
-            one.clear()
+        for frame_count in counts:
+            count: Count = frame_count.owner
+            count.requests += frame_count.requests
+            count.responses += frame_count.responses
+            count.request_bytes += frame_count.request_bytes
+            count.response_bytes += frame_count.response_bytes
+            count.answered += frame_count.answered
+            count.time += frame_count.time
+            count.longest_time = max(count.longest_time, frame_count.longest)
+            frame_count.clear()
 
     def begin(self, ends: Endpoints) -> _CountedConnection:
         """Return the connection with the given endpoints."""
@@ -108,28 +109,30 @@ class CapturedTraffic:
         if type(captured) is not tuple:
             self._connections.forget(captured)
             return
-        ends, asked, _, now, data, _, first, _ = captured
+        ends, is_request, _, now, data, _, first, _ = captured
         connection = self.begin(ends)
         header = connection.pair(captured)
-        number, self.number = self.number, self.number + 1
-        if asked:
+        number = self.number
+        self.number += 1
+        if is_request:
             header.number(number)
         self._traffic.frames += 1
         self._traffic.bytes += len(data)
         request = header.request or header
         if header.problem or first is None or request.call is None:
-            frame = Frame(data, Source(direction=DIRECTIONS[asked]), fault=captured[5])
+            frame = Frame(data, Source(direction=DIRECTIONS[is_request]), fault=captured[5])
             self._traffic.leave_out(frame, lossy=connection.lossy)
-        elif asked:
+        elif is_request:
             self.meet(connection, data)
             self._count_of(connection, request.call).add_request(len(data))
         else:
-            then = request.time
-            took = None if then is None or now is None else now - then
-            self._count_of(connection, request.call).add_response(len(data), took)
-            if self._traffic.latencies is not None and took is not None:
+            asked_at = request.time
+            latency = None if asked_at is None or now is None else now - asked_at
+            self._count_of(connection, request.call).add_response(len(data), latency)
+            if self._traffic.latencies is not None and latency is not None:
                 user = self._user_of(connection, request.call)
-                self._traffic.latencies.add(Answered(took, self.file, request.frame, number, then / SECOND, user))
+                answered = Answered(latency, self.file, request.frame, number, asked_at / SECOND, user)
+                self._traffic.latencies.add(answered)
 
     def meet(self, connection: _CountedConnection, data: bytes) -> None:
         """Record the software that a request names; most connections have one such request."""
@@ -139,7 +142,8 @@ class CapturedTraffic:
             connection.software, connection.group = met
             connection.regroup(connection.group)
             return
-        software, is_first = self._traffic.software_in(data), not connection.software
+        software = self._traffic.software_in(data)
+        is_first = not connection.software
         client = None if software is None else find_client_id(data)
         if client is not None and software is not None and connection.software.get(client) != software:
             connection.software = {**connection.software, client: software}
@@ -213,14 +217,15 @@ class Traffic:
         connection, header = self._decoder.connections.receive(frame)
         peek = peek_of(frame, header, connection.apis)
         result = self._decoder.result(frame, connection, header) if self.deep else None
-        topics, errors = self._look(result, peek) if result is not None else ((), ())
+        topics, errors = self._summarise(result, peek) if result is not None else ((), ())
         if peek.is_request is None:
             self.leave_out(frame, lossy=connection.lossy)
             return
-        ip, software = ip_of(frame.source.client), self._software_of(frame, peek, connection)
+        ip = ip_of(frame.source.client)
+        software = self._software_of(frame, peek, connection)
         broker = self.broker_of(frame.source.broker)
         user = user_of(peek.api_key, peek.version, peek.client_id, ip, software, broker)
-        about = self._about(topics, errors)
+        about = self._combine(topics, errors)
         count = self.count_of(user, about)
         if errors:
             self.errors.update(errors)
@@ -229,11 +234,15 @@ class Traffic:
             count.add_request(len(frame.data))
         else:
             time = frame.source.time
-            took = None if peek.asked_at is None or time is None else round((time - peek.asked_at) * SECOND)
-            count.add_response(len(frame.data), took)
-            if self.latencies is not None and took is not None and peek.asked_at is not None:
-                source, asked = frame.source, None if header.request is None else header.request.frame
-                answered = Answered(took, source.file or "", asked, source.frame, peek.asked_at, user)
+            if peek.asked_at is None or time is None:
+                count.add_response(len(frame.data), None)
+                return
+            latency = round(seconds_between(peek.asked_at, time) * SECOND)
+            count.add_response(len(frame.data), latency)
+            if self.latencies is not None:
+                source = frame.source
+                request_frame = None if header.request is None else header.request.frame
+                answered = Answered(latency, source.file or "", request_frame, source.frame, peek.asked_at, user)
                 self.latencies.add(answered, about)
 
     def leave_out(self, frame: Frame, *, lossy: bool) -> None:
@@ -254,7 +263,8 @@ class Traffic:
 
     def begin(self, file: str) -> None:
         """Start another capture, whose frames are numbered from 0."""
-        self._connections.file, self._connections.number = file, 0
+        self._connections.file = file
+        self._connections.number = 0
 
     def add_batch(self, batch: CapturedBatch) -> None:
         """Count the frames of a batch of captured frames; like `add` for each frame, but much faster.
@@ -271,7 +281,8 @@ class Traffic:
     def add_counted(self, counted: Counted) -> None:
         """Add the counts of another `Traffic` with the same columns, except errors."""
         frames, size, unread, counts = counted
-        self.frames, self.bytes = self.frames + frames, self.bytes + size
+        self.frames += frames
+        self.bytes += size
         self.unread.update(unread)
         for user, about, count in counts:
             self._counts.setdefault((user, about), Count()).add(count)
@@ -282,8 +293,8 @@ class Traffic:
         for (user, about), count in self._counts.items():
             for key in self._keys(user, about):
                 rows.setdefault(key, Count()).add(count)
-        found = [TrafficRow(key, count) for key, count in rows.items()]
-        return sorted(found, key=lambda row: (-row.count.requests, -row.count.responses, row.key))
+        table = [TrafficRow(key, count) for key, count in rows.items()]
+        return sorted(table, key=lambda row: (-row.count.requests, -row.count.responses, row.key))
 
     def _keys(self, user: User, about: About) -> Iterator[tuple[str, ...]]:
         """Yield the keys of the rows in which frames of a user count."""
@@ -297,8 +308,8 @@ class Traffic:
         for (user, about), times in self.latencies.times.items() if self.latencies is not None else ():
             for key in self._keys(user, about):
                 rows[key].extend(times)
-        found = [(key, sorted(times)) for key, times in rows.items()]
-        return sorted(found, key=lambda row: (-percentile(row[1], 0.99), row[0]))
+        table = [(key, sorted(times)) for key, times in rows.items()]
+        return sorted(table, key=lambda row: (-percentile(row[1], 0.99), row[0]))
 
     @property
     def used(self) -> dict[User, int]:
@@ -316,14 +327,14 @@ class Traffic:
             count = self._counts[user, about] = Count()
         return count
 
-    def _about(self, topics: tuple[str, ...], errors: tuple[str, ...]) -> About:
+    def _combine(self, topics: tuple[str, ...], errors: tuple[str, ...]) -> About:
         """Return the topics and errors of a frame that the columns need."""
         if not (self._topics or self._by_error):
             return ()
         codes = tuple(dict.fromkeys(errors)) if self._by_error else ()
         return tuple(product(topics or (NOTHING,), codes or (NOTHING,)))
 
-    def _look(self, result: Result, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _summarise(self, result: Result, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the topics and errors of a body."""
         if not isinstance(result, Request | Response):
             return (), () if peek.is_request is None else ("undecodable",)

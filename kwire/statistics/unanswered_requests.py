@@ -95,7 +95,7 @@ class UnansweredRequests:
         connection.client = source.client or ""
         before = len(connection.in_flight)
         _, header = self._connections.receive(frame)
-        self._process(
+        self._count_frame(
             connection, header, frame.fault, source.direction != "response" and bool(header.is_request), before
         )
         self._newest = self._newest if source.time is None else source.time
@@ -105,7 +105,7 @@ class UnansweredRequests:
         if not isinstance(captured, tuple):
             connection = self._connections.on(captured)
             reason = "CAPTURE_ENDED" if isinstance(captured, OpenConnection) else "CONNECTION_ENDED"
-            self._leave(connection, connection.in_flight, reason)
+            self._record_unanswered(connection, connection.in_flight, reason)
             self._connections.forget(captured)
             return
         ends, is_request, _, now, _, fault, _, _ = captured
@@ -115,38 +115,42 @@ class UnansweredRequests:
         header = connection.pair(captured)
         if is_request:
             header.number(self._number)
-        self._process(connection, header, fault, is_request, before)
+        self._count_frame(connection, header, fault, is_request, before)
         self._newest = self._newest if now is None else now / SECOND
 
     def found(self) -> list[UnansweredRequest]:
         """Return at most `MOST_LISTED` requests, ordered by frame; call it once, after the last frame."""
         for connection in self._connections:
-            self._leave(connection, connection.in_flight, "CAPTURE_ENDED")
-        last = self._newest
+            self._record_unanswered(connection, connection.in_flight, "CAPTURE_ENDED")
+        requests = sorted(self._found, key=lambda request: request.frame or 0)
+        newest = self._newest
+        if newest is None:
+            return requests
         return [
-            one._replace(left=None if one.time is None or last is None else round(last - one.time, 6))
-            for one in sorted(self._found, key=lambda one: one.frame or 0)
+            request if request.time is None else request._replace(left=round(newest - request.time, 6))
+            for request in requests
         ]
 
-    def _process(
+    def _count_frame(
         self, connection: _WatchedConnection, header: Header, fault: DecodeError | None, is_request: bool, before: int
     ) -> None:
         """Count a frame; `before` is the number of requests that were in flight before it."""
-        number, self._number = self._number, self._number + 1
+        number = self._number
+        self._number += 1
         self.frames += fault is None
         if loses_bytes(fault) and not isinstance(fault, CutShort):
             connection.gap = number
         if not is_request:
-            self._leave(connection, header.overtaken, "LATER_ANSWERED")
+            self._record_unanswered(connection, header.overtaken, "LATER_ANSWERED")
             if isinstance(fault, CutShort) and header.request is not None:
-                self._leave(connection, [header.request], "RESPONSE_CUT_SHORT")
+                self._record_unanswered(connection, [header.request], "RESPONSE_CUT_SHORT")
         elif not header.problem:
             self.requests += 1
             self.expect_none += len(connection.in_flight) == before
             if fault is not None:
                 self._cut.add(number)
 
-    def _leave(self, connection: _WatchedConnection, headers: Iterable[Header], reason: str) -> None:
+    def _record_unanswered(self, connection: _WatchedConnection, headers: Iterable[Header], reason: str) -> None:
         """Record requests that will get no response."""
         for header in headers:
             self.count += 1

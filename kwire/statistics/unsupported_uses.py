@@ -35,7 +35,7 @@ def unsupported_uses(traffic: Traffic, release_name: str) -> list[UnsupportedUse
     Raises:
         UnknownMessage: there is no such release.
     """
-    found = []
+    uses = []
     new = release(release_name)
     for user, requests in traffic.used.items():
         if user.api_key in releases().apis:
@@ -45,5 +45,5 @@ def unsupported_uses(traffic: Traffic, release_name: str) -> list[UnsupportedUse
                 why = f"{release_name} supports {spoken}" if spoken else f"{release_name} has no such api"
                 api = releases().name_of(None, user.api_key)
                 who = user.client, user.software, user.ip
-                found.append(UnsupportedUse(*who, api, user.version, requests, breaks, why))
-    return sorted(found, key=lambda one: (not one.breaks, one.client, one.software, one.ip, one.api, one.version))
+                uses.append(UnsupportedUse(*who, api, user.version, requests, breaks, why))
+    return sorted(uses, key=lambda use: (not use.breaks, use.client, use.software, use.ip, use.api, use.version))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from math import isnan, nan
+from math import isfinite, isnan, nan
 from tempfile import TemporaryFile
 from threading import Lock
 from typing import Any
@@ -14,6 +14,7 @@ from ...errors import DecodeError
 from ...protocol import Frame, FrameDecoder, Result, Source
 from ...protocol.frames.captured_frame import SECOND, WHOLE_FILE, CapturedBatch, CapturedFrame
 from ...protocol.headers.header import Header
+from ...protocol.results import seconds_between
 from ...redact.masking import mask
 from ...render.response_link import link_of
 from ...schema.catalog import Catalog
@@ -146,7 +147,10 @@ class FrameIndex:
         if partner != NOTHING:
             self._partners[partner] = number
         asked_at = nan if partner == NOTHING else self._times[partner]
-        self._latencies.append(nan if time is None else time - asked_at)
+        if time is None or not isfinite(time - asked_at):
+            self._latencies.append(nan)
+        else:
+            self._latencies.append(seconds_between(asked_at, time))
         self._apis.append(OTHER if key is None else key)
         self._directions.append(-1 if header.is_request is None else int(header.is_request))
         if header.is_request:
