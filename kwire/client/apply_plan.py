@@ -50,11 +50,12 @@ class Progress:
 def under_way(cluster: ClusterClient) -> dict[Key, list[int]]:
     """Return the partitions that are being reassigned, with their target replicas."""
     message = _check_response(cluster.ask("ListPartitionReassignmentsRequest", {"topics": None}))
-    return {
-        (topic.name, one.partition_index): [each for each in one.replicas if each not in one.removing_replicas]
-        for topic in message.topics
-        for one in topic.partitions
-    }
+    targets: dict[Key, list[int]] = {}
+    for topic in message.topics:
+        for partition in topic.partitions:
+            removing = partition.removing_replicas
+            targets[topic.name, partition.partition_index] = [id_ for id_ in partition.replicas if id_ not in removing]
+    return targets
 
 
 def progress_of(cluster: ClusterClient, plan: Plan, state: ClusterState | None = None) -> Progress:
@@ -65,15 +66,18 @@ def progress_of(cluster: ClusterClient, plan: Plan, state: ClusterState | None =
         plan: the target replicas of partitions.
         state: the cluster's state, if it was just read.
     """
-    state, found = state or cluster.state(), Progress()
+    state = state or cluster.state()
+    progress = Progress()
     moving = under_way(cluster)
-    current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
+    current = {(partition.topic, partition.index): list(partition.replicas) for partition in state.partitions()}
     for key, replicas in plan.items():
-        if key in moving:
-            (found.moving if set(moving[key]) == set(replicas) else found.waiting).append(key)
+        if key in moving and set(moving[key]) == set(replicas):
+            progress.moving.append(key)
+        elif key not in moving and current.get(key) == list(replicas):
+            progress.done.append(key)
         else:
-            (found.done if current.get(key) == list(replicas) else found.waiting).append(key)
-    return found
+            progress.waiting.append(key)
+    return progress
 
 
 def apply_plan(
@@ -99,30 +103,31 @@ def apply_plan(
         CallError: a broker refuses a request, or does not respond, or accepts the plan and moves nothing.
     """
     state = cluster.state()
-    current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
-    _create(cluster, {key: plan[key] for key in plan if key not in current}, current)
+    current = {(partition.topic, partition.index): list(partition.replicas) for partition in state.partitions()}
+    _create_partitions(cluster, {key: plan[key] for key in plan if key not in current}, current)
     progress = progress_of(cluster, plan)
     if throttle is not None:
         set_throttle(cluster, plan, current, throttle)
-    progress = _move(cluster, plan, progress, wait, batch)
-    _elect(cluster, plan)
+    progress = _reassign_in_batches(cluster, plan, progress, wait, batch)
+    _elect_preferred_leaders(cluster, plan)
     if throttle is not None and (refusal := remove_throttle(cluster, plan)):
         raise refusal
     return progress
 
 
-def _move(
+def _reassign_in_batches(
     cluster: ClusterClient, plan: Plan, progress: Progress, wait: Callable[[Progress], None], batch: int
 ) -> Progress:
     """Reassign the partitions of a plan, batch by batch, until it is complete; see `apply_plan`."""
-    done, idle = -1, 0  # partitions that were done, and checks since then during which nothing moved
+    done = -1  # partitions that were done at the last check
+    idle = 0  # checks in a row during which nothing moved
     while not progress.is_complete:
         idle = idle + 1 if not progress.moving and len(progress.done) == done else 0
         if idle == MOST_IDLE:
             raise CallError("the controller", "it accepts the plan and moves nothing", "see kwire cluster, and its log")
         done = len(progress.done)
         if not progress.moving:
-            _alter(cluster, {key: plan[key] for key in progress.waiting[:batch]})
+            _alter_reassignments(cluster, {key: plan[key] for key in progress.waiting[:batch]})
         wait(progress)
         progress = progress_of(cluster, plan)
     return progress
@@ -138,7 +143,7 @@ def cancel_plan(cluster: ClusterClient, plan: Plan) -> list[Key]:
     moving = under_way(cluster)
     keys = [key for key in plan if key in moving]
     if keys:
-        _alter(cluster, dict.fromkeys(keys))
+        _alter_reassignments(cluster, dict.fromkeys(keys))
     return keys
 
 
@@ -154,11 +159,11 @@ def set_throttle(cluster: ClusterClient, plan: Plan, current: Plan, rate: int) -
     lists: dict[str, tuple[list[str], list[str]]] = {}
     for (topic, index), replicas in plan.items():
         before = current.get((topic, index), replicas)
-        gained = [one for one in replicas if one not in before]
+        gained = [replica for replica in replicas if replica not in before]
         if gained:
             leaders, followers = lists.setdefault(topic, ([], []))
-            leaders += [f"{index}:{one}" for one in before]
-            followers += [f"{index}:{one}" for one in gained]
+            leaders += [f"{index}:{replica}" for replica in before]
+            followers += [f"{index}:{replica}" for replica in gained]
     for node_id in cluster.state().brokers or {}:
         _configure(cluster, BROKER, str(node_id), dict.fromkeys(RATES, str(rate)), node_id)
     for topic, both in lists.items():
@@ -197,10 +202,10 @@ def _configure(
         _check(row, f"configs of {'broker' if kind == BROKER else 'topic'} {row.resource_name}")
 
 
-def _create(cluster: ClusterClient, new: Plan, current: Plan) -> None:
+def _create_partitions(cluster: ClusterClient, new: Plan, current: Plan) -> None:
     """Create topics, and additional partitions of existing topics."""
     known = {topic for topic, _ in current}
-    for topic, rows in _by_topic(new):
+    for topic, rows in _group_by_topic(new):
         rows = sorted(rows)
         if topic in known:
             count = rows[-1] + 1
@@ -212,17 +217,17 @@ def _create(cluster: ClusterClient, new: Plan, current: Plan) -> None:
             message = cluster.ask(
                 "CreatePartitionsRequest", {"topics": [added], "timeoutMs": 60000, "validateOnly": False}
             )
-            found = message.results
+            results = message.results
         else:
             lists = [{"partitionIndex": row, "brokerIds": list(new[topic, row])} for row in rows]
             made = {"name": topic, "numPartitions": -1, "replicationFactor": -1, "assignments": lists, "configs": []}
             message = cluster.ask("CreateTopicsRequest", {"topics": [made], "timeoutMs": 60000, "validateOnly": False})
-            found = message.topics
-        for row in found:
+            results = message.topics
+        for row in results:
             _check(row, f"topic {topic}")
 
 
-def _alter(cluster: ClusterClient, replicas: Mapping[Key, Sequence[int] | None]) -> None:
+def _alter_reassignments(cluster: ClusterClient, replicas: Mapping[Key, Sequence[int] | None]) -> None:
     topics = [
         {
             "name": topic,
@@ -231,33 +236,32 @@ def _alter(cluster: ClusterClient, replicas: Mapping[Key, Sequence[int] | None])
                 for row in rows
             ],
         }
-        for topic, rows in _by_topic(replicas)
+        for topic, rows in _group_by_topic(replicas)
     ]
     message = _check_response(cluster.ask("AlterPartitionReassignmentsRequest", {"timeoutMs": 60000, "topics": topics}))
     for topic in message.responses:
-        for one in topic.partitions:
-            _check(one, f"partition {topic.name}-{one.partition_index}")
+        for partition in topic.partitions:
+            _check(partition, f"partition {topic.name}-{partition.partition_index}")
 
 
-def _elect(cluster: ClusterClient, plan: Plan) -> None:
+def _elect_preferred_leaders(cluster: ClusterClient, plan: Plan) -> None:
     """Elect the preferred leaders of partitions whose leader is another replica."""
-    state = cluster.state()
-    keys = [
-        (one.topic, one.index)
-        for one in state.partitions()
-        if (one.topic, one.index) in plan and one.leader != one.preferred and one.preferred in one.isr
-    ]
+    keys: list[Key] = []
+    for partition in cluster.state().partitions():
+        key = partition.topic, partition.index
+        if key in plan and partition.leader != partition.preferred and partition.preferred in partition.isr:
+            keys.append(key)
     if not keys:
         return
-    named = [{"topic": topic, "partitions": rows} for topic, rows in _by_topic(keys)]
+    named = [{"topic": topic, "partitions": rows} for topic, rows in _group_by_topic(keys)]
     members = {"electionType": 0, "topicPartitions": named, "timeoutMs": 60000}
     message = _check_response(cluster.ask("ElectLeadersRequest", members))
     for topic in message.replica_election_results:
-        for one in topic.partition_result:
-            _check(one, f"leader of {topic.topic}-{one.partition_id}")
+        for partition in topic.partition_result:
+            _check(partition, f"leader of {topic.topic}-{partition.partition_id}")
 
 
-def _by_topic(keys: Iterable[Key]) -> Iterator[tuple[str, list[int]]]:
+def _group_by_topic(keys: Iterable[Key]) -> Iterator[tuple[str, list[int]]]:
     topics: dict[str, list[int]] = {}
     for topic, index in keys:
         topics.setdefault(topic, []).append(index)

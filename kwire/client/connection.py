@@ -51,30 +51,30 @@ def connect(address: Address, deadline: Deadline) -> socket.socket:
     with call_errors(address, "cannot connect", "does a broker listen there?"):
         refusal: OSError | None = None
         for family, kind, protocol, _, where in _look_up(address, deadline):
-            made = socket.socket(family, kind, protocol)
+            connection = socket.socket(family, kind, protocol)
             try:
-                made.settimeout(deadline.left())
-                made.connect(where)
+                connection.settimeout(deadline.left())
+                connection.connect(where)
             except OSError as error:
-                made.close()
+                connection.close()
                 refusal = error
             else:
-                return made
+                return connection
         raise refusal or OSError("the host has no address")
 
 
 def _look_up(address: Address, deadline: Deadline) -> list[Any]:
     """Return what getaddrinfo returns; it takes no timeout and can last as long as the resolver likes."""
-    found: Future[list[Any]] = Future()
+    addresses: Future[list[Any]] = Future()
 
     def look_up() -> None:
         try:
-            found.set_result(socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
+            addresses.set_result(socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
-            found.set_exception(error)
+            addresses.set_exception(error)
 
     Thread(target=look_up, name="kwire look-up", daemon=True).start()
-    return found.result(deadline.left())
+    return addresses.result(deadline.left())
 
 
 class BrokerConnection:
@@ -138,7 +138,8 @@ class BrokerConnection:
     @contextmanager
     def within(self, deadline: Deadline) -> Iterator[Deadline]:
         """Let all requests of the block end at one deadline, instead of after `timeout` each."""
-        before, self.deadline = self.deadline, deadline
+        before = self.deadline
+        self.deadline = deadline
         try:
             yield deadline
         finally:
@@ -157,15 +158,16 @@ class BrokerConnection:
         """Set up the connection, or authenticate again."""
         self._session_ends = float("inf")  # for the requests of this exchange
         begun = time.monotonic()
-        where, version = str(self.address), self._session.version
+        where = str(self.address)
+        version = self._session.version
         steps = self.security.begin(where) if version < 0 else self.security.authenticate(where, version)
         answer: Any = None
         try:
             while True:
                 message, version = steps.send(answer)
-                found = self.ask(codec_in(self.catalog, type(message).__name__, version), message)
-                assert found is not None
-                answer = found.message
+                response = self.ask(codec_in(self.catalog, type(message).__name__, version), message)
+                assert response is not None
+                answer = response.message
         except StopIteration as end:
             self._session = end.value
             self._session_ends = self._session.ends(begun)
@@ -212,7 +214,7 @@ class BrokerConnection:
         self._decoder.decode(Frame(data, Source(direction="request")))
         with call_errors(self.address, hint=self.security.hint):
             self._send(data, deadline)
-            frame = self._frame(deadline) if expects_response(message) else None
+            frame = self._read_frame(deadline) if expects_response(message) else None
         return None if frame is None else self._decode(frame)
 
     def _send(self, data: bytes, deadline: Deadline) -> None:
@@ -223,9 +225,9 @@ class BrokerConnection:
 
     def versions(self) -> dict[int, Versions]:
         """Request the versions that the broker supports (KIP-35), if necessary again in version 0 (KIP-511)."""
-        answer = self._versions(3, SOFTWARE)
+        answer = self._ask_versions(3, SOFTWARE)
         if answer.error_code == UNSUPPORTED_VERSION:
-            answer = self._versions(0, {})
+            answer = self._ask_versions(0, {})
         return {api.api_key: Versions(((api.min_version, api.max_version),)) for api in answer.api_keys}
 
     def newest(self, name: str) -> int | None:
@@ -239,7 +241,7 @@ class BrokerConnection:
         theirs = self._spoken.get(spec.api_key) if spec.api_key is not None else None
         return max((version for version in theirs or () if version in spec.versions), default=None)
 
-    def _versions(self, version: int, members: dict[str, str]) -> Any:
+    def _ask_versions(self, version: int, members: dict[str, str]) -> Any:
         codec = codec_in(self.catalog, "ApiVersionsRequest", version)
         answer = self.ask(codec, codec.from_json(members, defaults=True))
         assert answer is not None
@@ -252,20 +254,20 @@ class BrokerConnection:
         assert isinstance(result, Response)
         return result
 
-    def _frame(self, deadline: Deadline) -> Frame:
+    def _read_frame(self, deadline: Deadline) -> Frame:
         while True:
             try:
                 for frame in self._reader:
                     return frame
             except BadFrame as error:
-                raise self._no_kafka(error) from None
+                raise self._foreign_bytes_error(error) from None
             self._socket.settimeout(deadline.left())
             portion = self._socket.recv(PORTION)
             if not portion:
                 raise CallError(str(self.address), "it closed the connection without an answer", self.security.hint)
             self._reader.feed(portion)
 
-    def _no_kafka(self, error: BadFrame) -> CallError:
+    def _foreign_bytes_error(self, error: BadFrame) -> CallError:
         if self._reader.rest.startswith(TLS_RECORDS):
             return CallError(str(self.address), "it responds with TLS", "use --security-protocol SSL or SASL_SSL")
         return CallError(str(self.address), f"it does not respond as Kafka does: {error}", "which port is this?")

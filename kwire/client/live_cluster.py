@@ -47,7 +47,7 @@ class LiveCluster:
             CallError, DecodeError: see `ask_cluster`.
         """
         self._deadline = Deadline(self.timeout)
-        connection = self._connection(self.address, self._deadline)
+        connection = self._connect(self.address, self._deadline)
         with connection.within(self._deadline):
             self._known = ask_cluster(connection)
         return self._known
@@ -66,11 +66,11 @@ class LiveCluster:
         deadline = Deadline(self.timeout) if node_id is None else self._deadline
         broker = (self._known.brokers or {}).get(self._known.controller_id if node_id is None else node_id)
         where = self.address if broker is None else Address(broker.host, broker.port)
-        connection = self._connection(where, deadline)
+        connection = self._connect(where, deadline)
         with connection.within(deadline):
             return _ask_known_fields(connection, name, members)
 
-    def _connection(self, address: Address, deadline: Deadline) -> BrokerConnection:
+    def _connect(self, address: Address, deadline: Deadline) -> BrokerConnection:
         if address not in self._connections:
             self._connections[address] = BrokerConnection(
                 address, timeout=self.timeout, security=self.security, deadline=deadline

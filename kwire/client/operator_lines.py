@@ -49,4 +49,5 @@ class OperatorLines:
                 self._write(f"{count} times: {text}")
         if self._more:
             self._write(f"{self._more} line{'s' if self._more > 1 else ''} more")
-        self._counts, self._more = {}, 0
+        self._counts = {}
+        self._more = 0

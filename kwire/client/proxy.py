@@ -143,14 +143,14 @@ class Proxy:
         if self.tls is not None:
             with call_errors(broker, is_tls=True):
                 await writer.start_tls(self.tls, server_hostname=broker.host)
-        return SessionLifetime() if self.security == PLAINTEXT else await self._begin(reader, writer, str(broker))
-
-    async def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, where: str) -> SessionLifetime:
+        if self.security == PLAINTEXT:
+            return SessionLifetime()
+        where = str(broker)
         frames = FrameReader()
 
         async def exchange(request: bytes) -> Frame | None:
             writer.write(request)
-            return await _next_frame(frames, reader, where)
+            return await _read_frame(frames, reader, where)
 
         return await self.authenticate(self.security.begin(where), exchange, where)
 
@@ -176,16 +176,15 @@ class Proxy:
                 answer = result.message
 
 
-async def _next_frame(frames: FrameReader, reader: asyncio.StreamReader, where: str) -> Frame | None:
+async def _read_frame(frames: FrameReader, reader: asyncio.StreamReader, where: str) -> Frame | None:
     """Read and return a frame; None if the connection ends first. Raises CallError if the bytes are not a frame."""
     while portion := await reader.read(PORTION):
         try:
             for frame in frames.feed(portion):
                 return replace(frame, source=Source(direction="response"))
         except BadFrame:
-            problem = (
-                "it responds with TLS" if frames.rest.startswith(TLS_RECORDS) else "it does not respond as Kafka does"
-            )
+            is_tls = frames.rest.startswith(TLS_RECORDS)
+            problem = "it responds with TLS" if is_tls else "it does not respond as Kafka does"
             raise CallError(where, problem, "see --security-protocol") from None
     return None
 
@@ -210,7 +209,9 @@ class _Conversation:
         upstream: _Upstream,
         number: int,
     ) -> None:
-        self.proxy, self.client, self.upstream = proxy, client, (upstream.reader, upstream.writer)
+        self.proxy = proxy
+        self.client = client
+        self.upstream = (upstream.reader, upstream.writer)
         self.broker = broker
         self.session, self.renewed_at = upstream.session, upstream.renewed_at
         self.renewal: asyncio.Future[Frame | None] | None = None  # the response to our own request that is awaited
@@ -236,7 +237,8 @@ class _Conversation:
                 self.recorded.close()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, direction: str) -> None:
-        frames, share = FrameReader(), self.proxy.memory.share()
+        frames = FrameReader()
+        share = self.proxy.memory.share()
         cutting = True
         try:
             while portion := await reader.read(PORTION):
@@ -245,7 +247,7 @@ class _Conversation:
                 if cutting:
                     frames.feed(portion)
                     self._hold(share, len(frames))
-                    cutting = await self._pass(frames, writer, direction)
+                    cutting = await self._forward_frames(frames, writer, direction)
                 else:
                     writer.write(portion)
                 await writer.drain()
@@ -254,7 +256,7 @@ class _Conversation:
         finally:
             share.hold(0)
             if direction == "response":
-                self._renewed(None)
+                self._accept_renewal(None)
             frames.restart(0)  # whatever still refers to this task's error, the bytes are not kept
         if writer.can_write_eof():
             writer.write_eof()
@@ -270,7 +272,7 @@ class _Conversation:
             writer.transport.abort()
         raise ConnectionAbortedError
 
-    async def _pass(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> bool:
+    async def _forward_frames(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> bool:
         """Forward complete frames. Returns False if the bytes are not frames; they are then forwarded unchanged.
 
         After each frame the other connections get a turn.
@@ -278,7 +280,7 @@ class _Conversation:
         try:
             for frame in frames:
                 if direction == "response":
-                    if self._renewed(frame):
+                    if self._accept_renewal(frame):
                         continue
                     self._record(frame.data, direction)
                 elif self.proxy.clock() > self.renewed_at:
@@ -286,7 +288,7 @@ class _Conversation:
                 source = replace(self.source, frame=self.proxy.frames, offset=frame.source.offset)
                 self.proxy.frames += 1
                 frame = replace(frame, source=replace(source, time=time.time(), direction=direction))
-                writer.write(await self._seen(frame))
+                writer.write(await self._show(frame))
                 await asyncio.sleep(0)
         except BadFrame:
             await self._flush(frames, writer, direction)
@@ -311,7 +313,8 @@ class _Conversation:
 
     async def _renew(self, writer: asyncio.StreamWriter) -> None:
         """Authenticate the connection to the broker again, between two requests of the client; raises CallError."""
-        begun, where = self.proxy.clock(), self.source.broker or ""
+        begun = self.proxy.clock()
+        where = self.source.broker or ""
 
         async def exchange(request: bytes) -> Frame | None:
             self.renewal = asyncio.get_running_loop().create_future()
@@ -325,7 +328,7 @@ class _Conversation:
             raise CallError(where, "no answer in time", self.proxy.security.hint) from None
         self.renewed_at = self.session.ends(begun)
 
-    def _renewed(self, frame: Frame | None) -> bool:
+    def _accept_renewal(self, frame: Frame | None) -> bool:
         """Take a frame if it is the response to the proxy's own request, or None if the connection ended; returns
         whether it is."""
         if self.renewal is None or self.renewal.done():
@@ -335,7 +338,7 @@ class _Conversation:
         self.renewal.set_result(frame and replace(frame, source=Source(direction="response")))
         return True
 
-    async def _seen(self, frame: Frame) -> bytes:
+    async def _show(self, frame: Frame) -> bytes:
         """Show a frame; return the frame to forward."""
         result = self.decoder.decode(frame)
         self.proxy.show(result)

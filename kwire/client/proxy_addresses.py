@@ -43,7 +43,7 @@ def rewrite_addresses(result: Response, translate: Translate, catalog: Catalog |
         A frame: the original frame if no address has to be replaced, or if the response does not encode to its original
         bytes, so that no bytes are lost.
     """
-    changes = _changes(result.message, translate)
+    changes = _find_changes(result.message, translate)
     if not changes or result.faults or result.rest or encode_result(result, catalog) != result.frame.data:
         return result.frame.data
     replaced = Response(
@@ -59,7 +59,7 @@ def rewrite_addresses(result: Response, translate: Translate, catalog: Catalog |
         return result.frame.data
 
 
-def _changes(message: Any, translate: Translate) -> dict[str, Any]:
+def _find_changes(message: Any, translate: Translate) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if _has_address(message):  # FindCoordinator up to version 3
         changes.update(_move_address(message, translate))

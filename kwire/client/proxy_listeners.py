@@ -87,7 +87,8 @@ class Listeners:
 
     def _close_unnamed(self, first: Address) -> None:
         """Close the listeners of brokers that no response names: of those that lead there from the first broker."""
-        reachable, waiting = {first}, [first]
+        reachable = {first}
+        waiting = [first]
         while waiting:
             new = self._named.get(waiting.pop(), set()) - reachable
             reachable |= new

@@ -65,7 +65,7 @@ def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
     cursor: dict[str, Any] | None = None
     while topics:
         members = {"topics": topics, "responsePartitionLimit": PAGE, "cursor": cursor}
-        answer = _answer(broker, model, "DescribeTopicPartitionsRequest", members)
+        answer = _ask_and_take(broker, model, "DescribeTopicPartitionsRequest", members)
         following = getattr(answer, "next_cursor", None)
         if following is None:
             return
@@ -75,9 +75,9 @@ def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
 def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
     """Request the configs of all topics, in batches, and the brokers' default configs."""
     names = sorted(model.state().topics)
-    asked = [(ConfigResourceType.BROKER, ""), *((ConfigResourceType.TOPIC, name) for name in names)]
-    for start in range(0, len(asked), TOPICS):
-        part = asked[start : start + TOPICS]
+    resources = [(ConfigResourceType.BROKER, ""), *((ConfigResourceType.TOPIC, name) for name in names)]
+    for start in range(0, len(resources), TOPICS):
+        part = resources[start : start + TOPICS]
         rows = [{"resourceType": int(kind), "resourceName": name, "configurationKeys": None} for kind, name in part]
         _ask(broker, model, "DescribeConfigsRequest", {"resources": rows})
 
@@ -114,10 +114,10 @@ def _with_fenced_brokers(version: int) -> dict[str, Any]:
 
 def _ask(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> bool:
     """Send a request in the newest version, and apply the response to a model. Returns whether the broker responded."""
-    return _answer(broker, model, name, members) is not None
+    return _ask_and_take(broker, model, name, members) is not None
 
 
-def _answer(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> Any:
+def _ask_and_take(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> Any:
     """Return the response; None if the broker did not respond, or refused the request."""
     seen = _observe(broker, name, members)
     return seen.message if seen is not None and model.take(seen) else None

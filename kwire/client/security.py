@@ -13,14 +13,14 @@ from secrets import token_urlsafe
 from typing import Any, NamedTuple
 
 from .. import messages
-from ..errors import CallError, DumpError
-from .call_errors import WANTS_CERTIFICATE, tls_reason
+from ..errors import CallError
+from .call_errors import WANTS_CERTIFICATE
+from .pem_files import authority_errors, load_certificate
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, or a handshake: what a TLS listener answers to bytes of Kafka
 SASL_AUTHENTICATE = 36  # api key
 NEWEST_AUTHENTICATE = 2
-_FILES = "give PEM files: a certificate with its key, which has no password"
 
 
 class SessionLifetime(NamedTuple):
@@ -84,17 +84,14 @@ class Security:
     @property
     def hint(self) -> str:
         """What to check if a broker closes the connection."""
+        see = "see --security-protocol, and its log"
+        if self.has_sasl and self.has_tls:
+            return WANTS_CERTIFICATE
         if self.has_sasl:
-            return (
-                WANTS_CERTIFICATE
-                if self.has_tls
-                else "does this listener use TLS? see --security-protocol, and its log"
-            )
+            return f"does this listener use TLS? {see}"
         if self.has_tls:
             return f"does it want SASL (--security-protocol SASL_SSL)? {WANTS_CERTIFICATE}"
-        return (
-            "does it speak this version, and does this listener use TLS or SASL? see --security-protocol, and its log"
-        )
+        return f"does it speak this version, and does this listener use TLS or SASL? {see}"
 
     def tls_context(self) -> ssl.SSLContext:
         """Return the TLS settings of a connection.
@@ -103,17 +100,13 @@ class Security:
             DumpError: a file is not PEM, or the key belongs to another certificate, or the key has a password.
             OSError: a file cannot be read.
         """
-        try:
-            context = ssl.create_default_context(cafile=self.ca)
-        except ssl.SSLError as error:
-            hint = "give a PEM file with one certificate or several"
-            raise DumpError(f"no certificate: {tls_reason(error)}", file=self.ca or "", hint=hint) from None
+        if self.ca is None:
+            context = ssl.create_default_context()
+        else:
+            with authority_errors(self.ca):
+                context = ssl.create_default_context(cafile=self.ca)
         if self.cert is not None:
-            try:
-                context.load_cert_chain(self.cert, self.key, password=lambda: b"")
-            except ssl.SSLError as error:
-                problem = f"no certificate with its key: {tls_reason(error)}"
-                raise DumpError(problem, file=self.cert, hint=_FILES) from None
+            load_certificate(context, self.cert, self.key)
         return context
 
     def begin(self, where: str) -> Steps:
@@ -130,7 +123,7 @@ class Security:
         spoken = yield messages.ApiVersionsRequest(), 0
         if not self.has_sasl:
             return SessionLifetime()
-        newest = {one.api_key: one.max_version for one in spoken.api_keys}.get(SASL_AUTHENTICATE)
+        newest = {api.api_key: api.max_version for api in spoken.api_keys}.get(SASL_AUTHENTICATE)
         if newest is None:
             raise CallError(where, "it has no SaslAuthenticate", "SASL needs Kafka 1.0 or newer")
         return (yield from self.authenticate(where, min(newest, NEWEST_AUTHENTICATE)))
@@ -148,9 +141,9 @@ class Security:
             CallError: the broker does not support the mechanism, or refuses the user, or cannot prove that it has the
                 user's credentials (SCRAM).
         """
-        found = yield messages.SaslHandshakeRequest(mechanism=self.mechanism), 1
-        if found.error_code:
-            there = ", ".join(found.mechanisms) or "none: is this a listener without SASL?"
+        handshake = yield messages.SaslHandshakeRequest(mechanism=self.mechanism), 1
+        if handshake.error_code:
+            there = ", ".join(handshake.mechanisms) or "none: is this a listener without SASL?"
             raise CallError(where, f"it has no SASL mechanism {self.mechanism}", f"its mechanisms: {there}")
         from ..protocol.sasl.client_exchange import SaslClientExchange
         from ..protocol.sasl.mechanisms import AuthenticationFailed

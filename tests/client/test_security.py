@@ -338,7 +338,7 @@ def pipelined(client: BrokerConnection, count: int) -> None:
         for number in range(count)
     ]
     client._socket.sendall(b"".join(requests))
-    found = [int.from_bytes(client._frame(Deadline(180)).data[4:8]) for _ in requests]
+    found = [int.from_bytes(client._read_frame(Deadline(180)).data[4:8]) for _ in requests]
     assert found == list(range(1000, 1000 + count))
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from pathlib import Path
 
-from ...errors import DumpError
+from ...client.pem_files import authority_errors, load_certificate
 
 
 def tls_context(certificate: str, key: str | None = None, client_ca: str | None = None) -> ssl.SSLContext:
@@ -21,15 +20,9 @@ def tls_context(certificate: str, key: str | None = None, client_ca: str | None 
         OSError: a file cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    for file in (certificate, key, client_ca):
-        if file is not None:
-            Path(file).open("rb").close()  # OpenSSL's error does not name the file
-    try:
-        context.load_cert_chain(certificate, key, password=lambda: b"")
-        if client_ca is not None:
+    load_certificate(context, certificate, key)
+    if client_ca is not None:
+        with authority_errors(client_ca):
             context.load_verify_locations(client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except ssl.SSLError as error:
-        hint = "give PEM files: a certificate with its key, which has no password"
-        raise DumpError(f"no certificate with its key: {error.reason or error}", file=certificate, hint=hint) from None
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
