@@ -26,8 +26,8 @@ def _security_options(plan: ClusterOptions, folder: Path) -> list[str]:
         options += ["--sasl-users", str(file), "--sasl-mechanisms", ",".join(plan.sasl_mechanisms)]
         options += ["--max-reauth", str(plan.max_reauth)]
     if plan.tls is not None:
-        names = ("--tls-cert", "--tls-key", "--tls-client-ca")
-        options += [word for name, one in zip(names, plan.tls, strict=True) if one for word in (name, str(one))]
+        for name, pem_file in zip(("--tls-cert", "--tls-key", "--tls-client-ca"), plan.tls, strict=True):
+            options += [name, str(pem_file)] if pem_file else []
     if plan.acls:
         options += ["--acls", *(word for name in plan.super_users for word in ("--super-user", name))]
     return options
@@ -51,14 +51,14 @@ class AsProcess:
         with (folder / "places").open("w") as places, (folder / "log").open("w") as log:
             self._process = subprocess.Popen([*command, "--json"], stdout=places, stderr=log)
         try:
-            found = self._begun(folder)
+            announcement = self._wait_for_announcement(folder)
         except CallError:
             self.stop()
             raise
-        self.addresses = found["bootstrapServers"].split(",")
-        self._client = ControlClient(found["control"], found["controlToken"])
+        self.addresses = announcement["bootstrapServers"].split(",")
+        self._client = ControlClient(announcement["control"], announcement["controlToken"])
 
-    def _begun(self, folder: Path) -> dict[str, str]:
+    def _wait_for_announcement(self, folder: Path) -> dict[str, str]:
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             ended = self._process.poll() is not None
@@ -77,7 +77,8 @@ class AsProcess:
     def failed(self) -> Exception | None:
         """Return an exception with the errors in the broker's own code, once the cluster is stopped; rules have no
         functions in another process."""
-        failures, self._failures = self._failures, []
+        failures = self._failures
+        self._failures = []
         return RuntimeError("\n".join(failures)) if failures else None
 
     def stop(self) -> None:

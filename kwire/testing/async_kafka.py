@@ -43,7 +43,9 @@ class AsyncKafka(KafkaBase):
         Raises what a function of a rule has raised, or the broker's own code: clients get UNKNOWN_SERVER_ERROR,
         and the test gets the exception, with a note that names the request.
         """
-        running, self._running, self._addresses = self._running, None, ()
+        running = self._running
+        self._running = None
+        self._addresses = ()
         if running is not None:
             await running.stop()
             self._report(running.control.failed())

@@ -68,8 +68,8 @@ class ClusterOptions:
 
     def _check_lists(self) -> None:
         for name in ("racks", "super_users", "sasl_mechanisms"):
-            if isinstance(found := getattr(self, name), str):
-                raise TypeError(f"{name} is a list, such as [{found!r}]")
+            if isinstance(value := getattr(self, name), str):
+                raise TypeError(f"{name} is a list, such as [{value!r}]")
         if unknown := [name for name in self.sasl_mechanisms if name not in MECHANISMS]:
             raise ValueError(f"there is no SASL mechanism {unknown[0]!r}; take from {', '.join(MECHANISMS)}")
         if any(not name or not word or ":" in name or "\n" in name + word for name, word in self.users.items()):
@@ -98,7 +98,7 @@ class ClusterOptions:
 
     def paths(self, node_id: int, directory: Path | None) -> list[str]:
         """Return the log directories of a broker, in a directory or in memory."""
-        names = [f"broker-{node_id}/{place}" for place in range(self.log_dirs)]
+        names = [f"broker-{node_id}/{number}" for number in range(self.log_dirs)]
         return [f"/memory/{name}" if directory is None else str(directory / name) for name in names]
 
     def nodes(self) -> list[Node]:

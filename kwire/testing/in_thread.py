@@ -26,7 +26,7 @@ class RunningCluster:
 
     async def start(self) -> None:
         """Start serving; raises CallError if a log directory is in use."""
-        cluster = self._stack.enter_context(_locked(self.plan))
+        cluster = self._stack.enter_context(_lock_and_create(self.plan))
         self.control: Control = Control.of(cluster, tls=tls_context(*self.plan.tls) if self.plan.tls else None)
         self.serving: SocketServer = self.control.serving
         try:
@@ -46,7 +46,7 @@ class RunningCluster:
 
 
 @contextmanager
-def _locked(plan: ClusterOptions) -> Iterator[ServedCluster]:
+def _lock_and_create(plan: ClusterOptions) -> Iterator[ServedCluster]:
     nodes = plan.nodes()
     with locked(log_dir for node in nodes for log_dir in node.log_dirs):
         yield plan.cluster(nodes)

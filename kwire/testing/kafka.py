@@ -67,7 +67,9 @@ class Kafka(KafkaBase):
         Raises what a function of a rule has raised, or the broker's own code: clients get UNKNOWN_SERVER_ERROR,
         and the test gets the exception, with a note that names the request.
         """
-        backend, self._backend, self._addresses = self._backend, None, ()
+        backend = self._backend
+        self._backend = None
+        self._addresses = ()
         if backend is not None:
             backend.stop()
             self._report(backend.failed())

@@ -54,7 +54,7 @@ def _ask_soundly(address: Address, timeout: float) -> None:
 
 async def _attack(address: Address, kind: ClientKind, timeout: float, rng: Random) -> AttackResult:
     steps = [list(kind.steps(rng)) for _ in range(kind.connections)]
-    tasks = [asyncio.ensure_future(_observe(address, one, timeout)) for one in steps]
+    tasks = [asyncio.ensure_future(_observe(address, steps_of_connection, timeout)) for steps_of_connection in steps]
     still_serves = True
     try:
         if kind.connections > 1:  # while they are open
@@ -93,4 +93,5 @@ async def _observe(address: Address, steps: Sequence[Step], timeout: float) -> s
         ending = "closed the connection"
     if not answered:
         return ending
-    return f"answered {'once' if answered == 1 else f'{answered} times'}, {ending}"
+    times = "once" if answered == 1 else f"{answered} times"
+    return f"answered {times}, {ending}"

@@ -72,7 +72,8 @@ class Exchange:
         Args:
             span_type: what is counted, as in `kwire explain`: `array` or `tag count`.
         """
-        frame, body = self.frame, self.codec.encode(self.response)
+        frame = self.frame
+        body = self.codec.encode(self.response)
         counts = [span for span in self.codec.trace(body) if span_type in span.type]
         if not counts:
             return frame
@@ -108,7 +109,7 @@ class BrokerKind:
 BROKER_KINDS: dict[str, BrokerKind] = {}
 
 
-def _kind(name: str, does: str, sound: str) -> Callable[[Answer], Answer]:
+def _register(name: str, does: str, sound: str) -> Callable[[Answer], Answer]:
     def add(answer: Answer) -> Answer:
         BROKER_KINDS[name] = BrokerKind(name, does, sound, answer)
         return answer
@@ -119,12 +120,12 @@ def _kind(name: str, does: str, sound: str) -> Callable[[Answer], Answer]:
 # 1. Bytes that are no response.
 
 
-@_kind("silent", "never answers", "ends the request at its deadline")
+@_register("silent", "never answers", "ends the request at its deadline")
 def _silent(exchange: Exchange) -> Iterator[Step]:
     yield from ()
 
 
-@_kind("drip", "claims a frame of 64 MiB, and sends one byte a second", "ends the request at its deadline")
+@_register("drip", "claims a frame of 64 MiB, and sends one byte a second", "ends the request at its deadline")
 def _drip(exchange: Exchange) -> Iterator[Step]:
     yield struct.pack(">i", DRIP_SIZE) + exchange.correlation_id
     for _ in range(DRIP_SIZE - 4):
@@ -132,44 +133,44 @@ def _drip(exchange: Exchange) -> Iterator[Step]:
         yield b"\0"
 
 
-@_kind("stall", "sends half of the response, then nothing", "ends the request at its deadline")
+@_register("stall", "sends half of the response, then nothing", "ends the request at its deadline")
 def _stall(exchange: Exchange) -> Iterator[Step]:
     yield exchange.frame[: len(exchange.frame) // 2]
 
 
-@_kind("truncate", "closes after half of the response", "reports that the connection broke; may try again")
+@_register("truncate", "closes after half of the response", "reports that the connection broke; may try again")
 def _truncate(exchange: Exchange) -> Iterator[Step]:
     yield exchange.frame[: len(exchange.frame) // 2]
     yield End.CLOSE
 
 
-@_kind("close", "closes the connection instead of answering", "reports it, or tries again until its deadline")
+@_register("close", "closes the connection instead of answering", "reports it, or tries again until its deadline")
 def _close(exchange: Exchange) -> Iterator[Step]:
     yield End.CLOSE
 
 
-@_kind("reset", "resets the connection instead of answering", "reports it, or tries again until its deadline")
+@_register("reset", "resets the connection instead of answering", "reports it, or tries again until its deadline")
 def _reset(exchange: Exchange) -> Iterator[Step]:
     yield End.RESET
 
 
-@_kind("huge", "claims a frame of 2,147,483,647 bytes", "refuses the size; allocates nothing for it")
+@_register("huge", "claims a frame of 2,147,483,647 bytes", "refuses the size; allocates nothing for it")
 def _huge(exchange: Exchange) -> Iterator[Step]:
     yield struct.pack(">i", MOST) + exchange.correlation_id
 
 
-@_kind("negative-size", "claims a frame of -1 bytes", "refuses the size, and closes")
+@_register("negative-size", "claims a frame of -1 bytes", "refuses the size, and closes")
 def _negative_size(exchange: Exchange) -> Iterator[Step]:
     yield struct.pack(">i", -1) + exchange.correlation_id
 
 
-@_kind("http", "answers as a web server does", "says that this is not Kafka")
+@_register("http", "answers as a web server does", "says that this is not Kafka")
 def _http(exchange: Exchange) -> Iterator[Step]:
     yield b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
     yield End.CLOSE
 
 
-@_kind("tls-alert", "answers with an alert of TLS", "says that the listener wants TLS")
+@_register("tls-alert", "answers with an alert of TLS", "says that the listener wants TLS")
 def _tls_alert(exchange: Exchange) -> Iterator[Step]:
     yield bytes.fromhex("15030300020246")
     yield End.CLOSE
@@ -178,48 +179,48 @@ def _tls_alert(exchange: Exchange) -> Iterator[Step]:
 # 2. Frames that are not the response to this request.
 
 
-@_kind("garbage", "sends random bytes as the body, in a frame of the right size", "refuses the body, and closes")
+@_register("garbage", "sends random bytes as the body, in a frame of the right size", "refuses the body, and closes")
 def _garbage(exchange: Exchange) -> Iterator[Step]:
     size = len(exchange.frame) - SIZE_AND_CORRELATION
     yield exchange.frame[:SIZE_AND_CORRELATION] + exchange.rng.randbytes(size)
 
 
-@_kind("endless", "repeats the response for ever", "refuses the second response; does not keep what it gets")
+@_register("endless", "repeats the response for ever", "refuses the second response; does not keep what it gets")
 def _endless(exchange: Exchange) -> Iterator[Step]:
     frame = exchange.frame
     while True:
         yield frame
 
 
-@_kind("twice", "sends each response twice", "refuses the second response, and closes")
+@_register("twice", "sends each response twice", "refuses the second response, and closes")
 def _twice(exchange: Exchange) -> Iterator[Step]:
     yield exchange.frame * 2
 
 
-@_kind("wrong-correlation", "answers with another correlation id", "refuses the response, and closes")
+@_register("wrong-correlation", "answers with another correlation id", "refuses the response, and closes")
 def _wrong_correlation(exchange: Exchange) -> Iterator[Step]:
     other = struct.pack(">i", exchange.request.correlation_id ^ 0x40000000)
     yield exchange.frame[:4] + other + exchange.frame[SIZE_AND_CORRELATION:]
 
 
-@_kind("wrong-body", "sends the body of another api", "refuses the body")
+@_register("wrong-body", "sends the body of another api", "refuses the body")
 def _wrong_body(exchange: Exchange) -> Iterator[Step]:
     codec = codec_in(exchange.catalog, "FindCoordinatorResponse", 2)
     body = codec.encode(FindCoordinatorResponse(error_message="not what you asked for", host="127.0.0.1", port=9092))
     yield framed(exchange.correlation_id + body)
 
 
-@_kind("counts", "claims billions of elements in the first array", "refuses the count; allocates nothing for it")
+@_register("counts", "claims billions of elements in the first array", "refuses the count; allocates nothing for it")
 def _counts(exchange: Exchange) -> Iterator[Step]:
     yield exchange.with_count("array")
 
 
-@_kind("deep-tags", "claims billions of tagged fields", "refuses the count; allocates nothing for it")
+@_register("deep-tags", "claims billions of tagged fields", "refuses the count; allocates nothing for it")
 def _deep_tags(exchange: Exchange) -> Iterator[Step]:
     yield exchange.with_count("tag count")
 
 
-@_kind("bad-text", "puts bytes that are not UTF-8 into names", "refuses the name, or shows it escaped")
+@_register("bad-text", "puts bytes that are not UTF-8 into names", "refuses the name, or shows it escaped")
 def _bad_text(exchange: Exchange) -> Iterator[Step]:
     yield exchange.frame.replace(b"127.0.0.1", b"\xff\xfe\x1b]0;\x80\xc0\xaf")
 
@@ -227,27 +228,27 @@ def _bad_text(exchange: Exchange) -> Iterator[Step]:
 # 3. Responses that decode, and lie.
 
 
-@_kind("errors", "puts UNKNOWN_SERVER_ERROR wherever an error code can be", "reports the error")
+@_register("errors", "puts UNKNOWN_SERVER_ERROR wherever an error code can be", "reports the error")
 def _errors(exchange: Exchange) -> Iterator[Step]:
-    yield exchange.encode(_replaced(exchange.response, "error_code", int(ErrorCode.UNKNOWN_SERVER_ERROR)))
+    yield exchange.encode(_replace_everywhere(exchange.response, "error_code", int(ErrorCode.UNKNOWN_SERVER_ERROR)))
 
 
-@_kind("retriable", "puts LEADER_NOT_AVAILABLE wherever an error code can be", "tries again until its deadline")
+@_register("retriable", "puts LEADER_NOT_AVAILABLE wherever an error code can be", "tries again until its deadline")
 def _retriable(exchange: Exchange) -> Iterator[Step]:
-    yield exchange.encode(_replaced(exchange.response, "error_code", int(ErrorCode.LEADER_NOT_AVAILABLE)))
+    yield exchange.encode(_replace_everywhere(exchange.response, "error_code", int(ErrorCode.LEADER_NOT_AVAILABLE)))
 
 
-@_kind("no-such-error", "puts the error code 12345 wherever one can be", "reports the number as unknown")
+@_register("no-such-error", "puts the error code 12345 wherever one can be", "reports the number as unknown")
 def _no_such_error(exchange: Exchange) -> Iterator[Step]:
-    yield exchange.encode(_replaced(exchange.response, "error_code", 12345))
+    yield exchange.encode(_replace_everywhere(exchange.response, "error_code", 12345))
 
 
-@_kind("throttle", "asks clients to wait 24 days (throttle time)", "waits at most until its deadline")
+@_register("throttle", "asks clients to wait 24 days (throttle time)", "waits at most until its deadline")
 def _throttle(exchange: Exchange) -> Iterator[Step]:
-    yield exchange.encode(_replaced(exchange.response, "throttle_time_ms", MOST))
+    yield exchange.encode(_replace_everywhere(exchange.response, "throttle_time_ms", MOST))
 
 
-@_kind("wrong-versions", "ApiVersions lists impossible ranges", "says that it shares no version with the broker")
+@_register("wrong-versions", "ApiVersions lists impossible ranges", "says that it shares no version with the broker")
 def _wrong_versions(exchange: Exchange) -> Iterator[Step]:
     if not isinstance(exchange.response, ApiVersionsResponse):
         yield exchange.frame
@@ -261,7 +262,7 @@ def _wrong_versions(exchange: Exchange) -> Iterator[Step]:
     yield exchange.encode(msgspec.structs.replace(exchange.response, api_keys=tuple(rows)))
 
 
-@_kind("no-versions", "answers each ApiVersions with UNSUPPORTED_VERSION", "gives up after version 0 (KIP-511)")
+@_register("no-versions", "answers each ApiVersions with UNSUPPORTED_VERSION", "gives up after version 0 (KIP-511)")
 def _no_versions(exchange: Exchange) -> Iterator[Step]:
     if isinstance(exchange.response, ApiVersionsResponse):
         changes = {"api_keys": (), "error_code": int(ErrorCode.UNSUPPORTED_VERSION)}
@@ -270,7 +271,9 @@ def _no_versions(exchange: Exchange) -> Iterator[Step]:
         yield exchange.frame
 
 
-@_kind("bad-host", "names brokers with hosts that are no names, and ports that are none", "says which address is bad")
+@_register(
+    "bad-host", "names brokers with hosts that are no names, and ports that are none", "says which address is bad"
+)
 def _bad_host(exchange: Exchange) -> Iterator[Step]:
     hosts = ("a..b", "x" * 64, "", "\x1b]0;title\x07\u202e", "localhost\0.example", "no such host", "." * 300)
     ports = (9092, 0, -1, 70_000, MOST)
@@ -278,23 +281,25 @@ def _bad_host(exchange: Exchange) -> Iterator[Step]:
     yield exchange.encode(_with_brokers(exchange.response, addresses))
 
 
-@_kind("many-brokers", "names 3,000 brokers, which do not listen", "connects to few; ends at its deadline")
+@_register("many-brokers", "names 3,000 brokers, which do not listen", "connects to few; ends at its deadline")
 def _many_brokers(exchange: Exchange) -> Iterator[Step]:
     addresses = [(f"127.77.{number >> 8}.{number & 255}", 1) for number in range(MANY)]
     yield exchange.encode(_with_brokers(exchange.response, addresses))
 
 
-@_kind("fickle", "names other brokers in each response", "keeps no connection or listener for those of the past")
+@_register("fickle", "names other brokers in each response", "keeps no connection or listener for those of the past")
 def _fickle(exchange: Exchange) -> Iterator[Step]:
     addresses = [(f"127.78.{exchange.number >> 8 & 255}.{exchange.number & 255}", port) for port in (1, 2, 3)]
     yield exchange.encode(_with_brokers(exchange.response, addresses))
 
 
-@_kind("odd-ids", "sends negative and doubled ids of brokers and partitions", "refuses them, or shows them as they are")
+@_register(
+    "odd-ids", "sends negative and doubled ids of brokers and partitions", "refuses them, or shows them as they are"
+)
 def _odd_ids(exchange: Exchange) -> Iterator[Step]:
     message = exchange.response
     for name, value in (("leader_id", MOST), ("controller_id", -7), ("partition_index", -1), ("leader_epoch", -9)):
-        message = _replaced(message, name, value)
+        message = _replace_everywhere(message, name, value)
     doubled = {
         name: 2 * getattr(message, name)
         for name in ("brokers", "topics")
@@ -303,14 +308,16 @@ def _odd_ids(exchange: Exchange) -> Iterator[Step]:
     yield exchange.encode(msgspec.structs.replace(message, **doubled))
 
 
-def _replaced(value: Any, name: str, new: int) -> Any:
+def _replace_everywhere(value: Any, name: str, new: int) -> Any:
     """Return a message with a field replaced wherever it occurs, at any depth."""
     if isinstance(value, tuple):
-        return tuple(_replaced(element, name, new) for element in value)
+        return tuple(_replace_everywhere(element, name, new) for element in value)
     if not isinstance(value, msgspec.Struct):
         return value
-    changes = {field: _replaced(getattr(value, field), name, new) for field in value.__struct_fields__}
-    return msgspec.structs.replace(value, **{**changes, **({name: new} if name in changes else {})})
+    changes = {field: _replace_everywhere(getattr(value, field), name, new) for field in value.__struct_fields__}
+    if name in changes:
+        changes[name] = new
+    return msgspec.structs.replace(value, **changes)
 
 
 def _with_brokers(message: Any, addresses: list[tuple[str, int]]) -> Any:

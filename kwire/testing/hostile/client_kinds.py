@@ -44,7 +44,7 @@ class ClientKind:
 CLIENT_KINDS: dict[str, ClientKind] = {}
 
 
-def _kind(
+def _register(
     name: str, does: str, sound: str, connections: int = 1
 ) -> Callable[[Callable[[Random], Iterator[Step]]], Callable[[Random], Iterator[Step]]]:
     def add(steps: Callable[[Random], Iterator[Step]]) -> Callable[[Random], Iterator[Step]]:
@@ -71,34 +71,34 @@ def _request() -> bytes:
 # 1. Connections on which no whole request arrives.
 
 
-@_kind("idle", "connects, and sends nothing", "closes the connection some time; serves others")
+@_register("idle", "connects, and sends nothing", "closes the connection some time; serves others")
 def _idle(rng: Random) -> Iterator[Step]:
     yield from ()
 
 
-@_kind("half-size", "sends two of the four bytes of a size", "waits; serves others")
+@_register("half-size", "sends two of the four bytes of a size", "waits; serves others")
 def _half_size(rng: Random) -> Iterator[Step]:
     yield b"\0\0"
 
 
-@_kind("half-frame", "sends half of a request", "waits; serves others")
+@_register("half-frame", "sends half of a request", "waits; serves others")
 def _half_frame(rng: Random) -> Iterator[Step]:
     yield _request()[:12]
 
 
-@_kind("drip", "sends a request one byte at a time", "answers after the last byte; serves others")
+@_register("drip", "sends a request one byte at a time", "answers after the last byte; serves others")
 def _drip(rng: Random) -> Iterator[Step]:
     for byte in _request():
         yield bytes([byte])
         yield 0.01
 
 
-@_kind("half-open", "leaves 200 connections with half a request each", "serves others", connections=200)
+@_register("half-open", "leaves 200 connections with half a request each", "serves others", connections=200)
 def _half_open(rng: Random) -> Iterator[Step]:
     yield _request()[:12]
 
 
-@_kind("reset", "resets the connection right after a request", "closes the connection; serves others")
+@_register("reset", "resets the connection right after a request", "closes the connection; serves others")
 def _reset(rng: Random) -> Iterator[Step]:
     yield _request()
     yield End.RESET
@@ -107,37 +107,37 @@ def _reset(rng: Random) -> Iterator[Step]:
 # 2. Bytes that are no frame.
 
 
-@_kind("huge", "claims a frame of 2,147,483,647 bytes", "closes the connection; allocates nothing for it")
+@_register("huge", "claims a frame of 2,147,483,647 bytes", "closes the connection; allocates nothing for it")
 def _huge(rng: Random) -> Iterator[Step]:
     yield struct.pack(">i", MOST) + _request()[4:]
 
 
-@_kind("negative-size", "claims a frame of -1 bytes", "closes the connection")
+@_register("negative-size", "claims a frame of -1 bytes", "closes the connection")
 def _negative_size(rng: Random) -> Iterator[Step]:
     yield struct.pack(">i", -1) + _request()[4:]
 
 
-@_kind("empty-frame", "sends frames of 0 bytes", "closes the connection")
+@_register("empty-frame", "sends frames of 0 bytes", "closes the connection")
 def _empty_frame(rng: Random) -> Iterator[Step]:
     yield bytes(64)
 
 
-@_kind("short-header", "ends a frame within the header", "closes the connection")
+@_register("short-header", "ends a frame within the header", "closes the connection")
 def _short_header(rng: Random) -> Iterator[Step]:
     yield struct.pack(">ihh", 4, API_VERSIONS, 0)
 
 
-@_kind("http", "sends a request of HTTP", "closes the connection")
+@_register("http", "sends a request of HTTP", "closes the connection")
 def _http(rng: Random) -> Iterator[Step]:
     yield b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-@_kind("tls", "sends the hello of TLS, as to a listener with TLS", "closes the connection")
+@_register("tls", "sends the hello of TLS, as to a listener with TLS", "closes the connection")
 def _tls(rng: Random) -> Iterator[Step]:
     yield bytes.fromhex("1603010060010000 5c0303") + rng.randbytes(90)
 
 
-@_kind("garbage", "sends 64 KiB of random bytes", "closes the connection")
+@_register("garbage", "sends 64 KiB of random bytes", "closes the connection")
 def _garbage(rng: Random) -> Iterator[Step]:
     yield rng.randbytes(1 << 16)
 
@@ -145,48 +145,50 @@ def _garbage(rng: Random) -> Iterator[Step]:
 # 3. Frames that are no sound request.
 
 
-@_kind("unknown-api", "sends api key 32767", "closes the connection")
+@_register("unknown-api", "sends api key 32767", "closes the connection")
 def _unknown_api(rng: Random) -> Iterator[Step]:
     yield frame_of(32767, 0)
 
 
-@_kind("negative-api", "sends api key -1", "closes the connection")
+@_register("negative-api", "sends api key -1", "closes the connection")
 def _negative_api(rng: Random) -> Iterator[Step]:
     yield frame_of(-1, 0)
 
 
-@_kind("new-version", "asks ApiVersions in version 32767", "answers UNSUPPORTED_VERSION in version 0 (KIP-511)")
+@_register("new-version", "asks ApiVersions in version 32767", "answers UNSUPPORTED_VERSION in version 0 (KIP-511)")
 def _new_version(rng: Random) -> Iterator[Step]:
     yield frame_of(API_VERSIONS, 32767)
 
 
-@_kind("unknown-version", "sends Metadata in version 32767", "closes the connection")
+@_register("unknown-version", "sends Metadata in version 32767", "closes the connection")
 def _unknown_version(rng: Random) -> Iterator[Step]:
     yield frame_of(METADATA, 32767)
 
 
-@_kind("counts", "claims 2,147,483,647 topics in a Metadata request", "closes the connection; allocates nothing")
+@_register("counts", "claims 2,147,483,647 topics in a Metadata request", "closes the connection; allocates nothing")
 def _counts(rng: Random) -> Iterator[Step]:
     yield frame_of(METADATA, 1, struct.pack(">i", MOST))
 
 
-@_kind("deep-tags", "claims billions of tagged fields in a request", "closes the connection; allocates nothing")
+@_register("deep-tags", "claims billions of tagged fields in a request", "closes the connection; allocates nothing")
 def _deep_tags(rng: Random) -> Iterator[Step]:
     yield frame_of(METADATA, 12, HUGE_COUNT)
 
 
-@_kind("bad-text", "sends a name of length -5, and one that is not UTF-8", "closes the connection, or refuses it")
+@_register("bad-text", "sends a name of length -5, and one that is not UTF-8", "closes the connection, or refuses it")
 def _bad_text(rng: Random) -> Iterator[Step]:
     yield frame_of(METADATA, 1, struct.pack(">ih", 1, 3) + b"\xff\xc0\x80")
     yield frame_of(METADATA, 1, struct.pack(">ih", 1, -5))
 
 
-@_kind("trailing", "puts 1 MiB after the end of a request's body", "closes the connection, or ignores the bytes")
+@_register("trailing", "puts 1 MiB after the end of a request's body", "closes the connection, or ignores the bytes")
 def _trailing(rng: Random) -> Iterator[Step]:
     yield frame_of(API_VERSIONS, 0, bytes(1 << 20))
 
 
-@_kind("garbage-body", "sends random bytes as bodies of Produce and Fetch", "closes the connection, or refuses them")
+@_register(
+    "garbage-body", "sends random bytes as bodies of Produce and Fetch", "closes the connection, or refuses them"
+)
 def _garbage_body(rng: Random) -> Iterator[Step]:
     yield frame_of(PRODUCE, 3, rng.randbytes(1000))
     yield frame_of(FETCH, 4, rng.randbytes(1000))
@@ -195,6 +197,6 @@ def _garbage_body(rng: Random) -> Iterator[Step]:
 # 4. Sound requests, too many of them.
 
 
-@_kind("flood", "sends 10,000 requests without reading a response", "stops reading, or answers; serves others")
+@_register("flood", "sends 10,000 requests without reading a response", "stops reading, or answers; serves others")
 def _flood(rng: Random) -> Iterator[Step]:
     yield from repeat(_request(), PIPELINED)

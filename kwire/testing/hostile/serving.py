@@ -45,7 +45,7 @@ class HostileServing:
         """Start listening; returns the addresses. Raises CallError if a port is taken."""
         for node in self.cluster.nodes:
             with call_errors(Address(node.host, node.port), "cannot listen", "is the port taken?"):
-                server = await asyncio.start_server(self._connected(node), node.host, node.port)
+                server = await asyncio.start_server(self._server_of(node), node.host, node.port)
             self._servers.append(server)
             node.port = server.sockets[0].getsockname()[1]
         return [Address(node.host, node.port) for node in self.cluster.nodes]
@@ -59,7 +59,7 @@ class HostileServing:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.sleep(0)  # for the sockets to be closed
 
-    def _connected(self, node: Node) -> Callable[[StreamReader, StreamWriter], None]:
+    def _server_of(self, node: Node) -> Callable[[StreamReader, StreamWriter], None]:
         def serve(reader: StreamReader, writer: StreamWriter) -> None:
             self.connections += 1
             if len(self._tasks) >= MOST_CONNECTIONS:

@@ -35,7 +35,8 @@ class SimulatedCluster:
     """
 
     def __init__(self, seed: int, *, is_unclean: bool = False) -> None:
-        self._seed, self._starts = seed, 0
+        self._seed = seed
+        self._starts = 0
         self._settings = Settings(
             auto_create_topics=False,
             default_replication_factor=3,

@@ -93,18 +93,18 @@ class Consumer(ModelClient):
         if not by_leader:
             yield 0.3
             return
-        asked = self.now
+        asked_at = self.now
         timeout = REQUEST_TIMEOUT + MAX_WAIT_MS / 1000
-        responses = yield [Ask(broker, self._fetch(own), 12, timeout) for broker, own in by_leader.items()]
+        responses = yield [Ask(broker, self._build_fetch(own), 12, timeout) for broker, own in by_leader.items()]
         for own, response in zip(by_leader.values(), responses, strict=True):
             if response is None:
                 for index in own:
                     self.leaders.pop(index, None)
             else:
                 for row in response.responses[0].partitions if response.responses else ():
-                    self._read(row, asked)
+                    self._take_partition(row, asked_at)
 
-    def _fetch(self, indexes: Iterable[int]) -> Any:
+    def _build_fetch(self, indexes: Iterable[int]) -> Any:
         part = messages.FetchRequest.FetchPartition
         rows = tuple(
             part(
@@ -124,8 +124,9 @@ class Consumer(ModelClient):
             session_epoch=-1,
         )
 
-    def _read(self, row: Any, asked: float) -> None:
-        index, partition = row.partition_index, TopicPartition(TOPIC, row.partition_index)
+    def _take_partition(self, row: Any, asked_at: float) -> None:
+        index = row.partition_index
+        partition = TopicPartition(TOPIC, row.partition_index)
         if row.error_code or index not in self.positions:
             self.leaders.pop(index, None)
             if row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -134,7 +135,8 @@ class Consumer(ModelClient):
             return
         aborted = None
         if self.is_committed:
-            aborted = [(one.producer_id, one.first_offset) for one in row.aborted_transactions or ()]
+            transactions = row.aborted_transactions or ()
+            aborted = [(transaction.producer_id, transaction.first_offset) for transaction in transactions]
         position, records = read_records(row.records or b"", self.positions[index], aborted)
         kept = tuple(record for record in records if record[0] >= self.positions[index])
         self.positions[index] = position
@@ -143,7 +145,7 @@ class Consumer(ModelClient):
         watermarks = row.high_watermark, row.last_stable_offset
         if kept or watermarks != self._watermarks.get(index):
             self._watermarks[index] = watermarks
-            self.record(Read(self.group, partition, asked, self.is_committed, *watermarks, kept))
+            self.record(Read(self.group, partition, asked_at, self.is_committed, *watermarks, kept))
 
     def fetch_offsets(self, indexes: Iterable[int], *, epoch: int = -1) -> Steps:
         """Fetch the committed offsets of newly assigned partitions; returns an error code."""
@@ -155,7 +157,7 @@ class Consumer(ModelClient):
             member_epoch=epoch,
             topics=(topic,),
         )
-        asked = self.now
+        asked_at = self.now
         response = yield from self.ask_coordinator(self.group, request(groups=(group,), require_stable=True), 9)
         if response is None:
             return ErrorCode.REQUEST_TIMED_OUT
@@ -163,7 +165,7 @@ class Consumer(ModelClient):
             return code
         for row in response.groups[0].topics[0].partitions:
             self.record(
-                OffsetFetched(self.group, TopicPartition(TOPIC, row.partition_index), row.committed_offset, asked)
+                OffsetFetched(self.group, TopicPartition(TOPIC, row.partition_index), row.committed_offset, asked_at)
             )
             self.positions[row.partition_index] = max(0, row.committed_offset)
             self.committed[row.partition_index] = row.committed_offset
@@ -244,7 +246,8 @@ class ClassicConsumer(Consumer):
     def forget_membership(self, code: int) -> None:
         """Give up the assignment and the member id."""
         super().forget_membership(code)
-        self.member_id, self._joins_since = "", None
+        self.member_id = ""
+        self._joins_since = None
 
     def _join(self) -> Steps:
         """Join and sync once; returns whether the member has an assignment."""
@@ -276,9 +279,9 @@ class ClassicConsumer(Consumer):
         return (yield from self._sync(response))
 
     def _sync(self, joined: Any) -> Steps:
-        members = [one.member_id for one in joined.members]
+        members = [member.member_id for member in joined.members]
         row = messages.SyncGroupRequest.SyncGroupRequestAssignment
-        assignments = {name: list(range(2))[place :: len(members)] for place, name in enumerate(members)}
+        assignments = {name: list(range(2))[index :: len(members)] for index, name in enumerate(members)}
         request = messages.SyncGroupRequest(
             group_id=self.group,
             generation_id=self.generation,
@@ -287,13 +290,14 @@ class ClassicConsumer(Consumer):
             protocol_name="in-turn",
             assignments=tuple(row(member_id=name, assignment=bytes(own)) for name, own in assignments.items()),
         )
-        asked = self.now
+        asked_at = self.now
         response = yield from self.ask_coordinator(self.group, request, 5, timeout=REQUEST_TIMEOUT + REBALANCE_TIMEOUT)
         if response is None or response.error_code:
             if response is not None and response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
                 self.forget_membership(response.error_code)
             return False
-        self.kept, self._joins_since = asked, None
+        self.kept = asked_at
+        self._joins_since = None
         self.record(Joined(self.group, self.member_id, self.generation))
         indexes = list(response.assignment)
         while indexes:
@@ -320,7 +324,7 @@ class ClassicConsumer(Consumer):
         return ErrorCode.NONE
 
     def _beat(self) -> Steps:
-        asked = self.now
+        asked_at = self.now
         request = messages.HeartbeatRequest(
             group_id=self.group, generation_id=self.generation, member_id=self.member_id
         )
@@ -328,7 +332,8 @@ class ClassicConsumer(Consumer):
         if response is None:
             return ErrorCode.REQUEST_TIMED_OUT
         if not response.error_code:  # in a rebalance, only JoinGroup keeps a member
-            self.kept, self.beat_due = asked, self.now + HEARTBEAT_INTERVAL
+            self.kept = asked_at
+            self.beat_due = self.now + HEARTBEAT_INTERVAL
         return response.error_code
 
 
@@ -374,16 +379,19 @@ class GroupConsumer(Consumer):
 
     def _beat(self, epoch: int | None = None) -> Steps:
         epoch = self.generation if epoch is None else epoch
-        asked = self.now
-        response = yield from self.ask_coordinator(self.group, self._heartbeat(epoch), 1)
+        asked_at = self.now
+        response = yield from self.ask_coordinator(self.group, self._build_heartbeat(epoch), 1)
         self._was_lost = response is None  # then the next one has all fields, so that the broker repeats the assignment
         if response is None:
             return
         if response.error_code:
             if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
                 self.forget_membership(response.error_code)
-                self.generation, self._target, self._is_reporting = 0, None, True
-                self._owned, self._is_reconciled = frozenset(), True
+                self.generation = 0
+                self._target = None
+                self._is_reporting = True
+                self._owned = frozenset()
+                self._is_reconciled = True
             return
         if epoch == 0:
             self.record(Joined(self.group, self.member_id, response.member_epoch))
@@ -393,9 +401,9 @@ class GroupConsumer(Consumer):
         if response.assignment is not None:
             self._take_assignment(response.assignment)
         if self._is_reconciled or epoch == 0:
-            self.kept = asked  # otherwise, the time to give up partitions may have begun with a lost response
+            self.kept = asked_at  # otherwise, the time to give up partitions may have begun with a lost response
 
-    def _heartbeat(self, epoch: int) -> Any:
+    def _build_heartbeat(self, epoch: int) -> Any:
         request = messages.ConsumerGroupHeartbeatRequest
         owned: tuple[Any, ...] | None = None
         is_complete = epoch == 0 or (self._was_lost and epoch > 0)
@@ -416,7 +424,8 @@ class GroupConsumer(Consumer):
     def _take_assignment(self, assignment: Any) -> None:
         target = frozenset(index for row in assignment.topic_partitions for index in row.partitions)
         if target != self._target:
-            self._target, self._is_reconciled = target, False
+            self._target = target
+            self._is_reconciled = False
 
     def _reconcile(self, target: frozenset[int]) -> Steps:
         """Own the target assignment, after committing the positions of the partitions that are not in it."""

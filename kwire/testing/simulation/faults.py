@@ -128,7 +128,8 @@ class FaultInjector:
     def _move_leader(self, fault: PlannedFault) -> Undo:
         partition = self._partition(fault)
         assert partition is not None
-        others = [one for one in partition.isr if one != partition.leader and partition.replicas[one].is_online]
+        online = [broker for broker in partition.isr if partition.replicas[broker].is_online]
+        others = [broker for broker in online if broker != partition.leader]
         if others:
             self._cluster.served.move_leader(partition, others[int(fault.amount) % len(others)])
         return nothing
@@ -145,13 +146,13 @@ class FaultInjector:
         """Leave only the leader in the ISR; at the end, elect another replica, which lacks records."""
         partition = self._partition(fault)
         assert partition is not None
-        behind = [one for one in partition.isr if one != partition.leader]
+        behind = [broker for broker in partition.isr if broker != partition.leader]
         if behind:
             self._cluster.served.shrink_isr(partition, behind)
 
         def end() -> None:
             current = self._partition(fault)
-            online = [one for one in behind if current is not None and current.replicas[one].is_online]
+            online = [broker for broker in behind if current is not None and current.replicas[broker].is_online]
             if current is not None and online:
                 self._cluster.served.elect_unclean_leader(current, online[0])
 

@@ -24,11 +24,11 @@ class HistoryEvent:
     client: str = field(init=False, default="")
 
     def __str__(self) -> str:
-        shown = (f"{one.name}={_text(getattr(self, one.name))}" for one in fields(self)[2:])
+        shown = (f"{member.name}={_format_value(getattr(self, member.name))}" for member in fields(self)[2:])
         return f"{self.time:9.3f}  {self.client:<12} {type(self).__name__:<18} {' '.join(shown)}"
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, TopicPartition):
@@ -36,7 +36,7 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_text, value))})"
+        return f"({', '.join(map(_format_value, value))})"
     return str(value)
 
 

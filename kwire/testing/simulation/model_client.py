@@ -33,7 +33,7 @@ class Ask(NamedTuple):
 
 
 class _InFlight(NamedTuple):
-    place: int
+    number: int  # among the requests that were sent at once
     broker: int
     codec: Codec
     header_size: int
@@ -64,7 +64,9 @@ class ModelClient:
     has_late_requests = True  # whether its requests may arrive after it has closed their connection
 
     def __init__(self, name: str, rng: Random, until: float) -> None:
-        self.name, self.rng, self.until = name, rng, until
+        self.name = name
+        self.rng = rng
+        self.until = until
         self.now: float = 0.0
         self.is_leaving = False  # set by the simulation: leave properly
         self.is_over = False
@@ -94,7 +96,7 @@ class ModelClient:
         self.now = now
         if self.is_over or now < self._wakes:
             return ()
-        for broker in sorted({one.broker for one in self._in_flight.values()}):
+        for broker in sorted({request.broker for request in self._in_flight.values()}):
             self._actions.append(Close(broker))
             self.closed_brokers.add(broker)
         self._in_flight.clear()
@@ -107,14 +109,14 @@ class ModelClient:
         waiting = self._in_flight.pop(correlation_id, None)
         if waiting is None:
             return ()
-        self._responses[waiting.place] = waiting.codec.decode(data[waiting.header_size :])
+        self._responses[waiting.number] = waiting.codec.decode(data[waiting.header_size :])
         return () if self._in_flight else self._resume()
 
     def closed(self, broker: int, now: float) -> Iterable[Action]:
         """Give up waiting for responses of this broker."""
         self.now = now
         self.closed_brokers.add(broker)
-        lost = [key for key, one in self._in_flight.items() if one.broker == broker]
+        lost = [key for key, request in self._in_flight.items() if request.broker == broker]
         for key in lost:
             del self._in_flight[key]
         return self._resume() if lost and not self._in_flight else ()
@@ -130,7 +132,8 @@ class ModelClient:
             self._wakes = self.now + step
         else:
             self._send(step)
-        actions, self._actions = self._actions, []
+        actions = self._actions
+        self._actions = []
         return actions if self.is_over else [*actions, Wake(self._wakes)]
 
     def _send(self, asks: Sequence[Ask]) -> None:

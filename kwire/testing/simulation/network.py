@@ -66,8 +66,12 @@ class SimulatedNetwork:
         closed: Callable[[str, int], None],
         raised: Callable[[str, str, Exception], None],
     ) -> None:
-        self._clock, self._cluster, self._seed = clock, cluster, seed
-        self._receive, self._closed, self._raised = receive, closed, raised
+        self._clock = clock
+        self._cluster = cluster
+        self._seed = seed
+        self._receive = receive
+        self._closed = closed
+        self._raised = raised
         self._rngs: dict[str, Random] = {}
         self._current: dict[tuple[str, int], SimulatedConnection] = {}
         self._served: dict[SimulatedConnection, None] = {}
@@ -83,7 +87,7 @@ class SimulatedNetwork:
             rng = self._rngs[client] = Random(f"{self._seed} network {client}")
         return rng
 
-    def _travel(self, client: str) -> float:
+    def _draw_arrival(self, client: str) -> float:
         rng = self._rng(client)
         return self._clock.now + rng.uniform(*USUAL_DELAY) + rng.random() * self.delay
 
@@ -95,7 +99,7 @@ class SimulatedNetwork:
             self._served[connection] = None
         if connection.is_broken or self.unreachable.get(broker):
             return  # the client waits, until it learns that the connection has ended, or in vain
-        arrives = self._travel(client)
+        arrives = self._draw_arrival(client)
         rng = self._rng(client)
         if self.loss and rng.random() < self.loss:
             what = rng.choice(("request", "response", "late"))
@@ -120,12 +124,12 @@ class SimulatedNetwork:
         if client in self.without_late_requests:
             self._end_service(connection)
             return
-        at = max(self._travel(client), connection.reaches_broker)
+        at = max(self._draw_arrival(client), connection.reaches_broker)
         self._clock.call_at(at, lambda: self._end_service(connection))
 
     def reset(self, broker: int | None = None, *, silently: bool = False) -> None:
         """End the connections to a broker (None: to all); if `silently`, clients do not learn it."""
-        for connection in [one for one in self._served if broker in (None, one.broker)]:
+        for connection in [connection for connection in self._served if broker in (None, connection.broker)]:
             self._end_service(connection)
             if not silently:
                 self._end(connection)
@@ -145,11 +149,11 @@ class SimulatedNetwork:
 
     def _end(self, connection: SimulatedConnection) -> None:
         """End a connection: both sides learn it a little later."""
-        at = self._travel(connection.client)
+        at = self._draw_arrival(connection.client)
         self._clock.call_at(at, lambda: self._end_service(connection))
-        self._clock.call_at(max(at, connection.reaches_client), lambda: self._tell(connection))
+        self._clock.call_at(max(at, connection.reaches_client), lambda: self._close_client_side(connection))
 
-    def _tell(self, connection: SimulatedConnection) -> None:
+    def _close_client_side(self, connection: SimulatedConnection) -> None:
         if connection.is_open:
             connection.is_open = False
             self._current.pop((connection.client, connection.broker), None)
@@ -203,7 +207,7 @@ class SimulatedNetwork:
             if connection.is_losing:
                 self._end(connection)
             return
-        connection.reaches_client = at = max(self._travel(connection.client), connection.reaches_client)
+        connection.reaches_client = at = max(self._draw_arrival(connection.client), connection.reaches_client)
         self._clock.call_at(at, lambda: self._deliver(connection, data))
 
     def _deliver(self, connection: SimulatedConnection, data: bytes) -> None:

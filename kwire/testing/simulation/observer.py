@@ -37,7 +37,8 @@ class Observer(ModelClient):
 
     def _fetch_all(self, index: int, isolation: int) -> Steps:
         """Return the rows of all fetches from the beginning to the end."""
-        rows, position = [], 0
+        rows = []
+        position = 0
         while True:
             fetch = messages.FetchRequest.FetchPartition(
                 partition=index, fetch_offset=position, partition_max_bytes=1 << 20
@@ -58,16 +59,17 @@ class Observer(ModelClient):
 
     def _read_log(self, index: int) -> Steps:
         rows = yield from self._fetch_all(index, 0)
-        batches = [_batch(one) for row in rows for one in parse_records(row.records or b"")]
+        batches = [_build_logged_batch(batch) for row in rows for batch in parse_records(row.records or b"")]
         end = rows[-1].high_watermark, rows[-1].last_stable_offset
         committed: list[tuple[int, bytes]] = []
         for row in (yield from self._fetch_all(index, 1)):
-            aborted = [(one.producer_id, one.first_offset) for one in row.aborted_transactions or ()]
+            aborted = [(batch.producer_id, batch.first_offset) for batch in row.aborted_transactions or ()]
             committed += read_records(row.records or b"", 0, aborted)[1]
         self.record(FinalLog(TopicPartition(TOPIC, index), *end, tuple(batches), tuple(committed)))
 
     def _read_group(self, group: str, kind: str) -> Steps:
-        state, members = "", {}
+        state = ""
+        members = {}
         if kind != "offsets":
             describe: tuple[Any, int] = {
                 "classic": (messages.DescribeGroupsRequest(groups=(group,)), 5),
@@ -79,11 +81,11 @@ class Observer(ModelClient):
                 response = yield from self.ask_coordinator(group, *describe)
             row = response.groups[0]
             state = row.group_state
-            members = {one.client_id: tuple(_partitions_of(one, kind)) for one in row.members}
-        offsets = yield from (self._share_lags(group) if kind == "share" else self._offsets(group))
+            members = {member.client_id: tuple(_partitions_of(member, kind)) for member in row.members}
+        offsets = yield from (self._fetch_share_lags(group) if kind == "share" else self._fetch_offsets(group))
         self.record(FinalGroup(group, kind, state, tuple(sorted(members.items())), offsets))
 
-    def _offsets(self, group: str) -> Steps:
+    def _fetch_offsets(self, group: str) -> Steps:
         wanted = messages.OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group, topics=None)
         response = None
         while response is None or response.groups[0].error_code:
@@ -92,7 +94,7 @@ class Observer(ModelClient):
         rows = (row for topic in response.groups[0].topics for row in topic.partitions)
         return tuple((row.partition_index, row.committed_offset) for row in rows)
 
-    def _share_lags(self, group: str) -> Steps:
+    def _fetch_share_lags(self, group: str) -> Steps:
         """Return how many records of each partition do not have a final state."""
         wanted = messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup(
             group_id=group, topics=None
@@ -105,7 +107,7 @@ class Observer(ModelClient):
         return tuple((row.partition_index, row.lag) for row in rows)
 
 
-def _batch(batch: Any) -> LoggedBatch:
+def _build_logged_batch(batch: Any) -> LoggedBatch:
     marker = -1
     values: tuple[bytes, ...] = ()
     records = list(batch.records())

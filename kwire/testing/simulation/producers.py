@@ -100,9 +100,9 @@ class IdempotentProducer(ModelClient):
             if response is not None and not response.error_code:
                 break
             yield RETRY_BACKOFF
-        self._begun(response)
+        self._note_session(response)
 
-    def _begun(self, response: Any) -> None:
+    def _note_session(self, response: Any) -> None:
         self.producer = ModelProducer(response.producer_id, response.producer_epoch)
         self.record(ProducerBegun(self.transactional_id, response.producer_id, response.producer_epoch))
 
@@ -118,7 +118,7 @@ class IdempotentProducer(ModelClient):
         producer.sequences[index] = sequence + len(values)
         now_ms = int(self.now * 1000)
         data = build_batch(
-            [Record(place, now_ms, value=value) for place, value in enumerate(values)],
+            [Record(index_in_batch, now_ms, value=value) for index_in_batch, value in enumerate(values)],
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
             base_sequence=sequence,
@@ -131,30 +131,31 @@ class IdempotentProducer(ModelClient):
     def send_pending(self) -> Steps:
         """Send the first batches of each partition to its leader, one request for each, without waiting in between."""
         assert self.producer is not None
-        asks, batches = [], []
-        asked = self.now
+        asks: list[Ask] = []
+        batches: list[tuple[int, PendingBatch]] = []
+        asked_at = self.now
         for index, pending in self.producer.pending.items():
             if pending and index not in self.leaders:
                 yield from self.find_leaders()
                 return
             for batch in pending[: MOST_IN_FLIGHT if index in self.producer.known else 1]:
-                asks.append(Ask(self.leaders[index][0], self._produce(index, batch.data), self.produce_version))
+                asks.append(Ask(self.leaders[index][0], self._build_produce(index, batch.data), self.produce_version))
                 batches.append((index, batch))
         if not asks:
             return
         responses = yield asks
         for (index, batch), response in zip(batches, responses, strict=True):
             row = response.responses[0].partition_responses[0] if response is not None else None
-            self._take_result(index, batch, row, asked)
+            self._take_result(index, batch, row, asked_at)
 
-    def _produce(self, index: int, data: bytes) -> Any:
+    def _build_produce(self, index: int, data: bytes) -> Any:
         part = messages.ProduceRequest.PartitionProduceData(index=index, records=data)
         topic = messages.ProduceRequest.TopicProduceData(name=TOPIC, partition_data=(part,))
         return messages.ProduceRequest(
             transactional_id=self.transactional_id, acks=-1, timeout_ms=1000, topic_data=(topic,)
         )
 
-    def _take_result(self, index: int, batch: PendingBatch, row: Any, asked: float) -> None:
+    def _take_result(self, index: int, batch: PendingBatch, row: Any, asked_at: float) -> None:
         """Remove an acknowledged batch; otherwise it is sent again, to the leader of that time."""
         producer = self.producer
         assert producer is not None
@@ -165,7 +166,7 @@ class IdempotentProducer(ModelClient):
             producer.pending[index].remove(batch)
             producer.known.add(index)
             ids = producer.producer_id, producer.epoch
-            self.record(Acknowledged(partition, *ids, offset, batch.values, asked))
+            self.record(Acknowledged(partition, *ids, offset, batch.values, asked_at))
         elif code in FENCING:
             self.record(Fenced(code))
             raise SessionOver
@@ -232,7 +233,7 @@ class TransactionalProducer(IdempotentProducer):
             transactional_id=self.transactional_id, transaction_timeout_ms=int(TRANSACTION_TIMEOUT * 1000)
         )
         response = yield from self._ask_until_final(request, 4)
-        self._begun(response)
+        self._note_session(response)
 
     def _ask_until_final(self, request: Any, version: int) -> Steps:
         """Send a request to the transaction coordinator until it is answered without a retriable error."""
@@ -311,9 +312,9 @@ class TransactionalProducer(IdempotentProducer):
             producer_epoch=producer.epoch,
             committed=is_commit,
         )
-        asked = self.now
+        asked_at = self.now
         response = yield from self._ask_until_final(request, 5 if self._protocol == 2 else 3)
-        self.record(TransactionEnded(transaction, is_commit, producer.producer_id, producer.epoch, asked))
+        self.record(TransactionEnded(transaction, is_commit, producer.producer_id, producer.epoch, asked_at))
         if self._protocol == 2:  # the next transaction has the next epoch
             known = producer.known if response.producer_id == producer.producer_id else set()
             self.producer = ModelProducer(response.producer_id, response.producer_epoch, known=known)

@@ -66,7 +66,8 @@ class SimulationResult:
         name = self.violations[0].invariant
 
         def fails(schedule: Schedule) -> bool:
-            return any(one.invariant == name for one in run_schedule(schedule, self._clients).violations)
+            violations = run_schedule(schedule, self._clients).violations
+            return any(violation.invariant == name for violation in violations)
 
         return run_schedule(shrink_schedule(self.schedule, fails), self._clients)
 

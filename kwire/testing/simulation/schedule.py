@@ -115,9 +115,9 @@ def draw_schedule(seed: int, steps: int, *, is_unclean: bool = False) -> Schedul
     rng = Random(f"{seed} schedule")
     seconds = round(max(4.0, steps * SECONDS_PER_STEP), 1)
     clients = []
-    for kind, (least, most, variants) in KINDS.items():
+    for kind, (fewest, largest, variants) in KINDS.items():
         variant = rng.randrange(variants)
-        for number in range(rng.randint(least, most)):
+        for number in range(rng.randint(fewest, largest)):
             if kind == "transactional":
                 variant = rng.randrange(variants)
             clients.append(ClientPlan(f"{kind}-{number + 1}", kind, variant))

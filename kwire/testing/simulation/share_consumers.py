@@ -49,7 +49,7 @@ class ShareConsumer(ModelClient):
         yield from self._beat(-1)
 
     def _beat(self, epoch: int) -> Steps:
-        asked = self.now
+        asked_at = self.now
         request = messages.ShareGroupHeartbeatRequest(
             group_id=self.group,
             member_id=self.member_id,
@@ -64,11 +64,13 @@ class ShareConsumer(ModelClient):
             if response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
                 if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID and epoch > 0:
                     self.record(MemberUnknown(self.group, self.member_id, self.kept, SESSION_TIMEOUT))
-                self.epoch, self.assigned = 0, frozenset()
+                self.epoch = 0
+                self.assigned = frozenset()
             return
         if epoch == 0:
             self.record(Joined(self.group, self.member_id, response.member_epoch))
-        self.kept, self.epoch = asked, response.member_epoch
+        self.kept = asked_at
+        self.epoch = response.member_epoch
         self._beat_due = self.now + HEARTBEAT_INTERVAL
         if response.assignment is not None:
             rows = response.assignment.topic_partitions
@@ -83,9 +85,9 @@ class ShareConsumer(ModelClient):
         broker = self.leaders[index][0]
         self._forget_sessions()
         epoch = self._sessions.get(broker, 0)
-        message = self._fetch_request(broker, index, epoch)
+        message = self._build_fetch(broker, index, epoch)
         self._turn += 1
-        asked = self.now
+        asked_at = self.now
         (response,) = yield [Ask(broker, message, 1, REQUEST_TIMEOUT + SHARE_WAIT_MS / 1000)]
         if response is None or response.error_code:
             self._sessions.pop(broker, None)
@@ -98,13 +100,14 @@ class ShareConsumer(ModelClient):
                 self.leaders.pop(row.partition_index, None)
                 yield RETRY_BACKOFF
             elif row.acquired_records:
-                yield from self._process(broker, row, asked)
+                yield from self._process(broker, row, asked_at)
 
-    def _fetch_request(self, broker: int, index: int, epoch: int) -> Any:
+    def _build_fetch(self, broker: int, index: int, epoch: int) -> Any:
         """Return the request that adds a partition to a session, and forgets those whose leader has moved."""
         request = messages.ShareFetchRequest
         fetched = self._fetched.get(broker, set()) if epoch else set()
-        moved = {one for one in fetched if one in self.leaders and self.leaders[one][0] != broker}
+        elsewhere = {partition for partition, (leader, _) in self.leaders.items() if leader != broker}
+        moved = fetched & elsewhere
         self._fetched[broker] = (fetched - moved) | {index}
         forgotten = request.ForgottenTopic(topic_id=self.topic_id, partitions=tuple(sorted(moved)))
         part = request.FetchPartition(partition_index=index)
@@ -128,16 +131,16 @@ class ShareConsumer(ModelClient):
             self._sessions.pop(broker, None)
         self.closed_brokers.clear()
 
-    def _process(self, broker: int, row: Any, asked: float) -> Steps:
+    def _process(self, broker: int, row: Any, asked_at: float) -> Steps:
         partition = TopicPartition(TOPIC, row.partition_index)
         counts = {
-            offset: one.delivery_count
-            for one in row.acquired_records
-            for offset in range(one.first_offset, one.last_offset + 1)
+            offset: acquired.delivery_count
+            for acquired in row.acquired_records
+            for offset in range(acquired.first_offset, acquired.last_offset + 1)
         }
         records = [record for record in read_records(row.records or b"", 0, None)[1] if record[0] in counts]
         delivered = tuple((offset, value, counts[offset]) for offset, value in records)
-        self.record(ShareDelivered(self.group, partition, asked, delivered))
+        self.record(ShareDelivered(self.group, partition, asked_at, delivered))
         types = {offset: self._choose() for offset in sorted(counts)}
         if self.now < self.until and self.rng.random() < 0.1:
             return  # it forgets to acknowledge: the locks expire
@@ -170,7 +173,7 @@ class ShareConsumer(ModelClient):
             self._sessions.pop(broker, None)
             return
         self._sessions[broker] = epoch + 1
-        for answer in (one for topic in response.responses for one in topic.partitions):
-            self.record(ShareAcknowledged(self.group, partition, rows, answer.error_code))
-            if answer.error_code:
+        for result in (row for topic in response.responses for row in topic.partitions):
+            self.record(ShareAcknowledged(self.group, partition, rows, result.error_code))
+            if result.error_code:
                 self.leaders.pop(partition.partition, None)

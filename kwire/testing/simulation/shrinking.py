@@ -43,7 +43,8 @@ def minimize(rows: Sequence[T], fails: Callable[[tuple[T, ...]], bool]) -> tuple
     >>> minimize(range(100), lambda rows: {17, 40} <= set(rows))
     (17, 40)
     """
-    left, size = tuple(rows), max(1, len(rows))
+    left = tuple(rows)
+    size = max(1, len(rows))
     while left:
         for at in range(0, len(left), size):
             smaller = left[:at] + left[at + size :]
@@ -70,13 +71,13 @@ def _shorten(schedule: Schedule, fails: Fails) -> Schedule:
 
 def _drop_clients(schedule: Schedule, fails: Fails) -> Schedule:
     for client in reversed(schedule.clients):
-        smaller = _without(schedule, client)
+        smaller = _leave_out(schedule, client)
         if fails(smaller):
             schedule = smaller
     return schedule
 
 
-def _without(schedule: Schedule, client: ClientPlan) -> Schedule:
+def _leave_out(schedule: Schedule, client: ClientPlan) -> Schedule:
     """Return a schedule without a client and its faults; those of later clients get their new numbers."""
     number = schedule.clients.index(client)
     faults: list[PlannedFault] = []
@@ -85,5 +86,5 @@ def _without(schedule: Schedule, client: ClientPlan) -> Schedule:
             continue
         is_later = fault.kind in OF_CLIENTS and fault.target > number
         faults.append(fault._replace(target=fault.target - 1) if is_later else fault)
-    clients = tuple(one for one in schedule.clients if one is not client)
+    clients = tuple(other for other in schedule.clients if other is not client)
     return replace(schedule, clients=clients, faults=tuple(faults))

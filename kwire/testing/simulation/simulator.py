@@ -43,7 +43,7 @@ class Simulation:
         self.clock: Clock = Clock()
         self.cluster: SimulatedCluster = SimulatedCluster(schedule.seed, is_unclean=schedule.is_unclean)
         self.network: SimulatedNetwork = SimulatedNetwork(
-            self.clock, self.cluster, schedule.seed, self._receive, self._closed, self._raised
+            self.clock, self.cluster, schedule.seed, self._receive, self._close_connection, self._record_error
         )
         self._faults = FaultInjector(self.cluster, self.network, self)
         self._factories = dict(factories or {})
@@ -90,14 +90,15 @@ class Simulation:
                 return False
         for group in self.cluster.served.groups.all():
             own = group.members if group.consumer is None else group.consumer.members
-            if {one.client_id for one in own.values()} != members.pop(group.group_id, set()):
+            if {member.client_id for member in own.values()} != members.pop(group.group_id, set()):
                 return False
             if own and group.state is not GroupState.STABLE:
                 return False
             if isinstance(group.consumer, ShareGroup) and not self._is_drained(group.consumer):
                 return False
         open_states = (TransactionState.ONGOING, *PREPARED)
-        return not members and not any(one.state in open_states for one in self.cluster.served.transactions.all())
+        transactions = self.cluster.served.transactions.all()
+        return not members and not any(transaction.state in open_states for transaction in transactions)
 
     def _is_drained(self, share: ShareGroup) -> bool:
         for (topic_id, index), part in share.partitions.items():
@@ -120,8 +121,9 @@ class Simulation:
 
     def _run_until(self, end: float, is_over: Callable[[], bool] = lambda: False) -> None:
         for _ in range(STEPS_AT_MOST):
-            deadline, timer = self.cluster.served.next_deadline, self.clock.next_time
-            at = min((one for one in (deadline, timer) if one is not None), default=end)
+            deadline = self.cluster.served.next_deadline
+            timer = self.clock.next_time
+            at = min((time for time in (deadline, timer) if time is not None), default=end)
             if at > end or is_over():
                 break
             if timer is None or (deadline is not None and deadline < timer):
@@ -136,7 +138,7 @@ class Simulation:
         try:
             self.cluster.served.tick(self.cluster.now)
         except Exception as error:  # what a broker raises is what this looks for
-            self._raised("brokers", "tick", error)
+            self._record_error("brokers", "tick", error)
         self.network.answer_parked()
 
     def _check_often(self) -> None:
@@ -144,13 +146,13 @@ class Simulation:
         try:
             self.cluster.served.check()
         except Exception as error:  # what a broker raises is what this looks for
-            self._raised("brokers", "check", error)
+            self._record_error("brokers", "check", error)
         self.clock.call_at(self.clock.now + CHECK_INTERVAL, self._check_often)
 
     def _note(self, text: str) -> None:
         self.history.add(Fault(text), "faults", self.clock.now)
 
-    def _raised(self, client: str, request: str, error: Exception) -> None:
+    def _record_error(self, client: str, request: str, error: Exception) -> None:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({frame.name}, line {frame.lineno})"
         self.history.add(BrokerRaised(request[:300], text), client, self.clock.now)
@@ -256,15 +258,15 @@ class Simulation:
 
         def receive() -> None:
             if connection.is_open:  # a client that was paused may have closed it
-                self._call(name, lambda one, now: one.receive(broker, data, now))
+                self._call(name, lambda client, now: client.receive(broker, data, now))
 
         self._when_awake(name, receive)
 
-    def _closed(self, name: str, broker: int) -> None:
-        self._when_awake(name, lambda: self._call(name, lambda one, now: one.closed(broker, now)))
+    def _close_connection(self, name: str, broker: int) -> None:
+        self._when_awake(name, lambda: self._call(name, lambda client, now: client.closed(broker, now)))
 
     def _step(self, name: str) -> None:
-        self._when_awake(name, lambda: self._call(name, lambda one, now: one.step(now)))
+        self._when_awake(name, lambda: self._call(name, lambda client, now: client.step(now)))
 
     def _call(self, name: str, call: Callable[[Client, float], Iterable[Action]]) -> None:
         client = self.clients.get(name)
@@ -294,10 +296,10 @@ def group_of(plan: ClientPlan) -> str:
 
 def groups_of(schedule: Schedule) -> list[tuple[str, str]]:
     """Return the groups of a schedule with their kinds."""
-    found: dict[tuple[str, str], None] = {}
+    groups: dict[tuple[str, str], None] = {}
     for plan in schedule.clients:
         if plan.kind in ("classic", "consumer", "share"):
-            found[group_of(plan), plan.kind] = None
+            groups[group_of(plan), plan.kind] = None
         if plan.kind == "transactional":
-            found[f"eos-{plan.name}", "offsets"] = None
-    return list(found)
+            groups[f"eos-{plan.name}", "offsets"] = None
+    return list(groups)

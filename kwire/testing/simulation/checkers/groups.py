@@ -27,23 +27,24 @@ from .violation import HistoryFacts, Invariant, Problem
 def check_committed_offsets(facts: HistoryFacts) -> Iterator[Problem]:
     """A committed offset never goes back: who fetches it after a commit was acknowledged, gets this offset or a later
     one, except that of a commit whose answer was lost, which may arrive late."""
-    attempts = Counter(map(_commit, facts.history.of(OffsetCommitting)))
-    attempts.subtract(map(_commit, facts.history.of(OffsetCommitted)))
+    attempts = Counter(map(_identify_commit, facts.history.of(OffsetCommitting)))
+    attempts.subtract(map(_identify_commit, facts.history.of(OffsetCommitted)))
     unanswered = {(group, partition, offset) for (group, partition, offset, _), count in attempts.items() if count > 0}
     commits = facts.history.of(OffsetCommitted)
-    for asked, group, partition, offset, event in _offsets_seen(facts):
-        earlier = [one for one in commits if one.time <= asked and (one.group, one.partition) == (group, partition)]
-        latest = max(earlier, key=lambda one: one.offset, default=None)
+    for asked_at, group, partition, offset, event in _list_seen_offsets(facts):
+        of_partition = [commit for commit in commits if (commit.group, commit.partition) == (group, partition)]
+        earlier = [commit for commit in of_partition if commit.time <= asked_at]
+        latest = max(earlier, key=lambda commit: commit.offset, default=None)
         if latest is not None and offset < latest.offset and (group, partition, offset) not in unanswered:
             text = f"group {group} has offset {offset} of {partition}, but {latest.offset} was committed"
             yield Problem(text, (latest, event))
 
 
-def _commit(event: OffsetCommitting | OffsetCommitted) -> tuple[str, TopicPartition, int, int]:
+def _identify_commit(event: OffsetCommitting | OffsetCommitted) -> tuple[str, TopicPartition, int, int]:
     return event.group, event.partition, event.offset, event.generation
 
 
-def _offsets_seen(facts: HistoryFacts) -> Iterator[tuple[float, str, TopicPartition, int, HistoryEvent]]:
+def _list_seen_offsets(facts: HistoryFacts) -> Iterator[tuple[float, str, TopicPartition, int, HistoryEvent]]:
     for fetched in facts.history.of(OffsetFetched):
         yield fetched.asked, fetched.group, fetched.partition, fetched.offset, fetched
     for group in facts.history.of(FinalGroup):

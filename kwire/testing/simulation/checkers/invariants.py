@@ -13,4 +13,4 @@ INVARIANTS: tuple[Invariant, ...] = (*RECORD_INVARIANTS, *GROUP_INVARIANTS)
 def check_history(history: History) -> list[Violation]:
     """Return the violations of all invariants in a history."""
     facts = HistoryFacts(history)
-    return [Violation(one.name, *problem) for one in INVARIANTS for problem in one.check(facts)]
+    return [Violation(invariant.name, *problem) for invariant in INVARIANTS for problem in invariant.check(facts)]

@@ -33,9 +33,11 @@ def check_acknowledged(facts: HistoryFacts) -> Iterator[Problem]:
             continue  # the log could not be read, which another checker reports
         lost = set(event.values) - set(values.values())
         if lost:
-            yield Problem(f"{_names(lost)} in {event.partition} was acknowledged and is lost", (event,))
+            yield Problem(f"{_join_values(lost)} in {event.partition} was acknowledged and is lost", (event,))
         elif event.offset >= 0 and [values.get(event.offset + n) for n in range(len(event.values))] != [*event.values]:
-            yield Problem(f"{_names(set(event.values))} is not at the acknowledged offset {event.offset}", (event,))
+            yield Problem(
+                f"{_join_values(set(event.values))} is not at the acknowledged offset {event.offset}", (event,)
+            )
 
 
 def check_once(facts: HistoryFacts) -> Iterator[Problem]:
@@ -45,15 +47,15 @@ def check_once(facts: HistoryFacts) -> Iterator[Problem]:
             if count > 1 and (value not in facts.sent or facts.sent[value].producer_id >= 0):
                 offsets = [offset for offset, other in values if other == value]
                 yield Problem(
-                    f"{_names({value})} is in {partition} {count} times, at {offsets}", _events_of(facts, value)
+                    f"{_join_values({value})} is in {partition} {count} times, at {offsets}", _find_events(facts, value)
                 )
             elif value not in facts.sent:
-                yield Problem(f"{_names({value})} is in {partition}, but nobody sent it")
+                yield Problem(f"{_join_values({value})} is in {partition}, but nobody sent it")
 
 
 def check_order(facts: HistoryFacts) -> Iterator[Problem]:
     """In each partition, the records of an idempotent producer are in the order in which it sent them."""
-    order = {value: place for place, value in enumerate(facts.sent)}
+    order = {value: index for index, value in enumerate(facts.sent)}
     for partition, values in facts.final_values.items():
         last: dict[str, tuple[int, bytes]] = {}
         for _, value in values:
@@ -63,7 +65,7 @@ def check_order(facts: HistoryFacts) -> Iterator[Problem]:
             before = last.get(client, (-1, b""))
             if order[value] < before[0]:
                 events = (facts.sent[value], facts.sent[before[1]])
-                yield Problem(f"{_names({value})} is in {partition} after {_names({before[1]})}", events)
+                yield Problem(f"{_join_values({value})} is in {partition} after {_join_values({before[1]})}", events)
             last[client] = max(before, (order[value], value))
 
 
@@ -75,42 +77,45 @@ def check_transactions(facts: HistoryFacts) -> Iterator[Problem]:
     visible = {value for log in facts.logs.values() for _, value in log.committed}
     ending = {event.transaction: event for event in facts.history.of(TransactionEnding)}
     ended = {event.transaction for event in facts.history.of(TransactionEnded)}
-    for transaction, values in _acknowledged_in_transactions(facts).items():
-        end, shown = ending.get(transaction), values & visible
+    for transaction, values in _group_by_transaction(facts).items():
+        end = ending.get(transaction)
+        shown = values & visible
         events = (end,) if end is not None else ()
         if shown and (end is None or not end.is_commit):
-            yield Problem(f"{_names(shown)} is visible, but {transaction} did not commit", events)
+            yield Problem(f"{_join_values(shown)} is visible, but {transaction} did not commit", events)
         elif shown != values and end is not None and end.is_commit and transaction in ended:
-            yield Problem(f"{_names(values - shown)} is not visible, but {transaction} is committed", events)
+            yield Problem(f"{_join_values(values - shown)} is not visible, but {transaction} is committed", events)
         elif shown and shown != values:
-            yield Problem(f"of {transaction}, {_names(shown)} is visible and {_names(values - shown)} is not", events)
+            yield Problem(
+                f"of {transaction}, {_join_values(shown)} is visible and {_join_values(values - shown)} is not", events
+            )
 
 
-def _acknowledged_in_transactions(facts: HistoryFacts) -> dict[str, set[bytes]]:
-    found: dict[str, set[bytes]] = {}
+def _group_by_transaction(facts: HistoryFacts) -> dict[str, set[bytes]]:
+    values: dict[str, set[bytes]] = {}
     for event in facts.history.of(Acknowledged):
         for value in event.values:
             transaction = facts.sent[value].transaction if value in facts.sent else None
             if transaction is not None:
-                found.setdefault(transaction, set()).add(value)
-    return found
+                values.setdefault(transaction, set()).add(value)
+    return values
 
 
 def check_committed_reads(facts: HistoryFacts) -> Iterator[Problem]:
     """A read_committed consumer, or such a share group, gets no record before its producer has asked to commit it, and
     none at or after the last stable offset."""
-    asked = {event.transaction: event.time for event in facts.history.of(TransactionEnding) if event.is_commit}
-    for event, rows in _committed_reads(facts):
+    commit_times = {event.transaction: event.time for event in facts.history.of(TransactionEnding) if event.is_commit}
+    for event, rows in _list_committed_reads(facts):
         for offset, value in rows:
             sent = facts.sent.get(value)
             if sent is None or sent.transaction is None:
                 continue
-            if asked.get(sent.transaction, event.time) >= event.time:
-                text = f"{_names({value})} at {offset} was read before {sent.transaction} was to be committed"
+            if commit_times.get(sent.transaction, event.time) >= event.time:
+                text = f"{_join_values({value})} at {offset} was read before {sent.transaction} was to be committed"
                 yield Problem(text, (sent, event))
 
 
-def _committed_reads(facts: HistoryFacts) -> Iterator[tuple[HistoryEvent, list[tuple[int, bytes]]]]:
+def _list_committed_reads(facts: HistoryFacts) -> Iterator[tuple[HistoryEvent, list[tuple[int, bytes]]]]:
     for read in facts.history.of(Read):
         if read.is_committed:
             yield read, list(read.records)
@@ -137,22 +142,22 @@ def check_committed_offsets_of_transactions(facts: HistoryFacts) -> Iterator[Pro
 def check_stable_reads(facts: HistoryFacts) -> Iterator[Problem]:
     """What has been read or acknowledged at an offset is there in all later reads, and in the final log."""
     known: dict[tuple[TopicPartition, int], tuple[bytes, HistoryEvent]] = {}
-    for event, partition, offset, value in _values_at_offsets(facts):
+    for event, partition, offset, value in _list_values_at_offsets(facts):
         before = known.setdefault((partition, offset), (value, event))
         if before[0] != value:
-            text = f"{partition} has {_names({before[0]})} at offset {offset}, and later {_names({value})}"
+            text = f"{partition} has {_join_values({before[0]})} at offset {offset}, and later {_join_values({value})}"
             yield Problem(text, (before[1], event))
 
 
-def _values_at_offsets(facts: HistoryFacts) -> Iterator[tuple[HistoryEvent, TopicPartition, int, bytes]]:
+def _list_values_at_offsets(facts: HistoryFacts) -> Iterator[tuple[HistoryEvent, TopicPartition, int, bytes]]:
     """Yield what is seen at each offset, in the order of time."""
     for event in facts.history.events:
         if isinstance(event, (Read, ShareDelivered)):
             for row in event.records:
                 yield event, event.partition, row[0], row[1]
         elif isinstance(event, Acknowledged) and event.offset >= 0:
-            for place, value in enumerate(event.values):
-                yield event, event.partition, event.offset + place, value
+            for index, value in enumerate(event.values):
+                yield event, event.partition, event.offset + index, value
     for partition, values in facts.final_values.items():
         for offset, value in values:
             yield facts.logs[partition], partition, offset, value
@@ -193,8 +198,8 @@ def check_fencing(facts: HistoryFacts) -> Iterator[Problem]:
     begun = [event for event in facts.history.of(ProducerBegun) if event.transactional_id]
     answered: list[Acknowledged | TransactionEnded] = [*facts.history.of(Acknowledged)]
     for event in [*answered, *facts.history.of(TransactionEnded)]:
-        own = [one for one in begun if one.client == event.client and one.time <= event.time]
-        later = (one for one in begun if own and own[-1].time < one.time <= event.asked)
+        own = [producer for producer in begun if producer.client == event.client and producer.time <= event.time]
+        later = (producer for producer in begun if own and own[-1].time < producer.time <= event.asked)
         for successor in later:
             # an older instance may receive its epoch later than a newer one
             is_newer = (successor.producer_id, successor.epoch) >= (event.producer_id, event.epoch)
@@ -250,11 +255,11 @@ def check_finished(facts: HistoryFacts) -> Iterator[Problem]:
         yield Problem(f"{event.client}: {event.text}", (event,))
 
 
-def _names(values: set[bytes]) -> str:
+def _join_values(values: set[bytes]) -> str:
     return ", ".join(sorted(value.decode(errors="replace") for value in values))
 
 
-def _events_of(facts: HistoryFacts, value: bytes) -> tuple[HistoryEvent, ...]:
+def _find_events(facts: HistoryFacts, value: bytes) -> tuple[HistoryEvent, ...]:
     kinds = (Sent, Acknowledged)
     return tuple(event for event in facts.history.events if isinstance(event, kinds) and value in event.values)
 

@@ -60,10 +60,10 @@ class HistoryFacts:
         """The offsets and values of all data records in the final logs."""
         return {
             partition: [
-                (batch.offset + place, value)
+                (batch.offset + index, value)
                 for batch in log.batches
                 if batch.marker < 0
-                for place, value in enumerate(batch.values)
+                for index, value in enumerate(batch.values)
             ]
             for partition, log in self.logs.items()
         }
