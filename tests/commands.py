@@ -51,10 +51,11 @@ class CommandRunner:
 
 def serve() -> None:
     """Fork for each request, a line of JSON, until the input ends; answer with the exit code."""
-    from kwire.cli.main import COMMANDS, main
+    from kwire.cli.command_table import COMMANDS, import_command
+    from kwire.cli.main import main
 
-    for command in COMMANDS.values():
-        command.load()
+    for name in COMMANDS:
+        import_command(name)
     main(WARM_UP)
     for line in sys.stdin:
         words, folder, environment, paths = json.loads(line)

@@ -68,12 +68,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def commands() -> str:
     """Return the page of all commands, made from their argument parsers."""
-    from kwire.cli.main import COMMANDS
+    from kwire.cli.command_table import COMMANDS
 
     parts = ["# Commands", "Generated from the argument parsers; `kwire COMMAND --help` prints the same."]
-    for name, command in COMMANDS.items():
-        about = f"{command.about[0].upper()}{command.about[1:]}."
-        parts += [f"## kwire {name}", about, "```text", help_of(name), "```"]
+    for name, about in COMMANDS.items():
+        sentence = f"{about[0].upper()}{about[1:]}."
+        parts += [f"## kwire {name}", sentence, "```text", help_of(name), "```"]
     parts += ["# Topics", "`kwire help TOPIC` prints one of these."]
     from kwire.cli.help.topics import TOPICS, help_lines
 

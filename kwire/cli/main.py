@@ -1,24 +1,21 @@
-"""Runs a command of the command table, and converts every error into a message and an exit code.
-
-Each command is a module with its parser and its implementation. A module is imported only when its command runs or
-shows its options, so that `kwire --help` is quick. `kwire help exit-codes` lists the exit codes.
-"""
+"""Runs the command that the first argument names."""
 
 from __future__ import annotations
 
 import argparse
 import gc
-import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import __version__
-from ..errors import DecodeError, EncodeError, KwireError, suggestion
-from .options.parser import Parser
+from ..errors import KwireError, suggestion
+from .command_table import COMMANDS, import_command
+from .exit_codes import end_when_interrupted, report_errors
+from .options.parser import Parser, add_command
 from .terminal.escaped_output import prepared_streams
 from .terminal.remarks import complain
 
@@ -57,193 +54,6 @@ kwire decodes and encodes Apache Kafka's wire protocol. Try:
 kwire --help lists all commands, kwire COMMAND --help the options of one, and
 kwire help the topics, such as exit-codes and filters.
 """
-AddParser = Callable[[Any, str], None]
-
-
-class Command(NamedTuple):
-    """A short description of a command, and a function that imports and returns the one that adds it."""
-
-    about: str
-    load: Callable[[], AddParser]
-
-
-def _decode() -> AddParser:
-    from .commands.decode import add_parser
-
-    return add_parser
-
-
-def _explain() -> AddParser:
-    from .commands.explain import add_explain
-
-    return add_explain
-
-
-def _report() -> AddParser:
-    from .commands.report import add_parser
-
-    return add_parser
-
-
-def _encode() -> AddParser:
-    from .commands.encode import add_encode
-
-    return add_encode
-
-
-def _check() -> AddParser:
-    from .commands.check import add_check
-
-    return add_check
-
-
-def _stats() -> AddParser:
-    from .commands.stats import add_parser
-
-    return add_parser
-
-
-def _cluster() -> AddParser:
-    from .commands.cluster import add_parser
-
-    return add_parser
-
-
-def _assign() -> AddParser:
-    from .commands.assign import add_parser
-
-    return add_parser
-
-
-def _simulate() -> AddParser:
-    from .commands.simulate import add_parser
-
-    return add_parser
-
-
-def _place() -> AddParser:
-    from .commands.place import add_parser
-
-    return add_parser
-
-
-def _redact() -> AddParser:
-    from .commands.redact import add_redact
-
-    return add_redact
-
-
-def _slice() -> AddParser:
-    from .commands.slice import add_slice
-
-    return add_slice
-
-
-def _browse() -> AddParser:
-    from .commands.browse import add_parser
-
-    return add_parser
-
-
-def _pipeline() -> AddParser:
-    from .commands.pipeline import add_parser
-
-    return add_parser
-
-
-def _call() -> AddParser:
-    from .commands.call import add_call
-
-    return add_call
-
-
-def _proxy() -> AddParser:
-    from .commands.proxy import add_parser
-
-    return add_parser
-
-
-def _serve() -> AddParser:
-    from .commands.serve import add_parser
-
-    return add_parser
-
-
-def _schema() -> AddParser:
-    from .commands.schema import add_schema
-
-    return add_schema
-
-
-def _diff() -> AddParser:
-    from .commands.diff import add_diff
-
-    return add_diff
-
-
-def _apis() -> AddParser:
-    from .commands.apis import add_apis
-
-    return add_apis
-
-
-def _errors() -> AddParser:
-    from .commands.errors import add_errors
-
-    return add_errors
-
-
-def _spec() -> AddParser:
-    from .commands.spec import add_spec
-
-    return add_spec
-
-
-def _mcp() -> AddParser:
-    from .commands.mcp import add_parser
-
-    return add_parser
-
-
-def _demo() -> AddParser:
-    from .commands.demo import add_demo
-
-    return add_demo
-
-
-def _help() -> AddParser:
-    from .commands.help import add_parser
-
-    return add_parser
-
-
-COMMANDS: dict[str, Command] = {
-    "decode": Command("decode the frames of captures and other dumps", _decode),
-    "explain": Command("show every byte of a dump and the field it belongs to", _explain),
-    "browse": Command("browse frames, their fields and bytes in the terminal", _browse),
-    "report": Command("write a report on dumps as one HTML page", _report),
-    "encode": Command("encode JSON to bytes", _encode),
-    "check": Command("check that frames encode to the same bytes", _check),
-    "stats": Command("count frames by client, api, version and more", _stats),
-    "cluster": Command("show brokers by rack and partitions, from dumps or a live broker", _cluster),
-    "assign": Command("compute the assignment of consumer assignors for a group", _assign),
-    "simulate": Command("simulate disk failures in a cluster, and write the capture", _simulate),
-    "place": Command("place replicas over racks", _place),
-    "redact": Command("remove payloads, secrets and names from dumps", _redact),
-    "slice": Command("write selected frames of a capture to a new capture", _slice),
-    "pipeline": Command("convert captures to Parquet on Spark, with the history of clusters", _pipeline),
-    "call": Command("send one request to a broker, and show the response", _call),
-    "proxy": Command("run a proxy between clients and brokers that shows messages", _proxy),
-    "serve": Command("run one or more small brokers for tests", _serve),
-    "schema": Command("show the fields of messages", _schema),
-    "diff": Command("show differences of versions, releases or dumps", _diff),
-    "apis": Command("list apis and their versions", _apis),
-    "errors": Command("explain error codes", _errors),
-    "spec": Command("work on JSON message specs", _spec),
-    "mcp": Command("serve captures to an assistant (Model Context Protocol)", _mcp),
-    "demo": Command("explain a bundled dump of a real broker", _demo),
-    "help": Command("explain a topic, such as exit-codes or filters", _help),
-}
 
 
 def parser_for(names: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
@@ -260,11 +70,12 @@ def parser_for(names: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the engine")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="kwire")
-    for name, command in COMMANDS.items():
+    for name, about in COMMANDS.items():
         if name in names:
-            command.load()(commands, command.about)
+            command = import_command(name)
+            command.add_arguments(add_command(commands, name, about, command.EXAMPLES, command.run))
         else:
-            commands.add_parser(name, help=command.about)
+            commands.add_parser(name, help=about)
     parser.add_argument(
         "--print-completion", action=_Print, choices=("bash", "zsh", "fish"), help="print a completion script"
     )
@@ -314,8 +125,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with prepared_streams():
         if argv is None:
             with _few_collections():
-                return _guarded(sys.argv[1:])
-        return _guarded(list(argv))
+                return end_when_interrupted(lambda: _run(sys.argv[1:]))
+        return end_when_interrupted(lambda: _run(list(argv)))
 
 
 @contextmanager
@@ -333,21 +144,12 @@ def _few_collections() -> Iterator[None]:
         gc.enable()
 
 
-def _guarded(arguments: list[str]) -> int:
-    """Run the command; exit as is usual for a closed pipe or for Ctrl-C."""
-    try:
-        is_completion = arguments[:1] == ["--complete"] and len(arguments) == 3
-        return _complete(*arguments[1:]) if is_completion else _run(arguments)
-    except BrokenPipeError:
-        # The reader of the pipe has closed it; nothing may be written any more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 130
-
-
 def _run(arguments: list[str]) -> int:
-    parser = parser_for(arguments[: 2 if arguments[:1] == ["help"] else 1])  # kwire help COMMAND
+    if arguments[:1] == ["--complete"] and len(arguments) == 3:
+        return _complete(*arguments[1:])
+    if len(arguments) == 2 and arguments[0] == "help" and arguments[1] in COMMANDS:
+        arguments = [arguments[1], "--help"]
+    parser = parser_for(arguments[:1])
     if not arguments:
         is_at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         print(START if is_at_terminal else parser.format_help(), end="")
@@ -362,19 +164,10 @@ def _run(arguments: list[str]) -> int:
         options = parser.parse_args(with_versions(arguments))
     except SystemExit as stop:
         return int(stop.code or 0)
-    try:
-        return _carried_out(options)
-    except KwireError as error:
-        complain(str(error), error.hint if error.hint not in str(error) else "", getattr(error, "__notes__", ()))
-        return 1 if isinstance(error, EncodeError | DecodeError) else 2
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        complain(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
-        return 2
+    return report_errors(lambda: _run_parsed(options))
 
 
-def _carried_out(options: argparse.Namespace) -> int:
+def _run_parsed(options: argparse.Namespace) -> int:
     """Run the command that the options name, with garbage collection enabled except for objects made at start-up."""
     if not gc.isenabled():  # see `_few_collections`
         gc.freeze()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kwire.cli.command_table import COMMANDS
 from kwire.cli.help.topics import TOPICS
-from kwire.cli.main import COMMANDS, main
+from kwire.cli.main import main
 from tests.conftest import ROOT
 from tests.protocol.test_frame_decoder import request, response
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ...schema.catalog import catalog_for
 from ...schema.releases import ReleasedApi, first_release, removed_in
 from ..options.api_names import found_apis
-from ..options.parser import add_command
 from ..options.releases import named_release
 
+EXAMPLES = """\
+  kwire apis fetch
+  kwire apis --release 2.8
+"""
 
-def add_apis(commands: Any, about: str) -> None:
-    """Add `kwire apis` and its options."""
-    parser = add_command(
-        commands,
-        "apis",
-        about,
-        "  kwire apis fetch\n  kwire apis --release 2.8\n",
-        apis,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("names", nargs="*", metavar="API", help="a key, a name, or a part of one; default: all")
     parser.add_argument("--release", help="the versions that this Kafka release supports")
 
 
-def apis(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the table of apis: key, name, versions, first and last release; for a single api, every change."""
     found, spoken = found_apis(options.names), named_release(options.release) if options.release else None
     print(f"{'key':>3}  {'api':<39}{'versions':<10}{'since':<11}removed in")

@@ -27,7 +27,6 @@ from ...render.escaping import escape, json_text
 from ...render.table import table
 from ..cluster.assignor_input import EVERY, Question, read_question
 from ..options.inputs import add_inputs
-from ..options.parser import add_command
 from ..options.usage_error import UsageError
 
 CHANGED_IN = ("2.4", "2.8", "3.0", "3.4", "3.5", "3.5.2", "3.7.1")  # the results of a client's assignor
@@ -35,23 +34,22 @@ WIDTH, LEAST_WIDTH = 80, 24  # of lines, and of the column of partitions
 SERVER_SIDE = ("uniform", "server-range")
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "assign",
-        about,
-        "  kwire assign dump.pcap --group app          recompute its last rebalance\n"
-        "  kwire assign group.json --assignor all      what each assignor gives\n"
-        "  kwire assign group.json --release 3.4 --release 3.5\n"
-        "  kwire assign group.json --rack 2=b          if broker 2 moved to rack b\n"
-        "\nA description in JSON: topics with the brokers of each partition's replicas,\n"
-        "racks of brokers, members:\n"
-        '  {"assignor": "range", "brokers": {"1": "a", "2": "b"},\n'
-        '   "topics": {"orders": [[1], [2]]},\n'
-        '   "members": [{"id": "c1", "topics": ["orders"], "rack": "a"}]}\n',
-        assign_command,
-    )
+EXAMPLES = """\
+  kwire assign dump.pcap --group app          recompute its last rebalance
+  kwire assign group.json --assignor all      what each assignor gives
+  kwire assign group.json --release 3.4 --release 3.5
+  kwire assign group.json --rack 2=b          if broker 2 moved to rack b
+
+A description in JSON: topics with the brokers of each partition's replicas,
+racks of brokers, members:
+  {"assignor": "range", "brokers": {"1": "a", "2": "b"},
+   "topics": {"orders": [[1], [2]]},
+   "members": [{"id": "c1", "topics": ["orders"], "rack": "a"}]}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_inputs(parser)
     parser.add_argument("--group", metavar="ID", help="the group to read from a capture with several")
     parser.add_argument("--generation", type=int, metavar="N", help="the rebalance of a capture; default: the last")
@@ -68,7 +66,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--json", action="store_true", help="as one JSON object")
 
 
-def assign_command(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print assignments. Returns 0; 1 if the assignment of a capture's leader differs from the first computed one."""
     question = read_question(options)
     changed = _with_racks(question, _racks_of(options.rack or ()))

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...capture.dump import Dump
 from ...errors import MissingExtra
@@ -14,7 +14,6 @@ from ...protocol import Frame
 from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
 from ..options.inputs import add_files, title_of
-from ..options.parser import add_command
 from ..options.secrets import add_secrets
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
@@ -25,19 +24,18 @@ if TYPE_CHECKING:
     from ..tui.frame_index import FrameIndex
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "browse",
-        about,
-        "  kwire browse dump.pcap\n"
-        "  kwire proxy :19092 broker:9092 -q -w - | kwire browse -\n"
-        "\nThe list, the fields and the bytes move together: a selection in one pane is\n"
-        "shown in the others. Keys: Tab next pane, / filter, c one connection, r request\n"
-        "or response, s slowest first, w write as pcap, q quit.\n",
-        browse,
-    )
+EXAMPLES = """\
+  kwire browse dump.pcap
+  kwire proxy :19092 broker:9092 -q -w - | kwire browse -
+
+The list, the fields and the bytes move together: a selection in one pane is
+shown in the others. Keys: Tab next pane, / filter, c one connection, r request
+or response, s slowest first, w write as pcap, q quit.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_files(parser)
     parser.add_argument("--as", dest="named", help=argparse.SUPPRESS)
     parser.add_argument("--body", action="store_true", help=argparse.SUPPRESS)
@@ -45,7 +43,7 @@ def add_parser(commands: Any, about: str) -> None:
     add_profile(parser)
 
 
-def browse(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Browse until the user quits."""
     try:
         from ..tui.browser import Browser

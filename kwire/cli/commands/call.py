@@ -22,7 +22,6 @@ from ...render.json_objects.frame_json import envelope, json_line
 from ..options.message_fields import message_of
 from ..options.message_names import name_and_version
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.secrets import add_secrets, masker
 from ..options.security import add_security, security_of
 from ..options.specs import add_profile, catalog_of
@@ -31,25 +30,23 @@ from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 
+EXAMPLES = """\
+  kwire call :9092 ApiVersions
+  kwire call :9092 Metadata 'topics:=[{"name": "orders"}]'
+  kwire call b1:9092 FindCoordinator 'coordinatorKeys:=["my-group"]'
+  kwire call :9092 DeleteGroups:2 'groupsNames:=["old"]' --yes
+  kwire call :9092 Metadata:12 --offline         print the bytes, send nothing
+  kwire call b1:9093 Metadata --security-protocol SASL_SSL --ca ca.pem \\
+      --sasl-username alice --sasl-password-file secret
+  kwire call :9092 --hostile half-frame --timeout 1
 
-def add_call(commands: Any, about: str) -> None:
-    """Add `kwire call` and its options."""
-    parser = add_command(
-        commands,
-        "call",
-        about,
-        "  kwire call :9092 ApiVersions\n"
-        '  kwire call :9092 Metadata \'topics:=[{"name": "orders"}]\'\n'
-        "  kwire call b1:9092 FindCoordinator 'coordinatorKeys:=[\"my-group\"]'\n"
-        "  kwire call :9092 DeleteGroups:2 'groupsNames:=[\"old\"]' --yes\n"
-        "  kwire call :9092 Metadata:12 --offline         print the bytes, send nothing\n"
-        "  kwire call b1:9093 Metadata --security-protocol SASL_SSL --ca ca.pem \\\n"
-        "      --sasl-username alice --sasl-password-file secret\n"
-        "  kwire call :9092 --hostile half-frame --timeout 1\n"
-        "\nThe default version is the newest that both sides support. Fields that are not\n"
-        "given have their defaults. Exit code 1 if the response has an error code.\n",
-        call,
-    )
+The default version is the newest that both sides support. Fields that are not
+given have their defaults. Exit code 1 if the response has an error code.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("address", nargs="?", metavar="HOST:PORT", help="a broker; :PORT is localhost")
     parser.add_argument("api", nargs="?", metavar="NAME[:VERSION]", help="the api")
     parser.add_argument(
@@ -79,7 +76,7 @@ def _add_hostile(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def call(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Send a request and print its response. Returns 1 if the response has an error code."""
     if options.hostile:
         from ..hostile import call_hostile

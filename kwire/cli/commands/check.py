@@ -31,28 +31,26 @@ from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
 from ..input.files_beside_segments import disk_differences
 from ..options.inputs import add_inputs
-from ..options.parser import add_command
 from ..options.secrets import masker
 from ..options.specs import catalog_of
 
 MOST = 1000  # differences shown for each file
 
 
-def add_check(commands: Any, about: str) -> None:
-    """Add `kwire check` and its options."""
-    parser = add_command(
-        commands,
-        "check",
-        about,
-        "  kwire check dump.bin\n  kwire check --json a.bin b.hex\n"
-        "  kwire check -r /var/lib/kafka/data   segments, indexes, checkpoints\n",
-        check,
-    )
+EXAMPLES = """\
+  kwire check dump.bin
+  kwire check --json a.bin b.hex
+  kwire check -r /var/lib/kafka/data   segments, indexes, checkpoints
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_inputs(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object, with every difference")
 
 
-def check(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print which frames and batches are not encoded to the same bytes, and errors in the files beside segments; then
     counts.
 

@@ -31,7 +31,6 @@ from ..input.dump_decoder import results
 from ..input.fraction_read import part_read
 from ..options.inputs import add_inputs, title_of
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.security import add_security, security_of
 from ..options.timeout import add_timeout
 from ..options.usage_error import UsageError
@@ -39,22 +38,19 @@ from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 
+EXAMPLES = """\
+  kwire cluster localhost:9092          the state that a live broker reports
+  kwire cluster dump.pcap               the state at its end
+  kwire cluster dump.bin --at 120       the state after frame 120
+  kwire cluster dump.pcap --from 06:27:00 --to 06:29:00   what changed
+  kwire cluster dump.pcap --metrics     offline replicas over time
+  kwire cluster __cluster_metadata-0/00000000000000000000.log --offline
+  kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster
+"""
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "cluster",
-        about,
-        "  kwire cluster localhost:9092          the state that a live broker reports\n"
-        "  kwire cluster dump.pcap               the state at its end\n"
-        "  kwire cluster dump.bin --at 120       the state after frame 120\n"
-        "  kwire cluster dump.pcap --from 06:27:00 --to 06:29:00   what changed\n"
-        "  kwire cluster dump.pcap --metrics     offline replicas over time\n"
-        "  kwire cluster __cluster_metadata-0/00000000000000000000.log --offline\n"
-        "  kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster\n",
-        cluster,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_inputs(parser)
     add_timeout(parser, 30, "for all requests to all brokers together")
     parser.add_argument("--topic", metavar="T", help="only this topic")
@@ -93,7 +89,7 @@ def _is_unavailable(state: ClusterState, one: Partition) -> bool:
     return not one.has_leader or one.leader in state.offline(one)
 
 
-def cluster(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the state at the end, or at --at; or the differences between two states, or metrics. Returns 0."""
     if options.at is not None and options.at.isdigit() and len(options.files) > 1:
         raise UsageError("--at takes one dump, where it is a frame or an offset; give a time for several")

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import nlargest
 from itertools import islice
-from typing import Any
 
 from ...capture.dump import Dump
 from ...capture.logs.disk_entry import DiskEntry
@@ -34,7 +33,6 @@ from ..input.fraction_read import part_read
 from ..input.log_entries import open_batches
 from ..options.inputs import add_inputs, add_keylog
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.specs import catalog_of
 from ..options.usage_error import UsageError
 from ..output.capture_lines import CaptureLines
@@ -48,29 +46,23 @@ from ..terminal.progress import with_progress
 from ..terminal.terminal_style import style_for
 
 MOST_SORTED = 10  # frames that --sort prints without --first
-EXAMPLES = (
-    "  kwire decode dump.bin                     one line per frame\n"
-    "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
-    "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
-    "  kwire decode dump.pcap --request 12       frame 12 and its response\n"
-    "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
-    "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
-    "  kwire decode reply.bin --guess            what could it be?\n"
-    "\nEach line: frame number, time (UTC), -> to the broker or <- from the broker,\n"
-    "api:version, #correlation id, size, latency, !errors, client id, topics. 302ms\n"
-    "@61: a response 302 ms after its request, which is frame 61.\n"
-)
+EXAMPLES = """\
+  kwire decode dump.bin                     one line per frame
+  kwire decode dump.bin -v --api Metadata   trees, of one api
+  kwire decode - --jsonl < dump.bin         JSON lines, for jq
+  kwire decode dump.pcap --request 12       frame 12 and its response
+  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark
+  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'
+  kwire decode reply.bin --guess            what could it be?
+
+Each line: frame number, time (UTC), -> to the broker or <- from the broker,
+api:version, #correlation id, size, latency, !errors, client id, topics. 302ms
+@61: a response 302 ms after its request, which is frame 61.
+"""
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "decode",
-        about,
-        EXAMPLES,
-        decode,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_inputs(parser)
     add_keylog(parser)
     form = parser.add_mutually_exclusive_group()
@@ -98,7 +90,7 @@ def add_parser(commands: Any, about: str) -> None:
     add_colour(parser)
 
 
-def decode(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print all frames as they are read.
 
     Returns:

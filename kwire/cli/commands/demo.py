@@ -8,12 +8,10 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from ...capture.open_dump import read_dump
 from ...protocol import FrameDecoder
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..output.explained_frame import print_result
 from ..terminal.terminal_style import style_for
 
@@ -27,13 +25,17 @@ that went away (offline_replicas); then a client asks for the same by Metadata. 
 """
 
 
-def add_demo(commands: Any, about: str) -> None:
-    """Add `kwire demo` and its options."""
-    parser = add_command(commands, "demo", about, "  kwire demo\n", demo)
+EXAMPLES = """\
+  kwire demo
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_colour(parser)
 
 
-def demo(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Explain the bundled dump, and suggest what to try next."""
     style = style_for(sys.stdout, options.color)
     print(INTRODUCTION)

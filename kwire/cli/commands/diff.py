@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from ...codecs.message_codec import Codec, codec_in
 from ...protocol import Undecodable
@@ -23,7 +22,6 @@ from ..input.dump_decoder import results
 from ..options.api_names import found_apis
 from ..options.message_names import named_codecs
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.releases import named_release
 from ..options.secrets import add_secrets
 from ..options.specs import add_profile, catalog_of
@@ -55,16 +53,16 @@ def diff_dumps(options: argparse.Namespace) -> int:
     return 1 if differ or undecodable else 0
 
 
-def add_diff(commands: Any, about: str) -> None:
-    """Add `kwire diff` and its options."""
-    parser = add_command(
-        commands,
-        "diff",
-        about,
-        "  kwire diff Metadata:9 Metadata:12\n  kwire diff one.bin two.bin\n"
-        "  kwire diff --release 3.9 4.4\n  kwire diff --release 3.9 4.4 Fetch\n",
-        diff,
-    )
+EXAMPLES = """\
+  kwire diff Metadata:9 Metadata:12
+  kwire diff one.bin two.bin
+  kwire diff --release 3.9 4.4
+  kwire diff --release 3.9 4.4 Fetch
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument(
         "names",
         nargs="*",
@@ -77,7 +75,7 @@ def add_diff(commands: Any, about: str) -> None:
     add_colour(parser)
 
 
-def diff(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the differences between two versions of a message, two releases or two dumps. Returns 1 if any exist."""
     if len(options.names) == 2 and not options.release and any(_is_input(name) for name in options.names):
         return diff_dumps(options)

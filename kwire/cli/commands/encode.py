@@ -19,7 +19,6 @@ from ...render.value_text import count_text
 from ...schema.catalog import Catalog
 from ..options.message_names import named_codec, named_codecs
 from ..options.output import add_raw
-from ..options.parser import add_command
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
 from ..output.frame_output import FrameOutput
@@ -32,21 +31,20 @@ _SPACE = re.compile(r"\s*")
 NO_JSON = "not valid JSON"
 
 
-def add_encode(commands: Any, about: str) -> None:
-    """Add `kwire encode` and its options."""
-    parser = add_command(
-        commands,
-        "encode",
-        about,
-        "  kwire encode frames.jsonl -o dump.pcap    from decode --jsonl or --json\n"
-        "  kwire encode broker.log -o dump.pcap      a log of requests in JSON\n"
-        "  kwire encode --template Metadata:12       JSON to start from\n"
-        "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n"
-        "\nIf the input names connections (JSON of a capture, a broker's log), the output\n"
-        "is a capture, otherwise raw frames, regardless of its name. Lines that cannot be\n"
-        "encoded are reported and skipped; the exit code is then 1.\n",
-        encode,
-    )
+EXAMPLES = """\
+  kwire encode frames.jsonl -o dump.pcap    from decode --jsonl or --json
+  kwire encode broker.log -o dump.pcap      a log of requests in JSON
+  kwire encode --template Metadata:12       JSON to start from
+  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone
+
+If the input names connections (JSON of a capture, a broker's log), the output
+is a capture, otherwise raw frames, regardless of its name. Lines that cannot be
+encoded are reported and skipped; the exit code is then 1.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("file", nargs="?", help="JSON of frames, a log of requests, or a payload; - is stdin")
     parser.add_argument("--as", dest="named", metavar="NAME:VERSION", help="the JSON is a payload of this message")
     parser.add_argument("--template", metavar="NAME:VERSION", help="print a JSON template; encode nothing")
@@ -56,7 +54,7 @@ def add_encode(commands: Any, about: str) -> None:
     add_profile(parser)
 
 
-def encode(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Write the bytes of all JSON values of the input. Returns 1 if some could not be encoded."""
     catalog = catalog_of(options)
     if options.template:

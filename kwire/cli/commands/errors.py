@@ -1,27 +1,29 @@
 """`kwire errors`: explains Kafka's error codes, by number, by name or by a part of a name.
 
-The exit codes of commands are in `kwire.cli.main`, kwire's own exceptions in `kwire.errors.decode_errors`.
+The exit codes of commands are in `kwire.cli.exit_codes`, kwire's own exceptions in `kwire.errors.decode_errors`.
 """
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import Any
 
 from ...errors import UnknownMessage
 from ...schema.field_names import fold_name
 from ...values import Value, kind
-from ..options.parser import add_command
+
+EXAMPLES = """\
+  kwire errors 56
+  kwire errors leader
+"""
 
 
-def add_errors(commands: Any, about: str) -> None:
-    """Add `kwire errors` and its options."""
-    parser = add_command(commands, "errors", about, "  kwire errors 56\n  kwire errors leader\n", errors)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; default: all")
 
 
-def errors(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print error codes by number, name or part of a name."""
     codes = kind("ErrorCode")
     found = [code for word in options.names for code in _errors_like(codes, word)] if options.names else list(codes)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...capture.hex_text.golden_fixture import check_writer, parse_fixture
 from ...capture.logs.batch_spans import ExplainedBytes, explain_batch
@@ -30,7 +30,6 @@ from ..filters.kafka_frames import omit_other_streams
 from ..input.dump_decoder import items, results
 from ..options.inputs import add_inputs, title_of
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.secrets import masker
 from ..options.usage_error import UsageError
 from ..output.explained_frame import print_result
@@ -42,18 +41,16 @@ T = TypeVar("T")
 MOST_ON_PAGE = 10_000  # frames; a browser opens this many without delay
 
 
-def add_explain(commands: Any, about: str) -> None:
-    """Add `kwire explain` and its options."""
-    parser = add_command(
-        commands,
-        "explain",
-        about,
-        "  kwire explain dump.bin\n"
-        "  kwire explain --html -o page.html dump.pcap    a list, fields and bytes\n"
-        '  kwire explain --fixture --writer "Apache Kafka 3.9.2" dump.bin > fixture.hex\n'
-        "  kwire explain --fixture --in-place fixture.hex\n",
-        explain,
-    )
+EXAMPLES = """\
+  kwire explain dump.bin
+  kwire explain --html -o page.html dump.pcap    a list, fields and bytes
+  kwire explain --fixture --writer "Apache Kafka 3.9.2" dump.bin > fixture.hex
+  kwire explain --fixture --in-place fixture.hex
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_inputs(parser)
     parser.add_argument("--no-types", action="store_true", help="omit the wire types")
     parser.add_argument("--html", action="store_true", help="write a self-contained HTML page")
@@ -64,7 +61,7 @@ def add_explain(commands: Any, about: str) -> None:
     add_colour(parser)
 
 
-def explain(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print every byte of every frame with its field. Returns 1 if a frame did not decode."""
     if options.html:
         return _html(options)

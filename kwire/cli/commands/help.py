@@ -1,31 +1,32 @@
-"""`kwire help`: prints a topic, the options of a command, or the list of topics."""
+"""`kwire help`: prints a topic, or the list of topics. `kwire help COMMAND` is `kwire COMMAND --help`, see `main`."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ...errors import UnknownMessage
 from ..help.topics import TOPICS, help_lines
-from ..options.parser import add_command
+
+EXAMPLES = """\
+  kwire help
+  kwire help exit-codes
+  kwire help decode       the same as kwire decode --help
+"""
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    examples = "  kwire help\n  kwire help exit-codes\n  kwire help decode       the same as kwire decode --help\n"
-    parser = add_command(commands, "help", about, examples, explain_topic)
-    parser.set_defaults(commands=commands)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help=f"a command, or one of {', '.join(TOPICS)}")
 
 
-def explain_topic(options: argparse.Namespace) -> int:
-    """Print a topic, whose name may be abbreviated; or the options of a command, or the list of topics."""
+def run(options: argparse.Namespace) -> int:
+    """Print a topic, whose name may be abbreviated, or the list of topics."""
     topic = options.topic
-    if topic in options.commands.choices:
-        options.commands.choices[topic].print_help()
+    if topic is None:
+        print("\n".join(help_lines(None)))
         return 0
-    found = [name for name in TOPICS if topic is not None and name.startswith(topic.casefold())]
-    if topic is not None and len(found) != 1:
+    names = [name for name in TOPICS if name.startswith(topic.casefold())]
+    if len(names) != 1:
         raise UnknownMessage("topic", topic, list(TOPICS))
-    print("\n".join(help_lines(found[0] if found else None)))
+    print("\n".join(help_lines(names[0])))
     return 0

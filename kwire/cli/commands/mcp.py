@@ -11,26 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DumpError, MissingExtra
-from ..options.parser import add_command
 
 MOST_TEXT = 40_000  # characters of a tool's result
 MOST_SECONDS = 120
 MOST_FRAMES = 500
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "mcp",
-        about,
-        "  kwire mcp dump.pcap\n"
-        "  kwire mcp captures/\n"
-        "\nThe assistant reads the named files, and files in named folders, and no others;\n"
-        "it writes nothing. Secrets are masked. As a server in the assistant's settings:\n"
-        '  {"command": "kwire", "args": ["mcp", "/path/to/captures"]}\n',
-        serve_tools,
-    )
+EXAMPLES = """\
+  kwire mcp dump.pcap
+  kwire mcp captures/
+
+The assistant reads the named files, and files in named folders, and no others;
+it writes nothing. Secrets are masked. As a server in the assistant's settings:
+  {"command": "kwire", "args": ["mcp", "/path/to/captures"]}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="dumps, or folders of dumps, that may be read")
 
 
@@ -144,7 +142,7 @@ def _bounded(text: str) -> str:
     return f"{text[:MOST_TEXT]}\n[{len(text) - MOST_TEXT} more characters left out: choose fewer frames or fields]"
 
 
-def serve_tools(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Serve requests over stdin and stdout until the assistant disconnects."""
     roots = [Path(name) for name in options.files]
     for root in roots:

@@ -6,11 +6,9 @@ import argparse
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 from ...errors import MissingExtra
 from ...render.escaping import json_text
-from ..options.parser import add_command
 from ..options.usage_error import UsageError
 from ..terminal.remarks import remark
 
@@ -23,22 +21,21 @@ NO_RUNTIME = {
 }
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "pipeline",
-        about,
-        "  kwire pipeline captures/ --out lake             on all cores of this machine\n"
-        "  kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster\n"
-        "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
-        "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
-        "\nThe table lake/frames has one row per frame, by date and cluster. Other tables:\n"
-        "partition_states, brokers, offline_replicas (KIP-112), rack_violations (KIP-36,\n"
-        "KIP-879), isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources.\n"
-        "The captures of a folder belong to one cluster, unless --cluster names it.\n",
-        pipeline,
-    )
+EXAMPLES = """\
+  kwire pipeline captures/ --out lake             on all cores of this machine
+  kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster
+  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077
+  kwire pipeline --zip kwire.zip                  for spark-submit
+
+The table lake/frames has one row per frame, by date and cluster. Other tables:
+partition_states, brokers, offline_replicas (KIP-112), rack_violations (KIP-36,
+KIP-879), isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources.
+The captures of a folder belong to one cluster, unless --cluster names it.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of captures, or globs")
     parser.add_argument("--out", metavar="DIR", help="output folder")
     parser.add_argument(
@@ -65,7 +62,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--zip", metavar="FILE", help="write kwire as a zip for spark-submit, and its script")
 
 
-def pipeline(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the job, or write the zip. Returns 1 if there are frames that could not be decoded; bytes of other protocols
     do not count.
     """

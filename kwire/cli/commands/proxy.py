@@ -20,7 +20,6 @@ from ...render.frame_line import FrameLines
 from ...render.json_objects.frame_json import json_line
 from ...render.value_text import count_text
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.secrets import add_secrets, masker
 from ..options.security import add_security, security_of
 from ..options.specs import add_profile, catalog_of
@@ -30,22 +29,20 @@ from ..output.output_files import output_bytes
 from ..terminal.remarks import remark
 from ..terminal.terminal_style import style_for
 
+EXAMPLES = """\
+  kwire proxy :19092 broker:9092                 one line per message
+  kwire proxy :19092 broker:9092 -w seen.pcap    record a capture
+  kwire proxy :19092 broker:9092 --jsonl | jq .
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "proxy",
-        about,
-        "  kwire proxy :19092 broker:9092                 one line per message\n"
-        "  kwire proxy :19092 broker:9092 -w seen.pcap    record a capture\n"
-        "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
-        "\nClients connect to the first address. Each broker named in a response gets its\n"
-        "own port on the proxy, and the response is rewritten to name that port; nothing\n"
-        "else changes. The port is closed when no broker names that broker any more.\n"
-        "Needs no root.\n",
-        proxy,
-    )
+Clients connect to the first address. Each broker named in a response gets its
+own port on the proxy, and the response is rewritten to name that port; nothing
+else changes. The port is closed when no broker names that broker any more.
+Needs no root.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is localhost")
     parser.add_argument("upstream", metavar="BROKER", help="HOST:PORT of a broker")
     parser.add_argument("-w", "--write", metavar="FILE", help="record a capture, with the brokers' addresses")
@@ -84,7 +81,7 @@ def _most_listeners() -> int:
     return MOST_LISTENERS if files == resource.RLIM_INFINITY else min(MOST_LISTENERS, files // 2)
 
 
-def proxy(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     listen, upstream = address(options.listen), address(options.upstream)
     if listen.host not in LOOPBACK and not options.public:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from ...errors import suggestion
 from ...redact.redaction_rules import KEPT, REASONS
@@ -16,7 +15,6 @@ from ...render.value_text import count_text
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..options.output import add_raw
-from ..options.parser import add_command
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
 from ..output.frame_output import FrameOutput, timed_frames
@@ -24,20 +22,18 @@ from ..output.output_files import output_bytes
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 
+EXAMPLES = """\
+  kwire redact dump.pcap -o shareable.pcap
+  kwire redact dump.pcap -o shareable.pcap --keep topic,client
+  kwire redact --list                   what is removed and why, what is kept
 
-def add_redact(commands: Any, about: str) -> None:
-    """Add `kwire redact` and its options."""
-    parser = add_command(
-        commands,
-        "redact",
-        about,
-        "  kwire redact dump.pcap -o shareable.pcap\n"
-        "  kwire redact dump.pcap -o shareable.pcap --keep topic,client\n"
-        "  kwire redact --list                   what is removed and why, what is kept\n"
-        "\nThe redacted copy of a capture is a capture with the same connections, and that\n"
-        "of raw frames is raw frames, regardless of the name of OUT.\n",
-        redact,
-    )
+The redacted copy of a capture is a capture with the same connections, and that
+of raw frames is raw frames, regardless of the name of OUT.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="a dump; - is standard input")
     parser.add_argument(
         "-o",
@@ -51,7 +47,7 @@ def add_redact(commands: Any, about: str) -> None:
     add_profile(parser)
 
 
-def redact(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Write the redacted frames, and print what was removed and why."""
     if options.list:
         for line in table(["kind", "why it is removed"], [list(row) for row in REASONS.items()]):

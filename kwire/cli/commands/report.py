@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import Any
 
 from ...protocol.frames.captured_frame import count_frames
 from ...render.html.report_page import report_html
@@ -14,27 +13,24 @@ from ..input.dump_decoder import DumpDecoder
 from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..options.inputs import add_inputs, title_of
-from ..options.parser import add_command
 from ..options.secrets import masker
 from ..output.output_files import output_text, refuse_input
 from ..terminal.progress import with_progress
 from ..terminal.remarks import remark
 
+EXAMPLES = """\
+  kwire report dump.bin -o report.html
+  kwire report - < dump.bin > report.html
+"""
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "report",
-        about,
-        "  kwire report dump.bin -o report.html\n  kwire report - < dump.bin > report.html\n",
-        report,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_inputs(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="output file; default: standard output")
 
 
-def report(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Count all frames, or those until Ctrl-C, and write the page. Returns 1 if a frame did not decode."""
     if options.output:
         refuse_input(options.output, options.files, recursive=options.recursive)  # before the input is read

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from ...codecs.fallback.generated_python import decoder_source, encoder_source
 from ...codecs.message_codec import Codec
@@ -13,21 +12,19 @@ from ...render.escaping import escape, json_text
 from ...render.schema_layout import layout_bnf, layout_json, layout_markdown, layout_table
 from ..options.message_names import named_codecs
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.specs import add_profile, catalog_of
 from ..terminal.terminal_style import style_for
 
+EXAMPLES = """\
+  kwire schema Fetch:17
+  kwire schema MetadataResponse --bnf
+  kwire schema Metadata:12 --json | jq .
+  kwire schema MetadataResponse:12 --source
+"""
 
-def add_schema(commands: Any, about: str) -> None:
-    """Add `kwire schema` and its options."""
-    parser = add_command(
-        commands,
-        "schema",
-        about,
-        "  kwire schema Fetch:17\n  kwire schema MetadataResponse --bnf\n  kwire schema Metadata:12 --json | jq .\n"
-        "  kwire schema MetadataResponse:12 --source\n",
-        schema,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument(
         "names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; default: newest version"
     )
@@ -43,7 +40,7 @@ def add_schema(commands: Any, about: str) -> None:
     add_colour(parser)
 
 
-def schema(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the layout of messages."""
     style = style_for(sys.stdout, options.color)
     codecs = [codec for text in options.names for codec in named_codecs(text, catalog_of(options))]

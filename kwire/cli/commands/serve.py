@@ -10,7 +10,6 @@ import signal
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from random import Random
-from typing import Any
 
 from ...broker import Node, ServedCluster, Settings
 from ...broker.apis.registry import DRAFTS
@@ -25,7 +24,6 @@ from ...cluster.placement.replica_assignors import assignor_for
 from ...errors import CallError, excerpt
 from ...protocol.sasl.mechanisms import MECHANISMS
 from ...render.value_text import count_text
-from ..options.parser import add_command
 from ..options.usage_error import UsageError
 from ..serving.brokers import nodes_for
 from ..serving.log_dir_failures import Failure, failures_in
@@ -36,31 +34,30 @@ TOKEN = "KWIRE_CONTROL_TOKEN"
 NO_DIRECTORY = "repair a directory, or name others, and start again"
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "serve",
-        about,
-        "  kwire serve                                    one on 127.0.0.1:9092\n"
-        "  kwire serve :19092 --brokers 3                 three, on consecutive ports\n"
-        "  kwire serve --cluster cluster.json             with racks and directories\n"
-        "  kwire serve --config server.properties         configured by Kafka's own file\n"
-        "  kwire serve --data /var/lib/kafka --read-only  a real broker's directory\n"
-        "  kwire serve --sasl-users users --acls --super-user admin\n"
-        "  kwire serve --release 2.8                      only the apis of Kafka 2.8\n"
-        "  kwire serve --hostile drip                     to test that clients survive it\n"
-        '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
-        '"logDirs": ["/data/a", "/data/b"]}, ...]}; only the id is required.\n'
-        "Without directories, everything is kept in memory. With them, topics, records,\n"
-        "groups and transactions survive a restart, and a missing or damaged directory\n"
-        "is detected. Only one process at a time uses a directory; it locks the file\n"
-        ".lock in it. If a damaged log loses records, a line on stderr says which. As in\n"
-        "Kafka, records are flushed to the disk only when flush.messages or flush.ms of\n"
-        "their topic require it; metadata is flushed before it is acknowledged.\n"
-        "For tests and trials: no replication over the network.\n",
-        serve,
-    )
+EXAMPLES = """\
+  kwire serve                                    one on 127.0.0.1:9092
+  kwire serve :19092 --brokers 3                 three, on consecutive ports
+  kwire serve --cluster cluster.json             with racks and directories
+  kwire serve --config server.properties         configured by Kafka's own file
+  kwire serve --data /var/lib/kafka --read-only  a real broker's directory
+  kwire serve --sasl-users users --acls --super-user admin
+  kwire serve --release 2.8                      only the apis of Kafka 2.8
+  kwire serve --hostile drip                     to test that clients survive it
+
+cluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",
+"logDirs": ["/data/a", "/data/b"]}, ...]}; only the id is required.
+Without directories, everything is kept in memory. With them, topics, records,
+groups and transactions survive a restart, and a missing or damaged directory
+is detected. Only one process at a time uses a directory; it locks the file
+.lock in it. If a damaged log loses records, a line on stderr says which. As in
+Kafka, records are flushed to the disk only when flush.messages or flush.ms of
+their topic require it; metadata is flushed before it is acknowledged.
+For tests and trials: no replication over the network.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; default: :9092")
     _add_broker_options(parser)
     _add_topic_options(parser)
@@ -192,7 +189,7 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-auto-create", action="store_true", help="disable automatic topic creation")
 
 
-def serve(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     if options.hostile == "list":
         return _print_hostile_kinds()

@@ -26,7 +26,6 @@ from ...render.table import table
 from ...render.value_text import count_text, shorten
 from ...values import kind
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.usage_error import UsageError
 from ..output.output_files import output_bytes
 from ..terminal.remarks import remark
@@ -35,19 +34,31 @@ from ..terminal.terminal_style import style_for
 DEFAULT = ("create=orders", "fail", "repair", "restart", "failover", "reassign", "delete")
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    texts = "\n".join(f"  {name:<9} {(play.__doc__ or '').splitlines()[0]}" for name, play in STEPS.items())
-    parser = add_command(
-        commands,
-        "simulate",
-        about,
-        "  kwire simulate                             KIP-112's scenarios, one by one\n"
-        "  kwire simulate create=orders:1,2 fail=1:/a -w failed.pcap\n"
-        "  kwire simulate create fail restart --racks a,b,a --behaviour released\n"
-        f"\nSteps; the part after = is optional:\n{_wrapped(texts)}\n",
-        simulate,
-    )
+def _wrap(texts: str) -> str:
+    """Wrap the descriptions of steps to 80 columns."""
+    lines = []
+    for line in texts.splitlines():
+        while len(line) > 79:
+            cut = line.rfind(" ", 0, 79)
+            lines.append(line[:cut])
+            line = " " * 12 + line[cut + 1 :]
+        lines.append(line)
+    return "\n".join(lines)
+
+
+_STEPS = "\n".join(f"  {name:<9} {(play.__doc__ or '').splitlines()[0]}" for name, play in STEPS.items())
+EXAMPLES = f"""\
+  kwire simulate                             KIP-112's scenarios, one by one
+  kwire simulate create=orders:1,2 fail=1:/a -w failed.pcap
+  kwire simulate create fail restart --racks a,b,a --behaviour released
+
+Steps; the part after = is optional:
+{_wrap(_STEPS)}
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("steps", nargs="*", metavar="STEP", help=f"played in order; {' '.join(DEFAULT)} unless given")
     parser.add_argument("--brokers", type=int, default=3, metavar="N", help="number of brokers; default: 3")
     parser.add_argument(
@@ -65,19 +76,7 @@ def add_parser(commands: Any, about: str) -> None:
     add_colour(parser)
 
 
-def _wrapped(texts: str) -> str:
-    """Wrap the descriptions of steps to 80 columns."""
-    lines = []
-    for line in texts.splitlines():
-        while len(line) > 79:
-            cut = line.rfind(" ", 0, 79)
-            lines.append(line[:cut])
-            line = " " * 12 + line[cut + 1 :]
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def simulate(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Run the steps. Returns 0."""
     scenario, view = Scenario(_setting(options)), _View(style_for(sys.stdout, options.color))
     to_stdout = "-" in (options.write, options.znodes)

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from itertools import takewhile
-from typing import Any
 
 from ...protocol import Frame, FrameDecoder
 from ...protocol.headers.header import Header
@@ -20,7 +19,6 @@ from ..input.dumps import dumps_in
 from ..input.fraction_read import part_read
 from ..options.inputs import add_files
 from ..options.output import add_raw
-from ..options.parser import add_command
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
 from ..output.frame_output import FrameOutput, timed_frames
@@ -33,19 +31,18 @@ HELD = 1 << 26  # bytes of frames that wait for a response
 Timed = tuple[Frame, int | None]  # with nanoseconds since 1970
 
 
-def add_slice(commands: Any, about: str) -> None:
-    """Add `kwire slice` and its options."""
-    parser = add_command(
-        commands,
-        "slice",
-        about,
-        "  kwire slice big.pcap --where 'latency > 1s' -w slow.pcap\n"
-        "  kwire slice big.pcap --api Fetch --client 'app-*' -w fetches.pcap\n"
-        "\nThe slice has the response of each selected request, and the request of each\n"
-        "selected response, so it decodes as the whole capture did. Addresses, ports and\n"
-        "times stay.\n",
-        slice_dumps,
-    )
+EXAMPLES = """\
+  kwire slice big.pcap --where 'latency > 1s' -w slow.pcap
+  kwire slice big.pcap --api Fetch --client 'app-*' -w fetches.pcap
+
+The slice has the response of each selected request, and the request of each
+selected response, so it decodes as the whole capture did. Addresses, ports and
+times stay.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_files(parser)
     parser.add_argument("-w", "--write", metavar="OUT", help="output file: a pcap if the input has connections")
     add_raw(parser)
@@ -53,7 +50,7 @@ def add_slice(commands: Any, about: str) -> None:
     add_profile(parser)
 
 
-def slice_dumps(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Write the chosen frames; returns 1 if none was chosen."""
     if not options.write:
         raise UsageError("slice takes FILE and -w OUT, and filters such as --where 'latency > 1s'")

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from ...codecs.schema_tree import grow_tree
 from ...errors import SpecError
@@ -17,24 +16,20 @@ from ..options.parser import add_command
 from ..terminal.terminal_style import style_for
 
 MOST_VERSIONS = 200  # versions expanded for each spec; a hostile spec may claim 32,767
+EXAMPLES = """\
+  kwire spec check MetadataRequest.json
+  kwire spec check ~/kafka/clients/src/main/resources/common/message
+"""
 
 
-def add_spec(commands: Any, about: str) -> None:
-    """Add `kwire spec` and its options."""
-    parser = commands.add_parser("spec", help=about)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the action `check` and its arguments."""
     actions = parser.add_subparsers(metavar="ACTION", required=True, prog="kwire spec")
-    command = add_command(
-        actions,
-        "check",
-        "check message specs, and suggest corrections",
-        "  kwire spec check MetadataRequest.json\n"
-        "  kwire spec check ~/kafka/clients/src/main/resources/common/message\n",
-        check,
-    )
-    command.add_argument("files", nargs="+", metavar="FILE", help="spec files, or folders of specs")
+    check = add_command(actions, "check", "check message specs, and suggest corrections", EXAMPLES, run)
+    check.add_argument("files", nargs="+", metavar="FILE", help="spec files, or folders of specs")
 
 
-def check(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the errors of all files, then a count. Returns 1 if there is one."""
     bad = good = 0
     style = style_for(sys.stdout)

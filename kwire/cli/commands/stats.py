@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -31,7 +30,6 @@ from ..input.fraction_read import part_read
 from ..input.non_kafka_streams import NonKafkaStreams
 from ..options.inputs import add_files, add_keylog
 from ..options.output import add_colour
-from ..options.parser import add_command
 from ..options.releases import named_release
 from ..options.specs import add_profile, catalog_of
 from ..options.usage_error import UsageError
@@ -43,21 +41,19 @@ from ..worker_processes import WorkerProcesses, parts_for
 _Packed = tuple[Counted, tuple[dict[str, int], dict[str, int], dict[str, str]]]
 
 
-def add_parser(commands: Any, about: str) -> None:
-    """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "stats",
-        about,
-        "  kwire stats dump.bin                      by api and version\n"
-        "  kwire stats dump.bin --by client,topic    who uses which topic\n"
-        "  kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?\n"
-        "  kwire stats dump.bin --by client,api,error --json\n"
-        "  kwire stats dump.bin --latency --by client,api    percentiles\n"
-        "  kwire stats dump.bin --slow 20            the slowest requests\n"
-        "  kwire stats dump.bin --unanswered         requests without a response\n",
-        stats,
-    )
+EXAMPLES = """\
+  kwire stats dump.bin                      by api and version
+  kwire stats dump.bin --by client,topic    who uses which topic
+  kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?
+  kwire stats dump.bin --by client,api,error --json
+  kwire stats dump.bin --latency --by client,api    percentiles
+  kwire stats dump.bin --slow 20            the slowest requests
+  kwire stats dump.bin --unanswered         requests without a response
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_files(parser)
     add_keylog(parser)
     parser.add_argument(
@@ -84,7 +80,7 @@ def add_parser(commands: Any, about: str) -> None:
     add_colour(parser)
 
 
-def stats(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the table, or the clients that an upgrade breaks. Returns 1 if there are any."""
     _read_slow(options)
     if options.unanswered:

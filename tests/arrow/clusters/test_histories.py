@@ -82,8 +82,8 @@ def test_states_on_the_wire_are_those_of_the_metadata_log_on_disk() -> None:
 def of_command(files: list[str]) -> dict[str, list[dict[str, Any]]]:
     """The tables of the events that `kwire cluster` reads, in its order."""
     parser = argparse.ArgumentParser()
-    cluster.add_parser(parser.add_subparsers(), "")
-    events = observations.events_in(parser.parse_args(["cluster", *files]))
+    cluster.add_arguments(parser)
+    events = observations.events_in(parser.parse_args(files))
     return {name: table.to_pylist() for name, table in to_arrow(history_of(events)).items()}
 
 

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
+from kwire.cli.command_table import COMMANDS
 from kwire.cli.help.parser_words import words_of
 from kwire.cli.help.shell_completion import SCRIPTS
-from kwire.cli.main import COMMANDS, main, parser_for
+from kwire.cli.main import main, parser_for
 from kwire.query.frame_properties import PROPERTIES
 from tests.cli.test_commands import out
 

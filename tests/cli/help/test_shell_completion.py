@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 import kwire
+from kwire.cli.command_table import COMMANDS
 from kwire.cli.help.filter_completion import OPERATORS
 from kwire.cli.help.parser_words import words_of
 from kwire.cli.help.shell_completion import SCRIPTS, SHELLS, VALUES, complete
-from kwire.cli.main import COMMANDS, main, parser_for
+from kwire.cli.main import main, parser_for
 from tests.conftest import ROOT
 
 FETCH_FIELD = [f"api == fetch and partition_max_bytes {sign}" for sign in OPERATORS]

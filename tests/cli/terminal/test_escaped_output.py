@@ -15,7 +15,8 @@ import pytest
 import kwire
 from kwire import messages as M  # noqa: N812
 from kwire.capture.capture_writer import CaptureWriter
-from kwire.cli.main import COMMANDS, main, parser_for
+from kwire.cli.command_table import COMMANDS
+from kwire.cli.main import main, parser_for
 from kwire.cli.terminal.escaped_output import TerminalBytes, let_pass, terminal_text
 from kwire.protocol import Source
 from kwire.render.colours import COLOURS

@@ -1,0 +1,56 @@
+"""The commands of `kwire`: what each does, and the module of it.
+
+A module is imported only when its command runs or shows its options, so that `kwire --help` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Protocol, cast
+
+# The modules of `kwire.cli.commands` in the order of `kwire --help`, and what each does.
+COMMANDS: dict[str, str] = {
+    "decode": "decode the frames of captures and other dumps",
+    "explain": "show every byte of a dump and the field it belongs to",
+    "browse": "browse frames, their fields and bytes in the terminal",
+    "report": "write a report on dumps as one HTML page",
+    "encode": "encode JSON to bytes",
+    "check": "check that frames encode to the same bytes",
+    "stats": "count frames by client, api, version and more",
+    "cluster": "show brokers by rack and partitions, from dumps or a live broker",
+    "assign": "compute the assignment of consumer assignors for a group",
+    "simulate": "simulate disk failures in a cluster, and write the capture",
+    "place": "place replicas over racks",
+    "redact": "remove payloads, secrets and names from dumps",
+    "slice": "write selected frames of a capture to a new capture",
+    "pipeline": "convert captures to Parquet on Spark, with the history of clusters",
+    "call": "send one request to a broker, and show the response",
+    "proxy": "run a proxy between clients and brokers that shows messages",
+    "serve": "run one or more small brokers for tests",
+    "schema": "show the fields of messages",
+    "diff": "show differences of versions, releases or dumps",
+    "apis": "list apis and their versions",
+    "errors": "explain error codes",
+    "spec": "work on JSON message specs",
+    "mcp": "serve captures to an assistant (Model Context Protocol)",
+    "demo": "explain a bundled dump of a real broker",
+    "help": "explain a topic, such as exit-codes or filters",
+}
+
+
+class Command(Protocol):
+    """What a module of `kwire.cli.commands` defines."""
+
+    EXAMPLES: str  # the beginning of its help
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments of the command."""
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Run the command; return the exit code."""
+
+
+def import_command(name: str) -> Command:
+    """Import the module of a command."""
+    return cast(Command, import_module(f".commands.{name}", __package__))
