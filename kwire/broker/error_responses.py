@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from ..codecs.message_codec import codec_in
 from ..codecs.wire import Array, Integer, String, Struct
 from ..messages import ProduceRequest
@@ -109,7 +111,9 @@ def error_response(message: Any, version: int, code: int, catalog: Catalog) -> A
     return _failed(response, message, code, parts, repeats=repeats)
 
 
-def _failed(node: Struct, source: Any, code: int, parts: tuple[tuple[str, str], ...], *, repeats: bool = False) -> Any:
+def _failed(
+    node: Struct, source: Any, code: int, parts: tuple[tuple[str, str], ...], *, repeats: bool = False
+) -> msgspec.Struct:
     """Return a message or an element of one with the code.
 
     Args:
@@ -131,10 +135,13 @@ def _failed(node: Struct, source: Any, code: int, parts: tuple[tuple[str, str], 
             values[name] = _rows(node, name, getattr(source, parts[0][1], None) or (), code, parts[1:])
         elif not isinstance(field.subcon, Array):
             values |= _copied(field, source)
-    return node.message_class(**values)
+    made: msgspec.Struct = node.message_class(**values)
+    return made
 
 
-def _rows(node: Struct, name: str, sources: Iterable[Any], code: int, parts: tuple[tuple[str, str], ...]) -> Any:
+def _rows(
+    node: Struct, name: str, sources: Iterable[Any], code: int, parts: tuple[tuple[str, str], ...]
+) -> tuple[msgspec.Struct, ...]:
     """Return the elements of an array of a response, one for each part of the request."""
     array = next(field.subcon for field in node.fields if field.name == name)
     return tuple(_failed(array.element, source, code, parts) for source in sources)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
 import msgspec
 
@@ -36,23 +35,23 @@ class FetchSession:
 
     session_id: int
     epoch: int = 1
-    parts: dict[Key, Any] = field(default_factory=dict)
+    parts: dict[Key, messages.FetchRequest.FetchPartition] = field(default_factory=dict)
     sent: dict[Key, tuple[int, int]] = field(default_factory=dict)
     is_new: bool = True
 
-    def update(self, request: Any) -> None:
+    def update(self, request: messages.FetchRequest) -> None:
         """Update the session with the partitions that a request lists or forgets."""
         for row in request.topics:
             for part in row.partitions:
                 self.parts[row.topic, row.topic_id, part.partition] = part
-        for row in request.forgotten_topics_data:
-            for index in row.partitions:
-                self.parts.pop((row.topic, row.topic_id, index), None)
-                self.sent.pop((row.topic, row.topic_id, index), None)
+        for forgotten in request.forgotten_topics_data:
+            for index in forgotten.partitions:
+                self.parts.pop((forgotten.topic, forgotten.topic_id, index), None)
+                self.sent.pop((forgotten.topic, forgotten.topic_id, index), None)
 
-    def topics(self) -> tuple[Any, ...]:
+    def topics(self) -> tuple[messages.FetchRequest.FetchTopic, ...]:
         """Return the session's partitions as rows of a full Fetch request."""
-        rows: list[tuple[tuple[str, bytes], list[Any]]] = []
+        rows: list[tuple[tuple[str, bytes], list[messages.FetchRequest.FetchPartition]]] = []
         for (name, topic_id, _), part in self.parts.items():
             if not rows or rows[-1][0] != (name, topic_id):
                 rows.append(((name, topic_id), []))
@@ -60,7 +59,7 @@ class FetchSession:
         row = messages.FetchRequest.FetchTopic
         return tuple(row(topic=name, topic_id=topic_id, partitions=tuple(parts)) for (name, topic_id), parts in rows)
 
-    def changes_in(self, response: Any) -> Any:
+    def changes_in(self, response: messages.FetchResponse) -> messages.FetchResponse:
         """Return the response without unchanged partitions; partitions with records move to the end of the reading
         order."""
         rows = []
@@ -71,7 +70,9 @@ class FetchSession:
         self.is_new = False
         return msgspec.structs.replace(response, responses=tuple(rows), session_id=self.session_id)
 
-    def _has_changed(self, row: Any, part: Any) -> bool:
+    def _has_changed(
+        self, row: messages.FetchResponse.FetchableTopicResponse, part: messages.FetchResponse.PartitionData
+    ) -> bool:
         key = row.topic, row.topic_id, part.partition_index
         offsets = part.high_watermark, part.log_start_offset
         is_same = self.sent.get(key) == offsets and not part.error_code and part.preferred_read_replica < 0
@@ -93,7 +94,7 @@ class FetchSessions:
         self._rng = rng
         self._sessions: OrderedDict[tuple[int, int], FetchSession] = OrderedDict()
 
-    def session_for(self, node_id: int, request: Any) -> FetchSession | int | None:
+    def session_for(self, node_id: int, request: messages.FetchRequest) -> FetchSession | int | None:
         """Return the fetch session of a request, after updating it with the request.
 
         Args:
@@ -117,7 +118,7 @@ class FetchSessions:
         self._sessions.move_to_end(key)
         return session
 
-    def _created(self, node_id: int, request: Any) -> FetchSession | None:
+    def _created(self, node_id: int, request: messages.FetchRequest) -> FetchSession | None:
         session = FetchSession(self._rng.randrange(1, _HIGHEST))
         session.update(request)
         if not session.parts or (node_id, session.session_id) in self._sessions:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 _FEW = 64  # the number of completed requests below which none are removed
 
 
-class Later(NamedTuple):
+Response = TypeVar("Response")
+
+
+class Later(NamedTuple, Generic[Response]):
     """A response that is created only when it is sent, because many large responses may be due at the same time."""
 
-    make: Callable[[], Any]
+    make: Callable[[], Response]
 
 
 class Failed(NamedTuple):
@@ -24,8 +27,8 @@ class Failed(NamedTuple):
     error: Exception
 
 
-class Parked:
-    """A parked request, whose response is delayed.
+class Parked(Generic[Response]):
+    """A parked request, whose response is delayed; the type argument is the class of the response.
 
     Args:
         attempt: called after each change; returns the response, or None to keep waiting. Its argument is true at the
@@ -35,10 +38,14 @@ class Parked:
 
     __slots__ = ("_attempt", "_response", "is_timed", "keys")
 
-    def __init__(self, attempt: Callable[[bool], Any] = lambda over: None, keys: Iterable[Hashable] = ()) -> None:
+    def __init__(
+        self,
+        attempt: Callable[[bool], Response | Later[Response] | None] = lambda over: None,
+        keys: Iterable[Hashable] = (),
+    ) -> None:
         self.keys: tuple[Hashable, ...] = tuple(keys)
         self._attempt = attempt
-        self._response: Any = None
+        self._response: Any = None  # a response, Later or Failed
         self.is_timed: bool = False  # whether the purgatory calls `attempt` at the deadline
 
     @property
@@ -60,7 +67,7 @@ class Parked:
             self._response = self._response.make()
         return self._response
 
-    def attempt(self, over: bool) -> Any:
+    def attempt(self, over: bool) -> Response | Later[Response] | None:
         """Return the response, which may be a `Later`; None to keep waiting."""
         return self._attempt(over)
 
@@ -82,13 +89,13 @@ class Purgatory:
     """
 
     def __init__(self) -> None:
-        self.answered: list[Parked] = []
+        self.answered: list[Parked[Any]] = []
         self.now: float = 0.0
-        self._by_key: dict[Hashable, dict[Parked, None]] = {}
-        self._deadlines: list[tuple[float, int, Parked]] = []
+        self._by_key: dict[Hashable, dict[Parked[Any], None]] = {}
+        self._deadlines: list[tuple[float, int, Parked[Any]]] = []
         self._count = self._forgotten = 0
 
-    def park(self, parked: Parked, deadline: float) -> None:
+    def park(self, parked: Parked[Any], deadline: float) -> None:
         """Park a request until a change completes it, or until its deadline."""
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
@@ -101,7 +108,7 @@ class Purgatory:
         for parked in list(self._by_key.get(key, ())):
             self._attempt(parked, False)
 
-    def _attempt(self, parked: Parked, over: bool) -> None:
+    def _attempt(self, parked: Parked[Any], over: bool) -> None:
         """Try to complete a request. What that raises belongs to this request, not to the one that changed something,
         nor to the clock; it is raised where the response is read."""
         try:
@@ -111,14 +118,14 @@ class Purgatory:
         if response is not None:
             self.answer(parked, response)
 
-    def answer(self, parked: Parked, response: Any) -> None:
+    def answer(self, parked: Parked[Response], response: Response | Later[Response] | Failed) -> None:
         """Set the response of a parked request; later responses are ignored."""
         if not parked.is_answered:
             parked._response = response
             self.forget(parked)
             self.answered.append(parked)
 
-    def forget(self, parked: Parked) -> None:
+    def forget(self, parked: Parked[Any]) -> None:
         """Remove a request that is completed, or whose client has disconnected."""
         for key in parked.keys:
             waiting = self._by_key.get(key, {})

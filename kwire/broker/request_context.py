@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from msgspec import Struct
+
+from .. import messages
 from ..values import AclOperation, ErrorCode, ResourceType
 from .cluster import BrokerCluster
 from .controller.partition import Partition
@@ -15,6 +18,9 @@ from .request_parts import api_of
 from .security.api_permissions import CLUSTER_NAME, denial
 from .security.principals import ANONYMOUS
 from .security.sasl_session import SaslSession
+
+if TYPE_CHECKING:
+    from ..messages import RequestMessage
 
 READ_ONLY = "the log directories are read only (--read-only)"
 # Requests that read-only log directories refuse. Groups still work: commits are kept in memory only.
@@ -27,9 +33,13 @@ WRITING = frozenset(
 FIRST_OF_BROKERS = 4  # the first version of AddPartitionsToTxn that only brokers send (KIP-890)
 
 
+Message_co = TypeVar("Message_co", covariant=True)
+Response = TypeVar("Response", bound=Struct)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class RequestContext:
-    """A request to a served cluster, with its context.
+class RequestContext(Generic[Message_co]):
+    """A request to a served cluster, with its context; the type argument is the class of its message.
 
     Attributes:
         cluster: the cluster.
@@ -44,7 +54,7 @@ class RequestContext:
 
     cluster: BrokerCluster
     node_id: int
-    message: Any
+    message: Message_co
     version: int
     now: float
     client_id: str
@@ -68,9 +78,10 @@ class RequestContext:
             return ErrorCode.POLICY_VIOLATION
         return rules.error(self, topic, partition, transactional_id if group is None else group) if rules else 0
 
-    def failed(self, code: int) -> Any:
+    def failed(self: RequestContext[RequestMessage[Response]], code: int) -> Response:
         """Return the response to a request that fails as a whole."""
-        return error_response(self.message, self.version, code, self.cluster.catalog)
+        response: Response = error_response(self.message, self.version, code, self.cluster.catalog)
+        return response
 
     def _denial(self, topic: str | None, group: str | None, transactional_id: str | None) -> int:
         """Return the error code if the principal is not authorized for a part of this request; 0 if it is."""
@@ -89,7 +100,9 @@ class RequestContext:
     @property
     def _replica_id(self) -> int:
         """The broker that fetches; -1 or less for consumers. From v15 on, it is tagged (KIP-903)."""
-        return max(int(self.message.replica_id), int(self.message.replica_state.replica_id))
+        message = self.message
+        assert isinstance(message, messages.FetchRequest)
+        return max(message.replica_id, message.replica_state.replica_id)
 
     def led(self, topic: str, index: int, leader_epoch: int = -1) -> tuple[Partition, ReplicaLog] | int:
         """Return a partition that the broker leads, with its log; otherwise an error code.

@@ -65,7 +65,7 @@ class ServedCluster(BrokerCluster):
         """
         return self.handle(RequestContext(self, node_id, message, version, now, client_id, client_host, principal))
 
-    def handle(self, request: RequestContext) -> Any:
+    def handle(self, request: RequestContext[Any]) -> Any:
         """Handle a request, as `answer` does; an error rule for the whole request replaces the handler."""
         name = api_of(request.message)
         api = self.table[name]

@@ -23,7 +23,7 @@ SESSION, REBALANCE = 10.0, 60.0
 class Waiting:
     """A request that is not answered yet, or by now."""
 
-    def __init__(self, parked: Parked, codec: Codec) -> None:
+    def __init__(self, parked: Parked[Any], codec: Codec) -> None:
         self.parked, self.codec = parked, codec
 
     @property

@@ -326,7 +326,7 @@ class RandomWorld:
         self.now, self.requests = 1000.0, 0
         self.cluster.time_ms = lambda: int(self.now * 1000)
         self.seen = Seen()
-        self.parked: dict[Parked, ServedRequest] = {}
+        self.parked: dict[Parked[Any], ServedRequest] = {}
         self.sessions = [self._session() for _ in range(3)]
         self._recover()
 

@@ -25,7 +25,7 @@ def with_topic(partitions: int = 2) -> ServedCluster:
     return cluster
 
 
-def context(cluster: ServedCluster, message: Any, version: int = 9, client_id: str = "c") -> RequestContext:
+def context(cluster: ServedCluster, message: Any, version: int = 9, client_id: str = "c") -> RequestContext[Any]:
     return RequestContext(cluster, 1, message, version, 0.0, client_id, "h")
 
 

@@ -52,7 +52,7 @@ def test_a_response_that_is_made_when_somebody_takes_it() -> None:
         return "late"
 
     room = Purgatory()
-    parked = Parked(lambda over: Later(make), ["key"])
+    parked: Parked[str] = Parked(lambda over: Later(make), ["key"])
     room.park(parked, 1.0)
     room.changed("key")
     assert (parked.is_answered, made, room.answered) == (True, [], [parked])

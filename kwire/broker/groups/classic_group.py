@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
 
+from ... import messages
 from ...errors import DecodeError
 from ...protocol.nested import decode_subscription
 from ..purgatory import Parked
@@ -40,8 +41,8 @@ class Member:
     protocols: Protocols
     assignment: bytes = b""
     deadline: float = inf
-    joining: Parked | None = None
-    syncing: Parked | None = None
+    joining: Parked[messages.JoinGroupResponse] | None = None
+    syncing: Parked[messages.SyncGroupResponse] | None = None
     has_synced: bool = False
     is_new: bool = True
     size: int = 0
@@ -109,7 +110,7 @@ class Group:
     pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
     written: dict[bytes, bytes] = field(default_factory=dict)
     consumer: ConsumerGroup | None = None
-    timer: Parked | None = None
+    timer: Parked[None] | None = None
     wakes: float = inf
     commits: Commits = field(init=False)
 

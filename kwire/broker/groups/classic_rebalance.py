@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any
 
+from ... import messages
 from ...values import ErrorCode
 from ..purgatory import Parked, Purgatory
 from .classic_group import Group, Member
@@ -33,7 +33,7 @@ class ClassicRebalance:
         self.initial_delay: float = initial_delay
         self._remember = remember
 
-    def add(self, group: Group, member: Member, now: float) -> Parked:
+    def add(self, group: Group, member: Member, now: float) -> Parked[messages.JoinGroupResponse]:
         """Add a new member to the group; it joins the next generation."""
         if group.state is GroupState.PREPARING_REBALANCE and group.generation == 0:
             group.has_new_members = True
@@ -42,7 +42,7 @@ class ClassicRebalance:
         self.wake(group, member.deadline)
         return self.join(group, member, now)
 
-    def join(self, group: Group, member: Member, now: float) -> Parked:
+    def join(self, group: Group, member: Member, now: float) -> Parked[messages.JoinGroupResponse]:
         """Park a member's JoinGroup request until the next generation; it replaces the member's previous request."""
         self._respond(member, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
         parked = member.joining = Parked()
@@ -113,13 +113,13 @@ class ClassicRebalance:
             member.is_new = member.has_synced = False
             self.keep(group, member, now)
 
-    def _respond(self, member: Member, response: Any) -> None:
+    def _respond(self, member: Member, response: messages.JoinGroupResponse) -> None:
         """Respond to a member's JoinGroup request."""
         if member.joining:
             parked, member.joining = member.joining, None
             self.purgatory.answer(parked, response)
 
-    def sync(self, group: Group, member: Member, now: float) -> Parked:
+    def sync(self, group: Group, member: Member, now: float) -> Parked[messages.SyncGroupResponse]:
         """Park a member's SyncGroup request until the leader's assignment; it replaces the member's previous one."""
         self._answer_sync(group, member, sync_error(ErrorCode.REBALANCE_IN_PROGRESS), now)
         parked = member.syncing = Parked()
@@ -138,7 +138,7 @@ class ClassicRebalance:
         member.assignment = assignment
         group.resize(member)
 
-    def _answer_sync(self, group: Group, member: Member, response: Any, now: float) -> None:
+    def _answer_sync(self, group: Group, member: Member, response: messages.SyncGroupResponse, now: float) -> None:
         if member.syncing:
             parked, member.syncing = member.syncing, None
             self.purgatory.answer(parked, response)

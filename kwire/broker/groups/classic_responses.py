@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ... import messages
 from .classic_group import Group, Member
 from .consumer_group import GroupState
@@ -11,7 +9,7 @@ from .consumer_group import GroupState
 
 def join_response(
     group: Group, member: Member, *, includes_members: bool, leader: str | None = None, skip: bool = False
-) -> Any:
+) -> messages.JoinGroupResponse:
     """Return the JoinGroup response for a member of the new generation.
 
     Args:
@@ -33,30 +31,30 @@ def join_response(
     )
 
 
-def _join_row(group: Group, member: Member) -> Any:
+def _join_row(group: Group, member: Member) -> messages.JoinGroupResponse.JoinGroupResponseMember:
     return messages.JoinGroupResponse.JoinGroupResponseMember(
         member_id=member.member_id, group_instance_id=member.instance_id, metadata=member.metadata(group.protocol)
     )
 
 
-def join_error(error_code: int, member_id: str = "") -> Any:
+def join_error(error_code: int, member_id: str = "") -> messages.JoinGroupResponse:
     """Return the JoinGroup response with an error."""
     return messages.JoinGroupResponse(error_code=error_code, member_id=member_id)
 
 
-def sync_response(group: Group, member: Member) -> Any:
+def sync_response(group: Group, member: Member) -> messages.SyncGroupResponse:
     """Return the SyncGroup response with a member's assignment."""
     return messages.SyncGroupResponse(
         protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=member.assignment
     )
 
 
-def sync_error(error_code: int) -> Any:
+def sync_error(error_code: int) -> messages.SyncGroupResponse:
     """Return the SyncGroup response with an error."""
     return messages.SyncGroupResponse(error_code=error_code)
 
 
-def describe_classic_group(group: Group) -> Any:
+def describe_classic_group(group: Group) -> messages.DescribeGroupsResponse.DescribedGroup:
     """Return the description of a group and its members; metadata is included only if the group is stable."""
     is_stable = group.state is GroupState.STABLE
     return messages.DescribeGroupsResponse.DescribedGroup(
@@ -68,7 +66,9 @@ def describe_classic_group(group: Group) -> Any:
     )
 
 
-def _describe_member(group: Group, member: Member, is_stable: bool) -> Any:
+def _describe_member(
+    group: Group, member: Member, is_stable: bool
+) -> messages.DescribeGroupsResponse.DescribedGroupMember:
     return messages.DescribeGroupsResponse.DescribedGroupMember(
         member_id=member.member_id,
         group_instance_id=member.instance_id,

@@ -138,7 +138,7 @@ class ConsumerGroup:
     members: dict[str, ConsumerMember] = field(default_factory=dict)
     target: dict[str, Assigned] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
-    timer: Parked | None = None
+    timer: Parked[None] | None = None
     wakes: float = inf
 
     @property

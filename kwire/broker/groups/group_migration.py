@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
+from ... import messages
 from ...protocol.nested import assignment_of, decode_assignment, decode_subscription, encode_assignment
 from .classic_group import Group, Member
 from .consumer_group import Assigned, ClassicProtocol, ConsumerGroup, ConsumerMember, GroupState, places_of
@@ -42,21 +42,22 @@ def upgrade_group(group: Group, topics: Collection[str]) -> ConsumerGroup:
     return consumer
 
 
-def subscribe(member: ConsumerMember, subscription: Any) -> bool:
+def subscribe(member: ConsumerMember, subscription: messages.ConsumerProtocolSubscription) -> bool:
     """Set a member's topics and rack from its subscription; returns whether the topics have changed."""
     before = member.topics
     member.topics, member.rack = tuple(sorted(subscription.topics)), subscription.rack_id or member.rack
     return before != member.topics
 
 
-def decode_owned(protocols: Protocols) -> tuple[Any, Assigned]:
+def decode_owned(protocols: Protocols) -> tuple[messages.ConsumerProtocolSubscription, Assigned]:
     """Return the subscription of a classic member's preferred protocol, and the partitions that it reports as owned.
 
     Raises:
         DecodeError: the metadata is not a valid subscription.
     """
-    found = decode_subscription(protocols[0][1]).message
-    return found, places_of((row.topic, row.partitions) for row in found.owned_partitions)
+    subscription: messages.ConsumerProtocolSubscription = decode_subscription(protocols[0][1]).message
+    owned = places_of((row.topic, row.partitions) for row in subscription.owned_partitions)
+    return subscription, owned
 
 
 def classic_assignment(protocols: Protocols, places: Assigned) -> bytes:

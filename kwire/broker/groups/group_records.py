@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+
+from msgspec import Struct
 
 from ... import messages
 from ...protocol.nested import coordinator_record, encode_record
@@ -93,7 +94,7 @@ def _consumer_rows(group_id: str, consumer: ConsumerGroup, find: Find) -> Iterat
         yield _current_row(group_id, member, find)
 
 
-def _row(key: Any, value: Any) -> Row:
+def _row(key: Struct, value: Struct) -> Row:
     return encode_record(coordinator_record(key, value))
 
 
@@ -130,7 +131,7 @@ def _target_row(group_id: str, member_id: str, places: Assigned, find: Find) -> 
 def _current_row(group_id: str, member: ConsumerMember, find: Find) -> Row:
     schema = messages.ConsumerGroupCurrentMemberAssignmentValue
 
-    def rows(places: Assigned) -> tuple[Any, ...]:
+    def rows(places: Assigned) -> tuple[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions, ...]:
         return tuple(schema.TopicPartitions(topic_id=one, partitions=found) for one, found in _by_id(places, find))
 
     value = schema(

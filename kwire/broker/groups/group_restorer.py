@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
+from ... import messages
 from ...errors import KwireError
 from ...protocol.nested import CoordinatorRecord, decode_group_record
 from ..controller.topic import NO_TOPIC_ID
@@ -15,6 +16,35 @@ from .group_records import Find
 from .group_types import SHARE
 from .share_group import ShareGroup
 from .share_partition import SharePartition
+
+TargetEpochKey: TypeAlias = (
+    "messages.ConsumerGroupTargetAssignmentMetadataKey | messages.ShareGroupTargetAssignmentMetadataKey"
+)
+TargetEpochValue: TypeAlias = (
+    "messages.ConsumerGroupTargetAssignmentMetadataValue | messages.ShareGroupTargetAssignmentMetadataValue"
+)
+TargetKey: TypeAlias = "messages.ConsumerGroupTargetAssignmentMemberKey | messages.ShareGroupTargetAssignmentMemberKey"
+TargetValue: TypeAlias = (
+    "messages.ConsumerGroupTargetAssignmentMemberValue | messages.ShareGroupTargetAssignmentMemberValue"
+)
+CurrentKey: TypeAlias = (
+    "messages.ConsumerGroupCurrentMemberAssignmentKey | messages.ShareGroupCurrentMemberAssignmentKey"
+)
+CurrentValue: TypeAlias = (
+    "messages.ConsumerGroupCurrentMemberAssignmentValue | messages.ShareGroupCurrentMemberAssignmentValue"
+)
+
+
+class TopicIdPartitions(Protocol):
+    """Partitions of a topic in a record."""
+
+    @property
+    def topic_id(self) -> bytes:
+        """The id of the topic."""
+
+    @property
+    def partitions(self) -> tuple[int, ...]:
+        """The partitions."""
 
 
 class GroupRestorer:
@@ -53,6 +83,7 @@ class GroupRestorer:
                     self._make(key.group).add_pending(producer_id, key.topic, key.partition, commit)
 
     def _restorers(self) -> dict[str, Callable[[Any, Any], None]]:
+        """The method that restores each record, by the name of its key; `Any`, since the name determines the types."""
         return {
             "OffsetCommitKey": self._restore_commit,
             "GroupMetadataKey": self._restore_classic,
@@ -69,18 +100,18 @@ class GroupRestorer:
             "ShareGroupStatePartitionMetadataKey": self._restore_state_partitions,
         }
 
-    def _commit(self, key: Any, value: Any) -> Commit | None:
+    def _commit(self, key: messages.OffsetCommitKey, value: messages.OffsetCommitValue) -> Commit | None:
         """Return a commit; None if its topic was deleted."""
         by_id = value.topic_id != NO_TOPIC_ID
         topic = self._find(None, value.topic_id) if by_id else self._find(key.topic, NO_TOPIC_ID)
         named = value.offset, value.leader_epoch, value.metadata
         return None if topic is None else Commit(*named, topic.topic_id, value.commit_timestamp, value.expire_timestamp)
 
-    def _restore_commit(self, key: Any, value: Any) -> None:
+    def _restore_commit(self, key: messages.OffsetCommitKey, value: messages.OffsetCommitValue) -> None:
         if commit := self._commit(key, value):
             self._make(key.group).commits.put(key.topic, key.partition, commit)
 
-    def _restore_classic(self, key: Any, value: Any) -> None:
+    def _restore_classic(self, key: messages.GroupMetadataKey, value: messages.GroupMetadataValue) -> None:
         group = self._make(key.group)
         group.generation, group.protocol_type = value.generation, value.protocol_type or None
         for row in value.members:
@@ -102,12 +133,16 @@ class GroupRestorer:
         elif value.current_state_timestamp >= 0:
             group.empty_since_ms = value.current_state_timestamp
 
-    def _restore_consumer(self, key: Any, value: Any) -> None:
+    def _restore_consumer(
+        self, key: messages.ConsumerGroupMetadataKey, value: messages.ConsumerGroupMetadataValue
+    ) -> None:
         group = self._make(key.group_id)
         group.consumer, group.protocol_type = ConsumerGroup(epoch=value.epoch), "consumer"
         group.generation = value.epoch
 
-    def _restore_member(self, key: Any, value: Any) -> None:
+    def _restore_member(
+        self, key: messages.ConsumerGroupMemberMetadataKey, value: messages.ConsumerGroupMemberMetadataValue
+    ) -> None:
         group = self._make(key.group_id)
         if group.consumer is not None:
             member = ConsumerMember(key.member_id, value.instance_id, value.client_id, value.client_host)
@@ -122,16 +157,18 @@ class GroupRestorer:
             group.consumer.members[key.member_id] = member
             group.held.take(member.size)
 
-    def _restore_target_epoch(self, key: Any, value: Any) -> None:
+    def _restore_target_epoch(self, key: TargetEpochKey, value: TargetEpochValue) -> None:
         if (consumer := self._make(key.group_id).consumer) is not None:
             consumer.target_epoch = value.assignment_epoch
 
-    def _restore_share(self, key: Any, value: Any) -> None:
+    def _restore_share(self, key: messages.ShareGroupMetadataKey, value: messages.ShareGroupMetadataValue) -> None:
         group = self._make(key.group_id)
         group.consumer, group.protocol_type = ShareGroup(epoch=value.epoch), SHARE
         group.generation = value.epoch
 
-    def _restore_share_member(self, key: Any, value: Any) -> None:
+    def _restore_share_member(
+        self, key: messages.ShareGroupMemberMetadataKey, value: messages.ShareGroupMemberMetadataValue
+    ) -> None:
         group = self._make(key.group_id)
         if group.consumer is not None:
             member = ConsumerMember(key.member_id, None, value.client_id, value.client_host, value.rack_id)
@@ -139,7 +176,9 @@ class GroupRestorer:
             group.consumer.members[key.member_id] = member
             group.held.take(member.size)
 
-    def _restore_state_partitions(self, key: Any, value: Any) -> None:
+    def _restore_state_partitions(
+        self, key: messages.ShareGroupStatePartitionMetadataKey, value: messages.ShareGroupStatePartitionMetadataValue
+    ) -> None:
         """Restore the list of share partitions with state; the state is in `__share_group_state`."""
         group = self._make(key.group_id)
         if isinstance(group.consumer, ShareGroup):
@@ -149,21 +188,21 @@ class GroupRestorer:
                     part = group.consumer.partitions[bytes(row.topic_id), index] = SharePartition()
                     group.held.take(part.size)
 
-    def _restore_target(self, key: Any, value: Any) -> None:
+    def _restore_target(self, key: TargetKey, value: TargetValue) -> None:
         consumer = self._make(key.group_id).consumer
         if consumer is not None and key.member_id in consumer.members:
             consumer.target[key.member_id] = self._places(value.topic_partitions)
 
-    def _restore_current(self, key: Any, value: Any) -> None:
+    def _restore_current(self, key: CurrentKey, value: CurrentValue) -> None:
         consumer = self._make(key.group_id).consumer
         member = consumer.members.get(key.member_id) if consumer is not None else None
         if member is not None:
             member.epoch, member.previous_epoch = value.member_epoch, value.previous_member_epoch
             member.assigned = self._places(value.assigned_partitions)
-            if not isinstance(consumer, ShareGroup):
+            if isinstance(value, messages.ConsumerGroupCurrentMemberAssignmentValue):
                 member.revoking = self._places(value.partitions_pending_revocation)
 
-    def _places(self, rows: Iterable[Any]) -> Assigned:
+    def _places(self, rows: Iterable[TopicIdPartitions]) -> Assigned:
         topics = ((self._find(None, row.topic_id), row.partitions) for row in rows)
         return {(topic.name, index) for topic, found in topics if topic is not None for index in found}
 

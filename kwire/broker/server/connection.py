@@ -13,6 +13,8 @@ import time
 from random import SystemRandom
 from typing import Any
 
+from msgspec import Struct
+
 from ... import messages
 from ...client.address import Address
 from ...client.frame_memory import FrameMemoryShare
@@ -288,7 +290,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             self.frames.limit = MOST_REQUEST
         return not self.session.has_failed
 
-    async def _treat(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bool:
+    async def _treat(self, received: ServedRequest, request: RequestContext[Any], treatment: Treatment) -> bool:
         """Handle a request as a test's rules require."""
         if treatment.is_hanging:
             self._ended = self.serving.future()
@@ -308,7 +310,7 @@ class ServedConnection(asyncio.BufferedProtocol):
         await self._send(data)
         return True
 
-    async def _treated(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bytes:
+    async def _treated(self, received: ServedRequest, request: RequestContext[Any], treatment: Treatment) -> bytes:
         """Return the bytes of a response that rules may make or change; what is wrong with theirs is the test's."""
         response = await _make_response(treatment.respond, received.message) if treatment.respond else None
         is_own = response is None
@@ -320,7 +322,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             return self._written(received, request, response)
         return write_response(received, response, self.serving.cluster.catalog)
 
-    def _written(self, received: ServedRequest, request: RequestContext, response: Any) -> bytes:
+    def _written(self, received: ServedRequest, request: RequestContext[Any], response: Struct | None) -> bytes:
         """Return the bytes of the broker's response; empty if the request gets no response."""
         if response is None:
             return b""
@@ -330,12 +332,12 @@ class ServedConnection(asyncio.BufferedProtocol):
         except Exception as error:
             return write_response(received, self._failed(request, error), catalog)
 
-    async def _answered(self, request: RequestContext) -> Any:
+    async def _answered(self, request: RequestContext[Any]) -> Struct | None:
         """Return the response to a request; None if the request gets no response."""
         try:
             if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
                 await self.serving.room()
-            response = self.serving.cluster.handle(request)
+            response: Struct | Parked[Struct] | None = self.serving.cluster.handle(request)
             self.serving.settle()
             return await self._waited(response) if isinstance(response, Parked) else response
         except FunctionFailed:
@@ -343,13 +345,13 @@ class ServedConnection(asyncio.BufferedProtocol):
         except Exception as error:
             return self._failed(request, error)
 
-    def _failed(self, request: RequestContext, error: Exception) -> Any:
+    def _failed(self, request: RequestContext[Any], error: Exception) -> Struct:
         """Report an error in a handler, and return the response of a broker that failed, as KafkaApis.handleError does.
 
         Produce with acks=0 gets no response; ConnectionAbortedError then closes the connection, as in Kafka.
         """
         api = api_of(request.message)
-        response = request.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
+        response: Struct | None = request.failed(ErrorCode.UNKNOWN_SERVER_ERROR)
         outcome = "closed" if response is None else "answered UNKNOWN_SERVER_ERROR"
         self.serving.failures.report(
             f"{self.host}: {api} v{request.version}", error, outcome, is_secret=api in SECRETIVE
@@ -358,11 +360,11 @@ class ServedConnection(asyncio.BufferedProtocol):
             raise ConnectionAbortedError
         return response
 
-    async def _waited(self, parked: Parked) -> Any:
+    async def _waited(self, parked: Parked[Struct]) -> Struct:
         if not parked.is_answered:
             await self.serving.wait(parked)
             await self.serving.room()
-        response = parked.response
+        response: Struct = parked.response
         self.serving.settle()
         return response
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ssl import SSLContext
 from typing import Any
 
+from msgspec import Struct
+
 from ... import messages
 from ...codecs.message_codec import codec
 from ...codecs.records import Record, RecordHeader, build_batch, parse_records
@@ -25,6 +27,7 @@ from ..controller.partition import Partition
 from ..fault_rule_checks import check_rule, error_code
 from ..fault_rules import FaultRule
 from ..internal_topics import coordinator_of
+from ..node import LogDir, Node
 from .frame_recorder import FrameRecorder
 from .network import Network
 from .server_state import Note
@@ -105,11 +108,12 @@ class Control:
         self._rules[number] = self._cluster.rules.add(rule)
         return number
 
-    def _response(self, api: str, value: dict[str, Any]) -> Any:
+    def _response(self, api: str, value: dict[str, Any]) -> Struct | dict[str, Any]:
         spec = self._cluster.table.get(api)
         if spec is None:
             return value  # `check_rule` raises the error
-        return codec(f"{api}Response", spec.last).from_json(value, defaults=True)
+        response: Struct = codec(f"{api}Response", spec.last).from_json(value, defaults=True)
+        return response
 
     def remove_rule(self, rule: int) -> None:
         """Remove a rule; its count remains available."""
@@ -185,7 +189,7 @@ class Control:
         """Reset the connections to a broker or of a client id, and return their number."""
         return self.serving.reset(broker, client)
 
-    def _node(self, broker: int) -> Any:
+    def _node(self, broker: int) -> Node:
         nodes = self._cluster.controller.nodes
         if broker not in nodes:
             raise ValueError(f"there is no broker {broker}; brokers are {', '.join(map(str, nodes))}")
@@ -266,13 +270,13 @@ class Control:
         self._cluster.heal(found)
         self.serving.settle()
 
-    def _log_dir(self, broker: int, which: int | str) -> Any:
+    def _log_dir(self, broker: int, which: int | str) -> LogDir:
         log_dirs = self._node(broker).log_dirs
         if isinstance(which, int) and 0 <= which < len(log_dirs):
             return log_dirs[which]
-        for one in log_dirs:
-            if one.path == which:
-                return one
+        for log_dir in log_dirs:
+            if log_dir.path == which:
+                return log_dir
         raise ValueError(f"broker {broker} has no log directory {which!r}; it has {len(log_dirs)}, counted from 0")
 
     # The clock, and states

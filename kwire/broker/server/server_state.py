@@ -90,7 +90,7 @@ class ServerState:
         self.unsent: int = 0  # bytes of answers
         self._sending: dict[ConnectedClient, tuple[float, int]] = {}  # since when, and bytes; the newest comes last
         self._servers: dict[int, asyncio.Server] = {}
-        self._futures: dict[Parked, asyncio.Future[Any]] = {}
+        self._futures: dict[Parked[Any], asyncio.Future[Any]] = {}
         self._woken = asyncio.Event()
         self._deadline: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # of connections with requests
@@ -277,7 +277,7 @@ class ServerState:
         """Return a new future of the event loop."""
         return asyncio.get_running_loop().create_future()
 
-    async def wait(self, parked: Parked) -> None:
+    async def wait(self, parked: Parked[Any]) -> None:
         """Wait until a parked request has its response."""
         future = self._futures[parked] = self.future()
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from ... import messages
 from ...protocol.nested import coordinator_record, encode_record
@@ -60,7 +59,7 @@ class Transaction:
     marker: tuple[int, int] = (NO_PRODUCER_ID, NO_EPOCH)
     started_ms: int = -1
     protocol: int = 1
-    timer: Parked | None = None
+    timer: Parked[None] | None = None
 
     def row(self, time_ms: int) -> Row:
         """Return the transaction as a record of `__transaction_state`; `time_ms` is in milliseconds since 1970."""
@@ -85,7 +84,7 @@ class Transaction:
         return encode_record(coordinator_record(key, value, VALUE_VERSION))
 
 
-def restore_transaction(transactional_id: str, value: Any) -> Transaction:
+def restore_transaction(transactional_id: str, value: messages.TransactionLogValue) -> Transaction:
     """Return the transaction in a record."""
     places = ((row.topic, index) for row in value.transaction_partitions or () for index in row.partition_ids)
     state = STATES[value.transaction_status]

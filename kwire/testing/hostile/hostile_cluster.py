@@ -68,7 +68,7 @@ class HostileCluster:
         if response is not None:
             yield from self._spoil(received, response)
 
-    def _end_of(self, parked: Parked) -> Any:
+    def _end_of(self, parked: Parked[Any]) -> Any:
         """Let the time of a delayed request pass; return its response, None if it waits for other requests."""
         while not parked.is_answered:
             deadline = self._cluster.next_deadline

@@ -38,7 +38,7 @@ class SimulatedConnection:
         self.client, self.broker = client, broker
         self.is_open = self.is_served = True
         self.requests: deque[bytes] = deque()
-        self.waiting: tuple[ServedRequest, Parked] | None = None
+        self.waiting: tuple[ServedRequest, Parked[Any]] | None = None
         self.is_broken = self.is_losing = False
         self.reaches_broker = self.reaches_client = 0.0  # when the latest data of each direction arrives
         self.session = SaslSession(Users({}), (), Random(0))

@@ -32,7 +32,7 @@ def fail(*_: Any) -> Any:
     raise LookupError("broken")
 
 
-def broken(cluster: Any, api: str, handler: Callable[[RequestContext], Any] = fail) -> None:
+def broken(cluster: Any, api: str, handler: Callable[[RequestContext[Any]], Any] = fail) -> None:
     """Let an api have a handler with a bug."""
     cluster.table[api] = APIS[api]._replace(handler=handler)
 
@@ -56,7 +56,7 @@ def test_a_handler_that_fails_is_answered_and_reported(caplog: pytest.LogCapture
 
 
 def test_an_answer_that_cannot_be_written_is_an_error_of_the_broker() -> None:
-    def nameless(request: RequestContext) -> Any:
+    def nameless(request: RequestContext[Any]) -> Any:
         row = M.MetadataResponse.MetadataResponseTopic(name=None)
         return M.MetadataResponse(topics=(row,))
 
@@ -86,7 +86,7 @@ def test_a_producer_that_wants_no_answer_is_disconnected() -> None:
 
 
 def test_a_delayed_request_that_fails_harms_no_other() -> None:
-    def park(request: RequestContext) -> Any:
+    def park(request: RequestContext[Any]) -> Any:
         parked = Parked(fail, [("t", 0)])
         request.cluster.waiting.park(parked, request.now + 3600)
         return parked

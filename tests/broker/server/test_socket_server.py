@@ -141,7 +141,7 @@ def test_a_client_that_pipelines_lets_others_have_their_turn(monkeypatch: pytest
     others: list[socket.socket] = []
     real = ServedCluster.handle
 
-    def handle(self: ServedCluster, request: RequestContext) -> Any:
+    def handle(self: ServedCluster, request: RequestContext[Any]) -> Any:
         seen.append(request.client_id)
         if len(seen) == 10:
             others[0].sendall(kwire.encode_request(ALL, 1, correlation_id=1, client_id="other"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from .... import messages
 from ....values import ErrorCode
@@ -18,7 +17,7 @@ FIRST_WITH_ZERO = 4  # the first version for clients that accept features whose 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
 
-def api_versions(request: RequestContext) -> Any:
+def api_versions(request: RequestContext[messages.ApiVersionsRequest]) -> messages.ApiVersionsResponse:
     """Handle ApiVersions. Software names must consist of letters, digits, dots and hyphens (KIP-511)."""
     names = request.message.client_software_name, request.message.client_software_version
     if request.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
@@ -41,7 +40,7 @@ def versions_response(
     features: Mapping[str, Feature] | None = None,
     levels: Mapping[str, int] | None = None,
     epoch: int = -1,
-) -> Any:
+) -> messages.ApiVersionsResponse:
     """Return the ApiVersions response with apis and, except in old versions, features.
 
     Args:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import EndpointType, ErrorCode, ResourceType
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME, UNASKED, operations
 
 
-def describe_cluster(request: RequestContext) -> Any:
+def describe_cluster(request: RequestContext[messages.DescribeClusterRequest]) -> messages.DescribeClusterResponse:
     """Handle DescribeCluster (KIP-700); controller endpoints (KIP-919) are not supported."""
     response = messages.DescribeClusterResponse
     asked, controller = request.message, request.cluster.controller

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from .... import messages
 from ....values import ErrorCode, ResourceType
@@ -17,7 +16,9 @@ from .metadata import list_visible_topics
 MOST_DESCRIBED = 2000  # the default of Kafka's max.request.partition.size.limit
 
 
-def describe_topic_partitions(request: RequestContext) -> Any:
+def describe_topic_partitions(
+    request: RequestContext[messages.DescribeTopicPartitionsRequest],
+) -> messages.DescribeTopicPartitionsResponse:
     """Handle DescribeTopicPartitions (KIP-966): return a limited number of partitions, with topics in the order of
     their names."""
     response, asked = messages.DescribeTopicPartitionsResponse, request.message
@@ -46,7 +47,9 @@ def describe_topic_partitions(request: RequestContext) -> Any:
     return response(topics=tuple(rows), next_cursor=None)
 
 
-def _describe_partition(request: RequestContext, topic: Topic, partitions: Sequence[Partition]) -> Any:
+def _describe_partition(
+    request: RequestContext[messages.DescribeTopicPartitionsRequest], topic: Topic, partitions: Sequence[Partition]
+) -> messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic:
     response = messages.DescribeTopicPartitionsResponse
     rows = []
     for one in partitions:

@@ -18,7 +18,7 @@ FIRST_WITH_IDS = 12  # the first version of Metadata that finds topics by id (KI
 KIP_36 = "KIP-36"  # the profile that serves it
 
 
-def metadata(request: RequestContext) -> Any:
+def metadata(request: RequestContext[messages.MetadataRequest]) -> messages.MetadataResponse:
     """Handle Metadata."""
     response = messages.MetadataResponse
     # KafkaApis.handleTopicMetadataRequest: v10 and v11 have ids, but cannot be asked by them
@@ -41,7 +41,7 @@ def metadata(request: RequestContext) -> Any:
     )
 
 
-def topic_metadata(request: RequestContext) -> Any:
+def topic_metadata(request: RequestContext[Any]) -> Any:
     """Handle TopicMetadata v1 as proposed by KIP-36: Metadata v0 with racks. An empty list of topics requests all
     topics."""
     rows = tuple(messages.MetadataRequest.MetadataRequestTopic(name=name) for name in request.message.topics)
@@ -68,20 +68,24 @@ def topic_metadata(request: RequestContext) -> Any:
     return response(broker_end_points=tuple(brokers), topics_meta_data=tuple(topics))
 
 
-def _topics(request: RequestContext) -> list[Any]:
+def _topics(request: RequestContext[messages.MetadataRequest]) -> list[messages.MetadataResponse.MetadataResponseTopic]:
     asked = request.message.topics
     if asked is None or (request.version == 0 and not asked):
         return [_topic(request, topic) for topic in list_visible_topics(request)]
     return [_asked_topic(request, row) for row in asked]
 
 
-def list_visible_topics(request: RequestContext) -> list[Topic]:
+def list_visible_topics(
+    request: RequestContext[messages.DescribeTopicPartitionsRequest | messages.MetadataRequest],
+) -> list[Topic]:
     """Return the topics that the principal may describe."""
     topics = request.cluster.controller.topics.values()
     return [one for one in topics if request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, one.name)]
 
 
-def _asked_topic(request: RequestContext, row: Any) -> Any:
+def _asked_topic(
+    request: RequestContext[messages.MetadataRequest], row: messages.MetadataRequest.MetadataRequestTopic
+) -> messages.MetadataResponse.MetadataResponseTopic:
     controller = request.cluster.controller
     topic = controller.find(row.name, row.topic_id)
     failure = messages.MetadataResponse.MetadataResponseTopic
@@ -105,17 +109,19 @@ def _asked_topic(request: RequestContext, row: Any) -> Any:
     return failure(name=row.name, error_code=code)
 
 
-def _creates(request: RequestContext) -> bool:
+def _creates(request: RequestContext[messages.MetadataRequest]) -> bool:
     settings = request.cluster.settings
     return bool(request.message.allow_auto_topic_creation and settings.auto_create_topics and not settings.read_only)
 
 
-def _creation_error(request: RequestContext, name: str) -> int:
+def _creation_error(request: RequestContext[messages.MetadataRequest], name: str) -> int:
     """Return the error code if a missing topic may not be created by the principal; 0 if it may."""
     return ErrorCode.NONE if request.may_create(name) or not _creates(request) else ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def _topic(request: RequestContext, topic: Topic) -> Any:
+def _topic(
+    request: RequestContext[messages.MetadataRequest], topic: Topic
+) -> messages.MetadataResponse.MetadataResponseTopic:
     row = messages.MetadataResponse.MetadataResponseTopic
     named: dict[str, Any] = {"name": topic.name, "topic_id": topic.topic_id, "is_internal": topic.name in INTERNAL}
     if code := request.error(topic.name):
@@ -125,7 +131,9 @@ def _topic(request: RequestContext, topic: Topic) -> Any:
     return row(**named, partitions=tuple(_partition(request, one) for one in topic.partitions))
 
 
-def _partition(request: RequestContext, partition: Partition) -> Any:
+def _partition(
+    request: RequestContext[messages.MetadataRequest], partition: Partition
+) -> messages.MetadataResponse.MetadataResponsePartition:
     code = request.error(partition.topic, partition.index)
     return messages.MetadataResponse.MetadataResponsePartition(
         error_code=code or (ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE),

@@ -14,7 +14,7 @@ from ...request_context import RequestContext
 FIRST_WITH_NODES = 2  # the first version of DescribeQuorum with the addresses of nodes (KIP-853)
 
 
-def describe_quorum(request: RequestContext) -> Any:
+def describe_quorum(request: RequestContext[messages.DescribeQuorumRequest]) -> messages.DescribeQuorumResponse:
     """Handle DescribeQuorum (KIP-595): the controller is the only voter of the metadata log."""
     response, controller = messages.DescribeQuorumResponse, request.cluster.controller
     end = controller.journals.end
@@ -37,7 +37,7 @@ def describe_quorum(request: RequestContext) -> Any:
     return response(error_message=None, topics=tuple(rows), nodes=tuple(nodes))
 
 
-def unregister_broker(request: RequestContext) -> Any:
+def unregister_broker(request: RequestContext[messages.UnregisterBrokerRequest]) -> messages.UnregisterBrokerResponse:
     """Handle UnregisterBroker: a running broker cannot be unregistered."""
     response, node_id = messages.UnregisterBrokerResponse, request.message.broker_id
     if node_id not in request.cluster.controller.nodes:
@@ -48,13 +48,13 @@ def unregister_broker(request: RequestContext) -> Any:
     )
 
 
-def add_raft_voter(request: RequestContext) -> Any:
+def add_raft_voter(request: RequestContext[messages.AddRaftVoterRequest]) -> messages.AddRaftVoterResponse:
     """Handle AddRaftVoter (KIP-853): the voters are fixed."""
     fixed = "Cluster doesn't support adding voter because the kraft.version feature is 0"
     return messages.AddRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)
 
 
-def remove_raft_voter(request: RequestContext) -> Any:
+def remove_raft_voter(request: RequestContext[messages.RemoveRaftVoterRequest]) -> messages.RemoveRaftVoterResponse:
     """Handle RemoveRaftVoter (KIP-853): the voters are fixed."""
     fixed = "Cluster doesn't support removing voter because the kraft.version feature is 0"
     return messages.RemoveRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)

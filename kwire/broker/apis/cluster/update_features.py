@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode, FeatureUpgradeType
 from ...request_context import RequestContext
@@ -13,7 +11,7 @@ FIRST_WITH_KINDS, LAST_WITH_RESULTS = 1, 1  # versions of UpdateFeatures
 DOWNGRADES = (FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE)
 
 
-def update_features(request: RequestContext) -> Any:
+def update_features(request: RequestContext[messages.UpdateFeaturesRequest]) -> messages.UpdateFeaturesResponse:
     """Handle UpdateFeatures (KIP-584): update all feature levels, or none."""
     response, asked = messages.UpdateFeaturesResponse, request.message
     levels = dict(request.cluster.feature_levels)
@@ -32,7 +30,11 @@ def update_features(request: RequestContext) -> Any:
     return response(error_message=None, results=tuple(rows))
 
 
-def _feature_problem(request: RequestContext, update: Any, before: int) -> str:
+def _feature_problem(
+    request: RequestContext[messages.UpdateFeaturesRequest],
+    update: messages.UpdateFeaturesRequest.FeatureUpdateKey,
+    before: int,
+) -> str:
     """Return why the level of a feature cannot be updated; the empty string if it can."""
     node_id, level = request.cluster.controller.controller_id, update.max_version_level
     feature = features_of(request.cluster).get(update.feature)

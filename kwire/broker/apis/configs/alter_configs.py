@@ -4,90 +4,113 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from .... import messages
 from ....errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Refused
-from ....values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigType
+from ....values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigType, ErrorCode
 from ...broker_configs import topic_defaults
 from ...configs import DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS, Config, check_configs
 from ...request_context import RequestContext
 from .describe_configs import config_denial
 
+AlterRequest: TypeAlias = (
+    "RequestContext[messages.AlterConfigsRequest] | RequestContext[messages.IncrementalAlterConfigsRequest]"
+)
+AlteredResource: TypeAlias = (
+    "messages.AlterConfigsRequest.AlterConfigsResource | messages.IncrementalAlterConfigsRequest.AlterConfigsResource"
+)
 
-def incremental_alter_configs(request: RequestContext) -> Any:
+
+def incremental_alter_configs(
+    request: RequestContext[messages.IncrementalAlterConfigsRequest],
+) -> messages.IncrementalAlterConfigsResponse:
     """Handle IncrementalAlterConfigs (KIP-339): apply the changes of each resource completely or not at all."""
     response = messages.IncrementalAlterConfigsResponse
-    return response(responses=tuple(_alter_resource(request, row) for row in request.message.resources))
+    rows = []
+    for resource in request.message.resources:
+        row = response.AlterConfigsResourceResponse
+        outcome = _alter_resource(request, resource)
+        rows.append(row(resource_type=resource.resource_type, resource_name=resource.resource_name, **outcome))
+    return response(responses=tuple(rows))
 
 
-def alter_configs(request: RequestContext) -> Any:
+def alter_configs(request: RequestContext[messages.AlterConfigsRequest]) -> messages.AlterConfigsResponse:
     """Handle AlterConfigs: replace all configs of a resource by those in the request."""
-    return messages.AlterConfigsResponse(
-        responses=tuple(_alter_resource(request, row, anew=True) for row in request.message.resources)
-    )
+    response = messages.AlterConfigsResponse
+    rows = []
+    for resource in request.message.resources:
+        row = response.AlterConfigsResourceResponse
+        outcome = _alter_resource(request, resource)
+        rows.append(row(resource_type=resource.resource_type, resource_name=resource.resource_name, **outcome))
+    return response(responses=tuple(rows))
 
 
-def _alter_resource(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
-    result: Any = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-    if anew:
-        result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
-    named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
-    if code := config_denial(request, row, AclOperation.ALTER_CONFIGS) or request.error():
-        return result(**named, **request.denied(code))
+def _alter_resource(request: AlterRequest, resource: AlteredResource) -> dict[str, Any]:
+    """Alter the configs of a resource; return the fields of the response that say whether it was done."""
+    if code := config_denial(request, resource, AclOperation.ALTER_CONFIGS) or request.error():
+        return request.denied(code)
+    resource_type = resource.resource_type
     try:
-        if not row.resource_name and row.resource_type in (ConfigResourceType.TOPIC, ConfigResourceType.GROUP):
+        if not resource.resource_name and resource_type in (ConfigResourceType.TOPIC, ConfigResourceType.GROUP):
             raise InvalidRequest("no_default_resource")
-        if row.resource_type == ConfigResourceType.BROKER:
-            _alter_broker(request, row, anew)
-        elif row.resource_type == ConfigResourceType.TOPIC:
-            _alter_topic(request, row, anew)
-        elif row.resource_type == ConfigResourceType.GROUP:
-            _alter_group(request, row, anew)
+        if resource_type == ConfigResourceType.BROKER:
+            _alter_broker(request, resource)
+        elif resource_type == ConfigResourceType.TOPIC:
+            _alter_topic(request, resource)
+        elif resource_type == ConfigResourceType.GROUP:
+            _alter_group(request, resource)
         else:
-            raise InvalidRequest("not_to_be_altered", type=row.resource_type)
+            raise InvalidRequest("not_to_be_altered", type=resource_type)
     except Refused as error:
-        return result(**named, error_code=error.error_code, error_message=str(error))
-    return result(**named, error_message=None)
+        return {"error_code": error.error_code, "error_message": str(error)}
+    return {"error_code": ErrorCode.NONE, "error_message": None}
 
 
-def _alter_topic(request: RequestContext, row: Any, anew: bool) -> None:
-    topic = request.cluster.controller.known(row.resource_name)
+def _alter_topic(request: AlterRequest, resource: AlteredResource) -> None:
+    topic = request.cluster.controller.known(resource.resource_name)
     defaults = topic_defaults(request.cluster.settings)
-    after = _replace_configs(row.configs) if anew else _change_configs(topic.configs, defaults, row.configs)
-    configs = check_configs(after.items())
+    configs = check_configs(_configs_after(resource, topic.configs, defaults, TOPIC_CONFIGS).items())
     if not request.message.validate_only:
         request.cluster.controller.configure(topic, configs)
 
 
-def _alter_broker(request: RequestContext, row: Any, anew: bool) -> None:
+def _alter_broker(request: AlterRequest, resource: AlteredResource) -> None:
     nodes = {str(node_id): node for node_id, node in request.cluster.controller.nodes.items()}
-    if row.resource_name not in nodes:
-        raise InvalidRequest("no_such_broker", broker=row.resource_name)
-    node = nodes[row.resource_name]
+    if resource.resource_name not in nodes:
+        raise InvalidRequest("no_such_broker", broker=resource.resource_name)
+    node = nodes[resource.resource_name]
     defaults = {name: config.default for name, config in DYNAMIC_CONFIGS.items()}
-    after = (
-        _replace_configs(row.configs) if anew else _change_configs(node.configs, defaults, row.configs, DYNAMIC_CONFIGS)
-    )
+    after = _configs_after(resource, node.configs, defaults, DYNAMIC_CONFIGS)
     configs = check_configs(after.items(), DYNAMIC_CONFIGS)
     if not request.message.validate_only:
         node.configs = configs
 
 
-def _alter_group(request: RequestContext, row: Any, anew: bool) -> None:
+def _alter_group(request: AlterRequest, resource: AlteredResource) -> None:
     controller = request.cluster.controller
-    own, most = controller.group_configs, request.cluster.settings.most_groups
-    if row.resource_name not in own and len(own) >= most:
-        raise PolicyViolation("too_many_group_configs", most=most)
+    own = controller.group_configs
+    limit = request.cluster.settings.most_groups
+    if resource.resource_name not in own and len(own) >= limit:
+        raise PolicyViolation("too_many_group_configs", most=limit)
     defaults = {name: config.default for name, config in GROUP_CONFIGS.items()}
-    before = own.get(row.resource_name, {})
-    after = _replace_configs(row.configs) if anew else _change_configs(before, defaults, row.configs, GROUP_CONFIGS)
+    before = own.get(resource.resource_name, {})
+    after = _configs_after(resource, before, defaults, GROUP_CONFIGS)
     configs = check_configs(after.items(), GROUP_CONFIGS)
     if not request.message.validate_only:
-        controller.configure_group(row.resource_name, configs)
+        controller.configure_group(resource.resource_name, configs)
 
 
-def _replace_configs(configs: Sequence[Any]) -> dict[str, str | None]:
+def _configs_after(
+    resource: AlteredResource, own: dict[str, str], defaults: dict[str, str], configs: Mapping[str, Config]
+) -> dict[str, str | None]:
+    """Return the configs of a resource after the request: AlterConfigs replaces all, IncrementalAlterConfigs some."""
+    if isinstance(resource, messages.AlterConfigsRequest.AlterConfigsResource):
+        return _replace_configs(resource.configs)
+    return _change_configs(own, defaults, resource.configs, configs)
+
+
+def _replace_configs(configs: Sequence[messages.AlterConfigsRequest.AlterableConfig]) -> dict[str, str | None]:
     for name, count in Counter(config.name for config in configs).items():
         if count > 1:
             raise InvalidRequest("in_request_twice", name=name)
@@ -97,8 +120,8 @@ def _replace_configs(configs: Sequence[Any]) -> dict[str, str | None]:
 def _change_configs(
     own: dict[str, str],
     defaults: dict[str, str],
-    changes: Sequence[Any],
-    configs: Mapping[str, Config] = TOPIC_CONFIGS,
+    changes: Sequence[messages.IncrementalAlterConfigsRequest.AlterableConfig],
+    configs: Mapping[str, Config],
 ) -> dict[str, str | None]:
     """Return the configs of a resource after some changes."""
     names = Counter(change.name for change in changes)
@@ -119,12 +142,13 @@ def _change_configs(
     return after
 
 
-def _change_list(change: Any, config: Config, value: str) -> str:
+def _change_list(change: messages.IncrementalAlterConfigsRequest.AlterableConfig, config: Config, value: str) -> str:
     """Return the value of a list config after adding or removing values."""
     operations = (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT)
     if config.type != ConfigType.LIST or change.config_operation not in operations:
         raise InvalidConfig("bad_config_operation", config=change.name, operation=change.config_operation)
-    items, given = filter(None, value.split(",")), change.value.split(",")
+    items = [item for item in value.split(",") if item]
+    changed = (change.value or "").split(",")
     if change.config_operation == AlterConfigOp.SUBTRACT:
-        return ",".join(item for item in items if item not in given)
-    return ",".join(dict.fromkeys([*items, *given]))
+        return ",".join(item for item in items if item not in changed)
+    return ",".join(dict.fromkeys([*items, *changed]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...client_quota_manager import CLIENT, KEYS, MOST_QUOTAS, USER, QuotaEntity
@@ -12,7 +10,9 @@ from ...request_context import RequestContext
 EXACT, DEFAULT = 0, 1  # how a component of a quota filter matches
 
 
-def alter_client_quotas(request: RequestContext) -> Any:
+def alter_client_quotas(
+    request: RequestContext[messages.AlterClientQuotasRequest],
+) -> messages.AlterClientQuotasResponse:
     """Handle AlterClientQuotas."""
     response = messages.AlterClientQuotasResponse
     rows = []
@@ -29,11 +29,13 @@ def alter_client_quotas(request: RequestContext) -> Any:
     return response(entries=tuple(rows))
 
 
-def _entity(entry: Any) -> QuotaEntity:
+def _entity(entry: messages.AlterClientQuotasRequest.EntryData) -> QuotaEntity:
     return frozenset((one.entity_type, one.entity_name) for one in entry.entity)
 
 
-def _quota_problem(request: RequestContext, entry: Any) -> str:
+def _quota_problem(
+    request: RequestContext[messages.AlterClientQuotasRequest], entry: messages.AlterClientQuotasRequest.EntryData
+) -> str:
     kinds = [one.entity_type for one in entry.entity]
     if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= {USER, CLIENT}:
         return f"an entity must have a {USER}, a {CLIENT} or both, not {kinds}"
@@ -47,12 +49,16 @@ def _quota_problem(request: RequestContext, entry: Any) -> str:
     return "" if is_right else "a quota must be positive"
 
 
-def _set_quotas(request: RequestContext, entry: Any) -> None:
+def _set_quotas(
+    request: RequestContext[messages.AlterClientQuotasRequest], entry: messages.AlterClientQuotasRequest.EntryData
+) -> None:
     for op in entry.ops:
         request.cluster.controller.set_quota(_entity(entry), op.key, None if op.remove else op.value)
 
 
-def describe_client_quotas(request: RequestContext) -> Any:
+def describe_client_quotas(
+    request: RequestContext[messages.DescribeClientQuotasRequest],
+) -> messages.DescribeClientQuotasResponse:
     """Handle DescribeClientQuotas."""
     response, asked = messages.DescribeClientQuotasResponse, request.message
     kinds = [one.entity_type for one in asked.components]
@@ -77,7 +83,7 @@ def describe_client_quotas(request: RequestContext) -> Any:
     return response(error_message=None, entries=tuple(rows))
 
 
-def _matches(entity: dict[str, str | None], component: Any) -> bool:
+def _matches(entity: dict[str, str | None], component: messages.DescribeClientQuotasRequest.ComponentData) -> bool:
     if component.entity_type not in entity:
         return False
     name = entity[component.entity_type]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...controller.topic import NO_TOPIC_ID
@@ -15,7 +13,9 @@ SUBSCRIPTION = 1
 NONE, ACCEPTED = 0, (4, 3, 1, 2)  # values of `kwire.values.CompressionType`, in Kafka's order
 
 
-def get_telemetry_subscriptions(request: RequestContext) -> Any:
+def get_telemetry_subscriptions(
+    request: RequestContext[messages.GetTelemetrySubscriptionsRequest],
+) -> messages.GetTelemetrySubscriptionsResponse:
     """Handle GetTelemetrySubscriptions: assign an id to a client that has none."""
     return messages.GetTelemetrySubscriptionsResponse(
         client_instance_id=_instance_id(request),
@@ -27,12 +27,12 @@ def get_telemetry_subscriptions(request: RequestContext) -> Any:
     )
 
 
-def _instance_id(request: RequestContext) -> bytes:
+def _instance_id(request: RequestContext[messages.GetTelemetrySubscriptionsRequest]) -> bytes:
     given = bytes(request.message.client_instance_id)
     return request.cluster.rng.randbytes(16) if given == NO_TOPIC_ID else given
 
 
-def push_telemetry(request: RequestContext) -> Any:
+def push_telemetry(request: RequestContext[messages.PushTelemetryRequest]) -> messages.PushTelemetryResponse:
     """Handle PushTelemetry: validate and discard the metrics."""
     asked, response = request.message, messages.PushTelemetryResponse
     if asked.client_instance_id == NO_TOPIC_ID:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .... import messages
 from ....errors.refused import InvalidRequest, Refused
@@ -27,16 +27,31 @@ class ConfigValue(NamedTuple):
     synonyms: Sequence[tuple[str, str | None, int]]
 
 
-def describe_configs(request: RequestContext) -> Any:
+class ConfigResource(Protocol):
+    """An element of a request that names a resource with configs."""
+
+    @property
+    def resource_type(self) -> int:
+        """The type of the resource."""
+
+    @property
+    def resource_name(self) -> str:
+        """The name of the resource."""
+
+
+def describe_configs(request: RequestContext[messages.DescribeConfigsRequest]) -> messages.DescribeConfigsResponse:
     """Handle DescribeConfigs."""
     return messages.DescribeConfigsResponse(
         results=tuple(_describe_resource(request, row) for row in request.message.resources)
     )
 
 
-def _describe_resource(request: RequestContext, row: Any) -> Any:
+def _describe_resource(
+    request: RequestContext[messages.DescribeConfigsRequest],
+    row: messages.DescribeConfigsRequest.DescribeConfigsResource,
+) -> messages.DescribeConfigsResponse.DescribeConfigsResult:
     result = messages.DescribeConfigsResponse.DescribeConfigsResult
-    named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
+    named: dict[str, Any] = {"resource_type": row.resource_type, "resource_name": row.resource_name}
     if code := config_denial(request, row, AclOperation.DESCRIBE_CONFIGS):
         return result(**named, **request.denied(code))
     try:
@@ -48,15 +63,21 @@ def _describe_resource(request: RequestContext, row: Any) -> Any:
     return result(**named, error_message=None, configs=configs)
 
 
-def config_denial(request: RequestContext, row: Any, operation: int) -> int:
+def config_denial(request: RequestContext[object], row: ConfigResource, operation: int) -> int:
     """Return the error code if the principal may not perform an operation on the configs of a resource; 0 if it may."""
-    kinds = {ConfigResourceType.TOPIC: ResourceType.TOPIC, ConfigResourceType.GROUP: ResourceType.GROUP}
+    kinds: dict[int, ResourceType] = {
+        ConfigResourceType.TOPIC: ResourceType.TOPIC,
+        ConfigResourceType.GROUP: ResourceType.GROUP,
+    }
     kind = kinds.get(row.resource_type, ResourceType.CLUSTER)
     name = CLUSTER_NAME if kind == ResourceType.CLUSTER else row.resource_name
     return ErrorCode.NONE if request.allows(operation, kind, name) else DENIALS[kind]
 
 
-def _values(request: RequestContext, row: Any) -> Iterator[ConfigValue]:
+def _values(
+    request: RequestContext[messages.DescribeConfigsRequest],
+    row: messages.DescribeConfigsRequest.DescribeConfigsResource,
+) -> Iterator[ConfigValue]:
     if row.resource_type == ConfigResourceType.TOPIC:
         return _topic_values(request, row.resource_name)
     if row.resource_type == ConfigResourceType.GROUP:
@@ -68,7 +89,7 @@ def _values(request: RequestContext, row: Any) -> Iterator[ConfigValue]:
     return _broker_values(request) if row.resource_name else iter(())
 
 
-def _topic_values(request: RequestContext, name: str) -> Iterator[ConfigValue]:
+def _topic_values(request: RequestContext[messages.DescribeConfigsRequest], name: str) -> Iterator[ConfigValue]:
     own, usual = request.cluster.controller.known(name).configs, topic_defaults(Settings())
     for config, default in topic_defaults(request.cluster.settings).items():
         set_here = [(config, own[config], ConfigSource.TOPIC_CONFIG)] if config in own else []
@@ -77,7 +98,7 @@ def _topic_values(request: RequestContext, name: str) -> Iterator[ConfigValue]:
         yield ConfigValue(config, TOPIC_CONFIGS[config].type, False, [*set_here, otherwise])
 
 
-def _broker_values(request: RequestContext) -> Iterator[ConfigValue]:
+def _broker_values(request: RequestContext[messages.DescribeConfigsRequest]) -> Iterator[ConfigValue]:
     node, settings, usual = request.cluster.controller.nodes[request.node_id], request.cluster.settings, Settings()
     for config, (type_, value_of) in BROKER_CONFIGS.items():
         value = value_of(node, settings)
@@ -92,14 +113,16 @@ def _broker_values(request: RequestContext) -> Iterator[ConfigValue]:
         )
 
 
-def _group_values(request: RequestContext, name: str) -> Iterator[ConfigValue]:
+def _group_values(request: RequestContext[messages.DescribeConfigsRequest], name: str) -> Iterator[ConfigValue]:
     own = request.cluster.controller.group_configs.get(name, {})
     for config, (type_, default, _) in GROUP_CONFIGS.items():
         set_here = [(config, own[config], ConfigSource.GROUP_CONFIG)] if config in own else []
         yield ConfigValue(config, type_, False, [*set_here, (config, default, ConfigSource.DEFAULT_CONFIG)])
 
 
-def _config_row(request: RequestContext, value: ConfigValue) -> Any:
+def _config_row(
+    request: RequestContext[messages.DescribeConfigsRequest], value: ConfigValue
+) -> messages.DescribeConfigsResponse.DescribeConfigsResourceResult:
     response = messages.DescribeConfigsResponse
     _, text, source = value.synonyms[0]
     is_old = request.version < FIRST_WITH_SOURCES

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ConfigResourceType
 from ...request_context import RequestContext
@@ -11,7 +9,9 @@ from ...request_context import RequestContext
 FIRST_WITH_TYPES = 1  # types of resources in ListConfigResources
 
 
-def list_config_resources(request: RequestContext) -> Any:
+def list_config_resources(
+    request: RequestContext[messages.ListConfigResourcesRequest],
+) -> messages.ListConfigResourcesResponse:
     """Handle ListConfigResources (KIP-1142): return the topics, brokers and groups with configs. Version 0 lists only
     client metrics, of which there are none."""
     response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)

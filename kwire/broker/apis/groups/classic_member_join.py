@@ -5,7 +5,6 @@ As Kafka's GroupMetadataManager.classicGroupJoinToConsumerGroup.
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from .... import messages
@@ -22,7 +21,9 @@ from ...request_context import RequestContext
 FIRST_WITH_KNOWN_IDS = 4  # the first version of JoinGroup in which members join with an id from the broker (KIP-394)
 
 
-def join_consumer_group(request: RequestContext, group: Group, consumer: ConsumerGroup) -> Any:
+def join_consumer_group(
+    request: RequestContext[messages.JoinGroupRequest], group: Group, consumer: ConsumerGroup
+) -> messages.JoinGroupResponse:
     """Handle JoinGroup of a classic member in a KIP-848 group: respond immediately, as to a heartbeat."""
     asked = request.message
     protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in asked.protocols)
@@ -53,7 +54,7 @@ def join_consumer_group(request: RequestContext, group: Group, consumer: Consume
 
 
 def _classic_member(
-    request: RequestContext, consumer: ConsumerGroup, before: ConsumerMember | None
+    request: RequestContext[messages.JoinGroupRequest], consumer: ConsumerGroup, before: ConsumerMember | None
 ) -> ConsumerMember | int:
     """Return the member that sent JoinGroup, a new one, or an error code.
 
@@ -77,7 +78,12 @@ def _check_member_id(member: ConsumerMember, member_id: str) -> ConsumerMember |
 
 
 def _plan_classic(
-    request: RequestContext, group: Group, member: ConsumerMember, protocols: Protocols, *, changed: bool
+    request: RequestContext[messages.JoinGroupRequest],
+    group: Group,
+    member: ConsumerMember,
+    protocols: Protocols,
+    *,
+    changed: bool,
 ) -> None:
     """Update a classic member from JoinGroup, set its deadline for SyncGroup, and compute the target assignment."""
     asked, groups, size = request.message, request.cluster.groups, member.size
@@ -91,6 +97,6 @@ def _plan_classic(
     groups.plan(group, group.consumer, changed=changed)
 
 
-def new_member_id(request: RequestContext) -> str:
+def new_member_id(request: RequestContext[object]) -> str:
     """Return a new id for a member of a KIP-848 group."""
     return str(UUID(bytes=request.cluster.rng.randbytes(16), version=4))

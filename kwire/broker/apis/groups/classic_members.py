@@ -7,7 +7,6 @@ consumerGroupLeave.
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 from .... import messages
 from ....values import ErrorCode
@@ -44,14 +43,14 @@ def _find_member(
     return member if generation in (None, member.epoch) else ErrorCode.ILLEGAL_GENERATION
 
 
-def find_consumer_group(request: RequestContext) -> Group | None:
+def find_consumer_group(request: RequestContext[messages.HeartbeatRequest | messages.SyncGroupRequest]) -> Group | None:
     """Return the KIP-848 group of a request; None if it is not one, or if another broker coordinates it."""
     group = request.cluster.groups.find(request.message.group_id)
     is_one = group is not None and group.consumer is not None and group.consumer.members
     return group if is_one and not problem_with(request, request.message.group_id) else None
 
 
-def sync_consumer_group(request: RequestContext, group: Group) -> Any:
+def sync_consumer_group(request: RequestContext[messages.SyncGroupRequest], group: Group) -> messages.SyncGroupResponse:
     """Handle SyncGroup of a classic member in a KIP-848 group."""
     asked, consumer = request.message, group.consumer
     member = _find_member(group, asked.member_id, asked.group_instance_id, asked.generation_id)
@@ -71,13 +70,13 @@ def sync_consumer_group(request: RequestContext, group: Group) -> Any:
     )
 
 
-def _must_join(request: RequestContext, classic: ClassicProtocol, timeout: float) -> int:
+def _must_join(request: RequestContext[object], classic: ClassicProtocol, timeout: float) -> int:
     """Return the error code that makes a classic member rejoin, and set its deadline for that."""
     classic.joins_until = min(classic.joins_until, request.now + timeout)
     return ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def keep_classic_member(request: RequestContext, group: Group) -> int:
+def keep_classic_member(request: RequestContext[messages.HeartbeatRequest], group: Group) -> int:
     """Return the error code of a Heartbeat response to a classic member in a KIP-848 group."""
     asked, consumer = request.message, group.consumer
     member = _find_member(group, asked.member_id, asked.group_instance_id, asked.generation_id)
@@ -90,7 +89,9 @@ def keep_classic_member(request: RequestContext, group: Group) -> int:
     return code
 
 
-def leave_consumer_group(request: RequestContext, group: Group) -> Any:
+def leave_consumer_group(
+    request: RequestContext[messages.LeaveGroupRequest], group: Group
+) -> messages.LeaveGroupResponse:
     """Handle LeaveGroup in a KIP-848 group: remove all members in the request, whichever protocol they use."""
     response, asked = messages.LeaveGroupResponse, request.message
     rows = asked.members

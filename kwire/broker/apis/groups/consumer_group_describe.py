@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.consumer_group import Assigned, ConsumerGroup, ConsumerMember
@@ -15,13 +13,17 @@ from .group_checks import problem_with
 CLASSIC_TYPE, CONSUMER_TYPE = 0, 1  # types of members
 
 
-def consumer_group_describe(request: RequestContext) -> Any:
+def consumer_group_describe(
+    request: RequestContext[messages.ConsumerGroupDescribeRequest],
+) -> messages.ConsumerGroupDescribeResponse:
     """Handle ConsumerGroupDescribe."""
     names = dict.fromkeys(request.message.group_ids)
     return messages.ConsumerGroupDescribeResponse(groups=tuple(_describe_group(request, name) for name in names))
 
 
-def _describe_group(request: RequestContext, group_id: str) -> Any:
+def _describe_group(
+    request: RequestContext[messages.ConsumerGroupDescribeRequest], group_id: str
+) -> messages.ConsumerGroupDescribeResponse.DescribedGroup:
     row = messages.ConsumerGroupDescribeResponse.DescribedGroup
     if code := problem_with(request, group_id):
         return row(group_id=group_id, error_code=code)
@@ -40,10 +42,12 @@ def _describe_group(request: RequestContext, group_id: str) -> Any:
     )
 
 
-def _describe_member(request: RequestContext, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
+def _describe_member(
+    request: RequestContext[messages.ConsumerGroupDescribeRequest], consumer: ConsumerGroup, member: ConsumerMember
+) -> messages.ConsumerGroupDescribeResponse.Member:
     response = messages.ConsumerGroupDescribeResponse
 
-    def assignment(places: Assigned) -> Any:
+    def assignment(places: Assigned) -> messages.ConsumerGroupDescribeResponse.Assignment:
         rows = group_by_topic(request, places)
         return response.Assignment(
             topic_partitions=tuple(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.classic_group import Group
@@ -17,7 +15,9 @@ JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # special member epochs
 FIRST_WITH_OWN_IDS = 1  # ConsumerGroupHeartbeat: clients generate their member ids (KIP-1082)
 
 
-def consumer_group_heartbeat(request: RequestContext) -> Any:
+def consumer_group_heartbeat(
+    request: RequestContext[messages.ConsumerGroupHeartbeatRequest],
+) -> messages.ConsumerGroupHeartbeatResponse:
     """Handle ConsumerGroupHeartbeat."""
     asked = request.message
     if code := problem_with(request, asked.group_id) or _problem(request) or _hidden(request):
@@ -36,7 +36,7 @@ def consumer_group_heartbeat(request: RequestContext) -> Any:
     return _heartbeat(request, group, group.consumer, member)
 
 
-def _problem(request: RequestContext) -> int:
+def _problem(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> int:
     """Return the error code of an invalid request; 0 if the request is valid."""
     asked = request.message
     must_have_id = request.version >= FIRST_WITH_OWN_IDS or asked.member_epoch != JOINS
@@ -54,17 +54,17 @@ def _problem(request: RequestContext) -> int:
     return ErrorCode.NONE
 
 
-def _hidden(request: RequestContext) -> int:
+def _hidden(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> int:
     """Return the error code for topics that the principal may not describe; 0 if there are none."""
     names = request.message.subscribed_topic_names or ()
     return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
 
 
-def _refused(code: int, message: str | None = None) -> Any:
+def _refused(code: int, message: str | None = None) -> messages.ConsumerGroupHeartbeatResponse:
     return messages.ConsumerGroupHeartbeatResponse(error_code=code, error_message=message)
 
 
-def _group_for(request: RequestContext) -> Group | int:
+def _group_for(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> Group | int:
     """Return the group of a request; a joining member creates or upgrades it."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
@@ -83,7 +83,9 @@ def _group_for(request: RequestContext) -> Group | int:
     return group
 
 
-def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> ConsumerMember | int:
+def _member(
+    request: RequestContext[messages.ConsumerGroupHeartbeatRequest], group: Group, consumer: ConsumerGroup
+) -> ConsumerMember | int:
     """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
     asked = request.message
     member = consumer.members.get(asked.member_id)
@@ -104,7 +106,12 @@ def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> C
     return member if asked.member_epoch == member.epoch or is_behind else ErrorCode.FENCED_MEMBER_EPOCH
 
 
-def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
+def _heartbeat(
+    request: RequestContext[messages.ConsumerGroupHeartbeatRequest],
+    group: Group,
+    consumer: ConsumerGroup,
+    member: ConsumerMember,
+) -> messages.ConsumerGroupHeartbeatResponse:
     asked, groups, before = request.message, request.cluster.groups, member.size
     is_new = member.member_id not in consumer.target
     member.classic = None  # this also converts a classic member with the same id
@@ -126,7 +133,7 @@ def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, m
     return response
 
 
-def _update(consumer: ConsumerGroup, member: ConsumerMember, asked: Any) -> bool:
+def _update(consumer: ConsumerGroup, member: ConsumerMember, asked: messages.ConsumerGroupHeartbeatRequest) -> bool:
     """Update a member from its heartbeat; return whether the change can affect other members' assignments."""
     before = member.topics, member.resolved, member.assignor
     if asked.subscribed_topic_names is not None:
@@ -143,7 +150,7 @@ def _update(consumer: ConsumerGroup, member: ConsumerMember, asked: Any) -> bool
     return before != (member.topics, member.resolved, member.assignor)
 
 
-def _owned(request: RequestContext) -> Assigned | None:
+def _owned(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> Assigned | None:
     """Return the partitions that a member reports as owned; None if the request does not list them."""
     rows = request.message.topic_partitions
     if rows is None:
@@ -153,7 +160,9 @@ def _owned(request: RequestContext) -> Assigned | None:
     return places_of(known)
 
 
-def _answer(request: RequestContext, member: ConsumerMember) -> Any:
+def _answer(
+    request: RequestContext[messages.ConsumerGroupHeartbeatRequest], member: ConsumerMember
+) -> messages.ConsumerGroupHeartbeatResponse:
     response = messages.ConsumerGroupHeartbeatResponse
     state = member.epoch, frozenset(member.assigned)
     is_new = member.sent is None or member.sent[1] != state[1] or _is_full(request.message)
@@ -170,7 +179,7 @@ def _answer(request: RequestContext, member: ConsumerMember) -> Any:
     )
 
 
-def _is_full(asked: Any) -> bool:
+def _is_full(asked: messages.ConsumerGroupHeartbeatRequest) -> bool:
     """Return whether a heartbeat has all fields, as after an error or a lost response: the member may not know its
     assignment (Kafka: `isFullRequest` in GroupMetadataManager.consumerGroupHeartbeat)."""
     has_topics = asked.subscribed_topic_names is not None or asked.subscribed_topic_regex is not None
@@ -178,7 +187,7 @@ def _is_full(asked: Any) -> bool:
     return asked.member_epoch == JOINS or is_complete
 
 
-def group_by_topic(request: RequestContext, places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
+def group_by_topic(request: RequestContext[object], places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
     """Return partitions as rows of topics, each with its id, name and partition indexes."""
     indexes: dict[str, list[int]] = {}
     for topic, index in sorted(places):
@@ -187,7 +196,9 @@ def group_by_topic(request: RequestContext, places: Assigned) -> list[tuple[byte
     return [(topics[name].topic_id, name, tuple(found)) for name, found in indexes.items() if name in topics]
 
 
-def _leave(request: RequestContext, group: Group, consumer: ConsumerGroup) -> Any:
+def _leave(
+    request: RequestContext[messages.ConsumerGroupHeartbeatRequest], group: Group, consumer: ConsumerGroup
+) -> messages.ConsumerGroupHeartbeatResponse:
     asked = request.message
     member = consumer.members.get(asked.member_id)
     if member is None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.consumer_group import GroupState
@@ -12,7 +10,7 @@ from ...request_context import RequestContext
 from .group_checks import problem_with
 
 
-def delete_groups(request: RequestContext) -> Any:
+def delete_groups(request: RequestContext[messages.DeleteGroupsRequest]) -> messages.DeleteGroupsResponse:
     """Handle DeleteGroups."""
     row = messages.DeleteGroupsResponse.DeletableGroupResult
     names = dict.fromkeys(request.message.groups_names)
@@ -21,7 +19,7 @@ def delete_groups(request: RequestContext) -> Any:
     )
 
 
-def _delete(request: RequestContext, group_id: str) -> int:
+def _delete(request: RequestContext[messages.DeleteGroupsRequest], group_id: str) -> int:
     groups = request.cluster.groups
     if code := problem_with(request, group_id, needs_name=False):
         return code

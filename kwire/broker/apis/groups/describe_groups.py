@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from .... import messages
@@ -17,13 +15,15 @@ from .group_checks import problem_with
 FIRST_WITH_NOT_FOUND = 6  # DescribeGroups: older versions return unknown groups as Dead (KIP-1043)
 
 
-def describe_groups(request: RequestContext) -> Any:
+def describe_groups(request: RequestContext[messages.DescribeGroupsRequest]) -> messages.DescribeGroupsResponse:
     """Handle DescribeGroups."""
     names = dict.fromkeys(request.message.groups)
     return messages.DescribeGroupsResponse(groups=tuple(_describe_group(request, name) for name in names))
 
 
-def _describe_group(request: RequestContext, group_id: str) -> Any:
+def _describe_group(
+    request: RequestContext[messages.DescribeGroupsRequest], group_id: str
+) -> messages.DescribeGroupsResponse.DescribedGroup:
     row = messages.DescribeGroupsResponse.DescribedGroup
     if code := problem_with(request, group_id, needs_name=False):
         return row(group_id=group_id, error_code=code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from .... import messages
 from ....values import ErrorCode
@@ -15,40 +15,42 @@ GROUP, TRANSACTION, SHARE_STATE = 0, 1, 2  # key types of FindCoordinator; SHARE
 FIRST_WITH_SHARES = 6  # FindCoordinator 6 finds coordinators of share-partition state (KIP-932)
 
 
-def find_coordinator(request: RequestContext) -> Any:
+class FoundCoordinator(NamedTuple):
+    """The broker that coordinates a key, or an error."""
+
+    error_code: int
+    error_message: str | None
+    node_id: int = -1
+    host: str = ""
+    port: int = -1
+
+
+def find_coordinator(request: RequestContext[messages.FindCoordinatorRequest]) -> messages.FindCoordinatorResponse:
     """Handle FindCoordinator."""
     response, asked = messages.FindCoordinatorResponse, request.message
     if request.version < FIRST_WITH_KEYS:
-        return response(**_coordinator(request, asked.key))
+        return response(**_coordinator(request, asked.key)._asdict())
     keys = dict.fromkeys(asked.coordinator_keys)
-    return response(coordinators=tuple(response.Coordinator(key=key, **_coordinator(request, key)) for key in keys))
+    return response(
+        coordinators=tuple(response.Coordinator(key=key, **_coordinator(request, key)._asdict()) for key in keys)
+    )
 
 
-def _coordinator(request: RequestContext, key: str) -> dict[str, Any]:
+def _coordinator(request: RequestContext[messages.FindCoordinatorRequest], key: str) -> FoundCoordinator:
     controller = request.cluster.controller
     is_transactional = request.message.key_type == TRANSACTION
     if code := request.error(transactional_id=key) if is_transactional else request.error(group=key):
-        return _no_coordinator(code, ErrorCode(code).about)
+        return FoundCoordinator(code, ErrorCode(code).about)
     topics = {GROUP: GROUPS, TRANSACTION: TRANSACTIONS, SHARE_STATE: SHARES}
     is_share = request.message.key_type == SHARE_STATE
     is_right = request.version >= FIRST_WITH_SHARES and key.count(":") >= 2 if is_share else True
     if request.message.key_type not in topics or not is_right:
-        return _no_coordinator(
+        return FoundCoordinator(
             ErrorCode.INVALID_REQUEST,
             "the key must be a group id, a transactional id, or GROUP:TOPIC-ID:PARTITION of a share group",
         )
     node_id = coordinator_of(key, controller, topics[request.message.key_type])
     if node_id is None:
-        return _no_coordinator(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator's partition has no leader")
+        return FoundCoordinator(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator's partition has no leader")
     node = controller.nodes[node_id]
-    return {
-        "error_code": ErrorCode.NONE,
-        "error_message": None,
-        "node_id": node_id,
-        "host": node.address[0],
-        "port": node.address[1],
-    }
-
-
-def _no_coordinator(code: int, message: str) -> dict[str, Any]:
-    return {"error_code": code, "error_message": message, "node_id": -1, "host": "", "port": -1}
+    return FoundCoordinator(ErrorCode.NONE, None, node_id, *node.address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .... import messages
 from ....values import ErrorCode
 from ...controller.topic_names import GROUPS
 from ...groups.classic_group import Group, Member
@@ -9,7 +10,9 @@ from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
 
 
-def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *, needs_name: bool = True) -> int:
+def problem_with(
+    request: RequestContext[object], group_id: str, topic: str = GROUPS, *, needs_name: bool = True
+) -> int:
     """Return the error code if this broker cannot handle a group or transaction request; 0 if it can.
 
     Args:
@@ -35,7 +38,10 @@ def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> 
     return group.members.get(member_id, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
-def membership(request: RequestContext, generation: int) -> tuple[Group, Member] | int:
+def membership(
+    request: RequestContext[messages.HeartbeatRequest | messages.OffsetCommitRequest | messages.SyncGroupRequest],
+    generation: int,
+) -> tuple[Group, Member] | int:
     """Return the group and member of a request, or an error code if the member is not in the current generation."""
     asked = request.message
     if code := problem_with(request, asked.group_id):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.consumer_group import GroupState
@@ -12,7 +10,7 @@ from .classic_members import find_consumer_group, keep_classic_member
 from .group_checks import membership
 
 
-def heartbeat(request: RequestContext) -> Any:
+def heartbeat(request: RequestContext[messages.HeartbeatRequest]) -> messages.HeartbeatResponse:
     """Handle Heartbeat."""
     consumers = find_consumer_group(request)
     if consumers is not None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 from uuid import UUID
 
+from .... import messages
 from ....values import ErrorCode
 from ...groups.classic_group import Group, Member
 from ...groups.classic_responses import join_error, join_response
 from ...groups.consumer_group import GroupState
 from ...groups.group_memory import Protocols
 from ...groups.share_group import ShareGroup
+from ...purgatory import Parked
 from ...request_context import RequestContext
 from .classic_member_join import FIRST_WITH_KNOWN_IDS, join_consumer_group
 from .group_checks import member_or_problem, problem_with
 
+JoinAnswer: TypeAlias = "messages.JoinGroupResponse | Parked[messages.JoinGroupResponse]"
+
 FIRST_WITH_SKIPPING = 9  # the first version of JoinGroup whose leader may have to skip the assignment (KIP-814)
 
 
-def join_group(request: RequestContext) -> Any:
+def join_group(request: RequestContext[messages.JoinGroupRequest]) -> JoinAnswer:
     """Handle JoinGroup, or park the request until the rebalance completes."""
     asked, groups = request.message, request.cluster.groups
     code = problem_with(request, asked.group_id) or _session_problem(request)
@@ -41,7 +45,7 @@ def join_group(request: RequestContext) -> Any:
     return answer
 
 
-def _session_problem(request: RequestContext) -> int:
+def _session_problem(request: RequestContext[messages.JoinGroupRequest]) -> int:
     settings, timeout = request.cluster.settings, request.message.session_timeout_ms / 1000
     is_good = settings.min_session_timeout <= timeout <= settings.max_session_timeout
     return ErrorCode.NONE if is_good else ErrorCode.INVALID_SESSION_TIMEOUT
@@ -50,12 +54,12 @@ def _session_problem(request: RequestContext) -> int:
 class _Join:
     """A JoinGroup request for an existing group."""
 
-    def __init__(self, request: RequestContext, group: Group) -> None:
+    def __init__(self, request: RequestContext[messages.JoinGroupRequest], group: Group) -> None:
         self.request, self.group, self.asked = request, group, request.message
         self.groups, self.rebalancing = request.cluster.groups, request.cluster.groups.rebalancing
         self.protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in self.asked.protocols)
 
-    def answer(self) -> Any:
+    def answer(self) -> JoinAnswer:
         group, asked = self.group, self.asked
         if not self._is_consistent():
             return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
@@ -75,7 +79,7 @@ class _Join:
             return bool(asked.protocol_type and self.protocols)
         return bool(asked.protocol_type == group.protocol_type and group.supports(self.protocols))
 
-    def _join_first(self) -> Any:
+    def _join_first(self) -> JoinAnswer:
         member_id = self._new_id()
         if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
             return self._add(member_id)
@@ -104,7 +108,7 @@ class _Join:
             self.protocols,
         )
 
-    def _add(self, member_id: str) -> Any:
+    def _add(self, member_id: str) -> JoinAnswer:
         member = self._made(member_id)
         if not self.groups.has_room_for_member(self.group, member.measure()):
             return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -112,7 +116,7 @@ class _Join:
             self.group.protocol_type = self.asked.protocol_type
         return self.rebalancing.add(self.group, member, self.request.now)
 
-    def _join_again(self, member: Member) -> Any:
+    def _join_again(self, member: Member) -> JoinAnswer:
         """Start a rebalance if the member's metadata has changed, or if it is the leader, which may have detected new
         partitions."""
         group, is_leader = self.group, member.member_id == self.group.leader
@@ -123,7 +127,7 @@ class _Join:
             return join_response(group, member, includes_members=False)
         return self._update(member) or self.rebalancing.join(group, member, self.request.now)
 
-    def _update(self, member: Member) -> Any:
+    def _update(self, member: Member) -> messages.JoinGroupResponse | None:
         """Update a member's protocols; return a response only if the memory limit is exceeded."""
         made = self._made(member.member_id)
         if not self.groups.held.has_room(made.measure() - member.size):
@@ -132,7 +136,7 @@ class _Join:
         self.group.update(member, self.protocols)
         return None
 
-    def _come_back(self, member: Member) -> Any:
+    def _come_back(self, member: Member) -> JoinAnswer:
         """Assign a new id to a static member that returns. A stable group with the same protocol does not rebalance."""
         group, leader = self.group, self.group.leader
         full = self._update(member)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.classic_group import Group
@@ -13,7 +11,7 @@ from .classic_members import FIRST_WITH_MEMBERS, leave_consumer_group
 from .group_checks import member_or_problem, problem_with
 
 
-def leave_group(request: RequestContext) -> Any:
+def leave_group(request: RequestContext[messages.LeaveGroupRequest]) -> messages.LeaveGroupResponse:
     """Handle LeaveGroup."""
     response, asked, groups = messages.LeaveGroupResponse, request.message, request.cluster.groups
     if code := problem_with(request, asked.group_id):
@@ -31,14 +29,20 @@ def leave_group(request: RequestContext) -> Any:
     return response(error_code=code, members=tuple(members))
 
 
-def _leave_row(request: RequestContext, group: Group | None, member: Any) -> Any:
+def _leave_row(
+    request: RequestContext[messages.LeaveGroupRequest],
+    group: Group | None,
+    member: messages.LeaveGroupRequest.MemberIdentity,
+) -> messages.LeaveGroupResponse.MemberResponse:
     member_id, instance_id = member.member_id, member.group_instance_id
     code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
     row = messages.LeaveGroupResponse.MemberResponse
     return row(member_id=member_id, group_instance_id=instance_id, error_code=code)
 
 
-def _leave(request: RequestContext, group: Group, member_id: str, instance_id: str | None) -> int:
+def _leave(
+    request: RequestContext[messages.LeaveGroupRequest], group: Group, member_id: str, instance_id: str | None
+) -> int:
     if member_id in group.pending:
         group.expect_no_longer(member_id)
         return ErrorCode.NONE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import AclOperation, ResourceType
 from ...groups.classic_group import Group
@@ -14,7 +12,7 @@ from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME
 
 
-def list_groups(request: RequestContext) -> Any:
+def list_groups(request: RequestContext[messages.ListGroupsRequest]) -> messages.ListGroupsResponse:
     """Handle ListGroups: return the groups that this broker coordinates."""
     states = {state.lower() for state in request.message.states_filter}
     types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER, SHARE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from .... import messages
 from ....values import ErrorCode
@@ -14,10 +14,18 @@ from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from .group_checks import consumer_problem, membership, problem_with
 
+CommittedTopic: TypeAlias = (
+    "messages.OffsetCommitRequest.OffsetCommitRequestTopic"
+    " | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic"
+)
+CommittedPartition: TypeAlias = (
+    "messages.OffsetCommitRequest.OffsetCommitRequestPartition"
+    " | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition"
+)
 FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of KIP-848 groups
 
 
-def offset_commit(request: RequestContext) -> Any:
+def offset_commit(request: RequestContext[messages.OffsetCommitRequest]) -> messages.OffsetCommitResponse:
     """Handle OffsetCommit."""
     groups, response = request.cluster.groups, messages.OffsetCommitResponse
     group = _committing(request)
@@ -40,7 +48,11 @@ def offset_commit(request: RequestContext) -> Any:
 
 
 def check_commit(
-    request: RequestContext, group: Group | int, sent: Any, part: Any, commits: dict[tuple[str, int], Commit]
+    request: RequestContext[object],
+    group: Group | int,
+    sent: CommittedTopic,
+    part: CommittedPartition,
+    commits: dict[tuple[str, int], Commit],
 ) -> int:
     """Add a row of a request to the commits; return an error code if it cannot be stored, otherwise 0."""
     topic = request.cluster.controller.find(sent.name, sent.topic_id)
@@ -53,7 +65,7 @@ def check_commit(
     return ErrorCode.NONE
 
 
-def _committing(request: RequestContext) -> Group | int:
+def _committing(request: RequestContext[messages.OffsetCommitRequest]) -> Group | int:
     """Return the group, or an error code if this client may not commit now."""
     asked, groups = request.message, request.cluster.groups
     if code := problem_with(request, asked.group_id, needs_name=False):
@@ -73,7 +85,7 @@ def _committing(request: RequestContext) -> Group | int:
     return ErrorCode.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
 
 
-def _member_committing(request: RequestContext, generation: int) -> Group | int:
+def _member_committing(request: RequestContext[messages.OffsetCommitRequest], generation: int) -> Group | int:
     found = membership(request, generation)
     if isinstance(found, int):
         return found
@@ -82,7 +94,12 @@ def _member_committing(request: RequestContext, generation: int) -> Group | int:
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
 
 
-def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: str) -> Commit | int:
+def _kept_commit(
+    request: RequestContext[object],
+    topic: Topic | None,
+    part: CommittedPartition,
+    name: str,
+) -> Commit | int:
     """Return the commit in a row of a request, or an error code if it cannot be stored."""
     if code := request.error(topic.name if topic else name or None, part.partition_index):
         return code

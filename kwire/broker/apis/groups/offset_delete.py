@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.share_group import ShareGroup
@@ -11,7 +9,7 @@ from ...request_context import RequestContext
 from .group_checks import problem_with
 
 
-def offset_delete(request: RequestContext) -> Any:
+def offset_delete(request: RequestContext[messages.OffsetDeleteRequest]) -> messages.OffsetDeleteResponse:
     """Handle OffsetDelete: delete offsets of topics to which no member subscribes."""
     response, asked = messages.OffsetDeleteResponse, request.message
     group = request.cluster.groups.find(asked.group_id)

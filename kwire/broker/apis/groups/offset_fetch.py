@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from .... import messages
 from ....values import ErrorCode
@@ -14,10 +14,24 @@ from .group_checks import consumer_problem, problem_with
 
 FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition
 FIRST_WITH_GROUPS = 8  # the first version of OffsetFetch for several groups (KIP-709)
+RequestedTopics: TypeAlias = (  # before version 8, and since
+    "Sequence[messages.OffsetFetchRequest.OffsetFetchRequestTopic]"
+    " | Sequence[messages.OffsetFetchRequest.OffsetFetchRequestTopics]"
+)
 WantedOffsets = Iterator[tuple[str, bytes, list[int]]]
 
 
-def offset_fetch(request: RequestContext) -> Any:
+class FetchedOffset(NamedTuple):
+    """The committed offset of a partition, or an error code."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    metadata: str | None
+    error_code: int
+
+
+def offset_fetch(request: RequestContext[messages.OffsetFetchRequest]) -> messages.OffsetFetchResponse:
     """Handle OffsetFetch."""
     response, asked = messages.OffsetFetchResponse, request.message
     if request.version >= FIRST_WITH_GROUPS:
@@ -28,11 +42,13 @@ def offset_fetch(request: RequestContext) -> Any:
         return response(error_code=code)
     row, part = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
     found = _rows(request, asked.group_id, asked.topics, code)
-    rows = (row(name=name, partitions=tuple(part(**fields) for fields in parts)) for name, _, parts in found)
+    rows = (row(name=name, partitions=tuple(part(**offset._asdict()) for offset in parts)) for name, _, parts in found)
     return response(topics=tuple(rows), error_code=code)
 
 
-def _group(request: RequestContext, wanted: Any) -> Any:
+def _group(
+    request: RequestContext[messages.OffsetFetchRequest], wanted: messages.OffsetFetchRequest.OffsetFetchRequestGroup
+) -> messages.OffsetFetchResponse.OffsetFetchResponseGroup:
     response = messages.OffsetFetchResponse
     if code := problem_with(request, wanted.group_id, needs_name=False):
         return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
@@ -42,15 +58,18 @@ def _group(request: RequestContext, wanted: Any) -> Any:
         return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
     row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
     rows = (
-        row(name=name, topic_id=topic_id, partitions=tuple(part(**fields) for fields in parts))
+        row(name=name, topic_id=topic_id, partitions=tuple(part(**offset._asdict()) for offset in parts))
         for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, ErrorCode.NONE)
     )
     return response.OffsetFetchResponseGroup(group_id=wanted.group_id, topics=tuple(rows))
 
 
 def _rows(
-    request: RequestContext, group_id: str, topics: Any, code: int
-) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
+    request: RequestContext[messages.OffsetFetchRequest],
+    group_id: str,
+    topics: RequestedTopics | None,
+    code: int,
+) -> Iterator[tuple[str, bytes, list[FetchedOffset]]]:
     """Return the requested topics with the fields of their partitions; topics of None request all commits."""
     controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
     for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
@@ -63,7 +82,7 @@ def _rows(
         yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
 
 
-def _asked(topics: Any) -> WantedOffsets:
+def _asked(topics: RequestedTopics) -> WantedOffsets:
     """Return the requested topics without duplicates."""
     wanted: dict[tuple[str, bytes], dict[int, None]] = {}
     for row in topics:
@@ -72,7 +91,7 @@ def _asked(topics: Any) -> WantedOffsets:
     return ((*key, list(indexes)) for key, indexes in wanted.items())
 
 
-def _committed(request: RequestContext, group: Group | None) -> WantedOffsets:
+def _committed(request: RequestContext[messages.OffsetFetchRequest], group: Group | None) -> WantedOffsets:
     for name, indexes in group.commits.topics() if group is not None else ():
         topic = request.cluster.controller.find(name)
         if group is not None and topic is not None:
@@ -81,14 +100,16 @@ def _committed(request: RequestContext, group: Group | None) -> WantedOffsets:
                 yield name, topic.topic_id, kept
 
 
-def _fields(request: RequestContext, group: Group | None, topic: Topic | None, index: int, code: int) -> dict[str, Any]:
+def _fields(
+    request: RequestContext[messages.OffsetFetchRequest],
+    group: Group | None,
+    topic: Topic | None,
+    index: int,
+    code: int,
+) -> FetchedOffset:
     if group is not None and topic is not None and request.message.require_stable:
         code = code or (ErrorCode.UNSTABLE_OFFSET_COMMIT if group.is_unstable(topic.name, index) else ErrorCode.NONE)
     found = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
-    return {
-        "partition_index": index,
-        "committed_offset": found.offset if found else -1,
-        "committed_leader_epoch": found.leader_epoch if found else -1,
-        "metadata": found.metadata if found else "",
-        "error_code": code,
-    }
+    if found is None:
+        return FetchedOffset(index, -1, -1, "", code)
+    return FetchedOffset(index, found.offset, found.leader_epoch, found.metadata, code)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .... import messages
 from ....values import ErrorCode
 from ...groups.classic_group import Group
 from ...groups.classic_responses import sync_error, sync_response
 from ...groups.consumer_group import GroupState
+from ...purgatory import Parked
 from ...request_context import RequestContext
 from .classic_members import find_consumer_group, sync_consumer_group
 from .group_checks import membership
@@ -15,7 +15,9 @@ from .group_checks import membership
 FIRST_WITH_PROTOCOLS = 5  # the first version of SyncGroup that contains the expected protocol (KIP-559)
 
 
-def sync_group(request: RequestContext) -> Any:
+def sync_group(
+    request: RequestContext[messages.SyncGroupRequest],
+) -> messages.SyncGroupResponse | Parked[messages.SyncGroupResponse]:
     """Handle SyncGroup, or park the request until the leader sends the assignments."""
     asked, rebalancing = request.message, request.cluster.groups.rebalancing
     if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
@@ -38,7 +40,7 @@ def sync_group(request: RequestContext) -> Any:
     )
 
 
-def _protocol_problem(asked: Any, group: Group) -> int:
+def _protocol_problem(asked: messages.SyncGroupRequest, group: Group) -> int:
     names = asked.protocol_type or group.protocol_type, asked.protocol_name or group.protocol
     if names != (group.protocol_type, group.protocol):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -46,7 +48,7 @@ def _protocol_problem(asked: Any, group: Group) -> int:
     return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE
 
 
-def _complete(request: RequestContext, group: Group) -> Any:
+def _complete(request: RequestContext[messages.SyncGroupRequest], group: Group) -> messages.SyncGroupResponse:
     """Send the leader's assignments to the members."""
     groups, asked = request.cluster.groups, request.message
     assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...request_context import RequestContext
@@ -11,7 +9,7 @@ from ...request_context import RequestContext
 ALL = -1  # the offset in DeleteRecords that stands for the high watermark
 
 
-def delete_records(request: RequestContext) -> Any:
+def delete_records(request: RequestContext[messages.DeleteRecordsRequest]) -> messages.DeleteRecordsResponse:
     """Handle DeleteRecords."""
     response = messages.DeleteRecordsResponse
     rows = []
@@ -25,7 +23,11 @@ def delete_records(request: RequestContext) -> Any:
     return response(topics=tuple(rows))
 
 
-def _delete_records(request: RequestContext, name: str, part: Any) -> tuple[int, int]:
+def _delete_records(
+    request: RequestContext[messages.DeleteRecordsRequest],
+    name: str,
+    part: messages.DeleteRecordsRequest.DeleteRecordsPartition,
+) -> tuple[int, int]:
     """Delete records of a partition; return an error code and the new log start offset."""
     found = request.led(name, part.partition_index)
     if isinstance(found, int):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...log.producer_state_manager import ProducerState as KnownProducer
@@ -11,7 +9,9 @@ from ...request_context import RequestContext
 from ...transactions.transaction import TopicPartition
 
 
-def describe_producers(request: RequestContext) -> Any:
+def describe_producers(
+    request: RequestContext[messages.DescribeProducersRequest],
+) -> messages.DescribeProducersResponse:
     """Handle DescribeProducers: return the producers of partitions that this broker leads."""
     response = messages.DescribeProducersResponse
     return response(
@@ -25,7 +25,9 @@ def describe_producers(request: RequestContext) -> Any:
     )
 
 
-def _producers_in(request: RequestContext, place: TopicPartition) -> Any:
+def _producers_in(
+    request: RequestContext[messages.DescribeProducersRequest], place: TopicPartition
+) -> messages.DescribeProducersResponse.PartitionResponse:
     row = messages.DescribeProducersResponse.PartitionResponse
     found = request.led(*place)
     if isinstance(found, int):
@@ -35,7 +37,9 @@ def _producers_in(request: RequestContext, place: TopicPartition) -> Any:
     return row(partition_index=place[1], error_message=None, active_producers=tuple(rows))
 
 
-def _producer(producer_id: int, found: KnownProducer, first_offset: int) -> Any:
+def _producer(
+    producer_id: int, found: KnownProducer, first_offset: int
+) -> messages.DescribeProducersResponse.ProducerState:
     return messages.DescribeProducersResponse.ProducerState(
         producer_id=producer_id,
         producer_epoch=found.epoch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias
 
 import msgspec
 
@@ -18,12 +18,14 @@ from ...purgatory import Later, Parked
 from ...request_context import RequestContext
 from .replica_selector import ReplicaView, select_replica
 
+FetchAnswer: TypeAlias = "messages.FetchResponse | Parked[messages.FetchResponse]"
+
 FIRST_WITH_RACKS = 11  # the first version that followers serve, too (KIP-392)
 READ_COMMITTED = 1
 MOST_WAIT_MS = 300_000  # the maximum time for which a fetch is parked
 
 
-def fetch(request: RequestContext) -> Any:
+def fetch(request: RequestContext[messages.FetchRequest]) -> FetchAnswer:
     """Handle Fetch, or park the request until there are enough bytes."""
     asked = request.message
     session = request.cluster.fetch_sessions.session_for(request.node_id, asked)
@@ -35,7 +37,9 @@ def fetch(request: RequestContext) -> Any:
     return _fetch(whole, session.changes_in)
 
 
-def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:
+def _fetch(
+    request: RequestContext[messages.FetchRequest], finish: Callable[[messages.FetchResponse], messages.FetchResponse]
+) -> FetchAnswer:
     """Handle a request that lists all its partitions; call `finish` with the response before it is sent."""
     asked = request.message
     response, enough = _read(request)
@@ -43,22 +47,24 @@ def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:
         return finish(response)
     keys = [(topic.name, part.partition) for topic, part in _wanted(request)]
 
-    def attempt(over: bool) -> Any:
+    def attempt(over: bool) -> Later[messages.FetchResponse] | None:
         _, enough = _read(request, measure=True)
         return Later(lambda: finish(_read(request)[0])) if enough or over else None
 
-    parked = Parked(attempt, keys)
+    parked: Parked[messages.FetchResponse] = Parked(attempt, keys)
     request.cluster.waiting.park(parked, request.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
     return parked
 
 
-def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
+def _wanted(request: RequestContext[messages.FetchRequest]) -> list[tuple[Topic, messages.FetchRequest.FetchPartition]]:
     find = request.cluster.controller.find
     rows = ((find(row.topic, row.topic_id), row.partitions) for row in request.message.topics)
     return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
 
 
-def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
+def _read(
+    request: RequestContext[messages.FetchRequest], *, measure: bool = False
+) -> tuple[messages.FetchResponse, bool]:
     """Read the available batches, or only measure them; also return whether the fetch can complete, because there are
     enough bytes or an error occurred."""
     response = messages.FetchResponse
@@ -78,13 +84,15 @@ def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]
 class _FetchReader:
     """The number of bytes read so far, and the limit."""
 
-    def __init__(self, request: RequestContext, measure: bool) -> None:
+    def __init__(self, request: RequestContext[messages.FetchRequest], measure: bool) -> None:
         self.request, self.size, self.failed = request, 0, False
         self.only_measure = measure
         self.is_committed = request.message.isolation_level == READ_COMMITTED
         self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
 
-    def partition(self, topic: Topic | None, part: Any, name: str) -> Any:
+    def partition(
+        self, topic: Topic | None, part: messages.FetchRequest.FetchPartition, name: str
+    ) -> messages.FetchResponse.PartitionData:
         if code := self.request.error(topic.name if topic else name or None, part.partition):
             return self._failure(part, code)
         if topic is None or not 0 <= part.partition < len(topic.partitions):
@@ -112,7 +120,9 @@ class _FetchReader:
         self.left -= size
         return self._row(part, log, data)
 
-    def _row(self, part: Any, log: ReplicaLog, data: bytes, preferred: int = -1) -> Any:
+    def _row(
+        self, part: messages.FetchRequest.FetchPartition, log: ReplicaLog, data: bytes, preferred: int = -1
+    ) -> messages.FetchResponse.PartitionData:
         return messages.FetchResponse.PartitionData(
             partition_index=part.partition,
             high_watermark=log.end,
@@ -135,7 +145,7 @@ class _FetchReader:
         found = select_replica(views[partition.leader], views.values(), request.message.rack_id).node_id
         return None if found == partition.leader else found
 
-    def _failure(self, part: Any, code: int) -> Any:
+    def _failure(self, part: messages.FetchRequest.FetchPartition, code: int) -> messages.FetchResponse.PartitionData:
         self.failed = True
         return messages.FetchResponse.PartitionData(
             partition_index=part.partition,
@@ -146,7 +156,7 @@ class _FetchReader:
         )
 
 
-def _aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[Any, ...]:
+def _aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[messages.FetchResponse.AbortedTransaction, ...]:
     """Return the aborted transactions with records in the data that was read from an offset on."""
     row = messages.FetchResponse.AbortedTransaction
     found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()

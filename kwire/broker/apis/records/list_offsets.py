@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...log.replica_log import ReplicaLog
@@ -14,7 +12,7 @@ FIRST_WITH_EPOCHS = 4  # the first version of ListOffsets with leader epochs
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 
 
-def list_offsets(request: RequestContext) -> Any:
+def list_offsets(request: RequestContext[messages.ListOffsetsRequest]) -> messages.ListOffsetsResponse:
     """Handle ListOffsets."""
     response = messages.ListOffsetsResponse
     rows = []
@@ -24,7 +22,11 @@ def list_offsets(request: RequestContext) -> Any:
     return response(topics=tuple(rows))
 
 
-def _list_partition(request: RequestContext, topic: str, part: Any) -> Any:
+def _list_partition(
+    request: RequestContext[messages.ListOffsetsRequest],
+    topic: str,
+    part: messages.ListOffsetsRequest.ListOffsetsPartition,
+) -> messages.ListOffsetsResponse.ListOffsetsPartitionResponse:
     row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
     found = request.led(topic, part.partition_index, part.current_leader_epoch)
     if isinstance(found, int):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ...request_context import RequestContext
 
 
-def offset_for_leader_epoch(request: RequestContext) -> Any:
+def offset_for_leader_epoch(
+    request: RequestContext[messages.OffsetForLeaderEpochRequest],
+) -> messages.OffsetForLeaderEpochResponse:
     """Handle OffsetForLeaderEpoch (KIP-101): return the end offset of a leader epoch."""
     response = messages.OffsetForLeaderEpochResponse
     rows = []
@@ -18,7 +18,11 @@ def offset_for_leader_epoch(request: RequestContext) -> Any:
     return response(topics=tuple(rows))
 
 
-def _epoch_end(request: RequestContext, topic: str, part: Any) -> Any:
+def _epoch_end(
+    request: RequestContext[messages.OffsetForLeaderEpochRequest],
+    topic: str,
+    part: messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition,
+) -> messages.OffsetForLeaderEpochResponse.EpochEndOffset:
     row = messages.OffsetForLeaderEpochResponse.EpochEndOffset
     found = request.led(topic, part.partition, part.current_leader_epoch)
     if isinstance(found, int):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .... import messages
 from ....codecs.records import RecordBatch, parse_records
@@ -38,7 +38,7 @@ class ProduceOutcome(NamedTuple):
     problem: str = ""
 
 
-def produce(request: RequestContext) -> Any:
+def produce(request: RequestContext[messages.ProduceRequest]) -> messages.ProduceResponse | None:
     """Handle Produce; return None for acks=0."""
     response = messages.ProduceResponse
     rows = []
@@ -53,7 +53,12 @@ def produce(request: RequestContext) -> Any:
     return response(responses=tuple(rows), throttle_time_ms=throttle)
 
 
-def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: str) -> Any:
+def _partition(
+    request: RequestContext[messages.ProduceRequest],
+    topic: Topic | None,
+    sent: messages.ProduceRequest.PartitionProduceData,
+    name: str,
+) -> messages.ProduceResponse.PartitionProduceResponse:
     asked = request.message.transactional_id
     if code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
         outcome = ProduceOutcome(code, -1, READ_ONLY if request.cluster.settings.read_only else None)
@@ -78,7 +83,9 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: st
     )
 
 
-def _write(request: RequestContext, topic: Topic, index: int, records: bytes) -> ProduceOutcome:
+def _write(
+    request: RequestContext[messages.ProduceRequest], topic: Topic, index: int, records: bytes
+) -> ProduceOutcome:
     partition, settings = topic.partitions[index], request.cluster.settings
     log = partition.log_at(request.node_id)
     if isinstance(log, int):
@@ -101,7 +108,9 @@ def _write(request: RequestContext, topic: Topic, index: int, records: bytes) ->
     return _append(request, topic, partition, batch)
 
 
-def _append(request: RequestContext, topic: Topic, partition: Partition, batch: RecordBatch) -> ProduceOutcome:
+def _append(
+    request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition, batch: RecordBatch
+) -> ProduceOutcome:
     time = NO_TIME
     if topic.configs.get("message.timestamp.type") == "LogAppendTime":
         time = request.cluster.time_ms()
@@ -140,7 +149,7 @@ def _without_keys(batch: RecordBatch) -> list[int]:
         return []  # a batch that cannot be decompressed here is not validated further
 
 
-def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -> int:
+def _acks_problem(request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition) -> int:
     if request.message.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
     least = topic.number("min.insync.replicas", request.cluster.settings.min_insync_replicas)
@@ -149,7 +158,9 @@ def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -
     )
 
 
-def _join(request: RequestContext, partition: Partition, log: ReplicaLog, batch: RecordBatch) -> int:
+def _join(
+    request: RequestContext[messages.ProduceRequest], partition: Partition, log: ReplicaLog, batch: RecordBatch
+) -> int:
     """Check that a transaction may write to a partition; with KIP-890, add the partition to the transaction."""
     transactional_id, transactions = request.message.transactional_id, request.cluster.transactions
     if batch.producer_id in log.producers.open:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import AclOperation, ErrorCode, ResourceType
 from ...request_context import RequestContext
@@ -14,7 +12,7 @@ MOST_ACLS = 100_000
 NO_AUTHORIZER = "No Authorizer is configured."
 
 
-def describe_acls(request: RequestContext) -> Any:
+def describe_acls(request: RequestContext[messages.DescribeAclsRequest]) -> messages.DescribeAclsResponse:
     """Handle DescribeAcls."""
     response, authorizer = messages.DescribeAclsResponse, request.cluster.authorizer
     if authorizer is None:
@@ -23,7 +21,7 @@ def describe_acls(request: RequestContext) -> Any:
     wanted = _acl_filter(request.message)
     if problem := _filter_problem(wanted):
         return response(error_code=ErrorCode.INVALID_REQUEST, error_message=problem)
-    found: dict[tuple[Any, ...], list[AclBinding]] = {}
+    found: dict[tuple[int, str, int], list[AclBinding]] = {}
     for acl in authorizer.matching(wanted):
         found.setdefault(acl[:3], []).append(acl)
     resources = tuple(
@@ -43,7 +41,7 @@ def describe_acls(request: RequestContext) -> Any:
     return response(error_message=None, resources=resources)
 
 
-def _acl_filter(row: Any) -> AclBindingFilter:
+def _acl_filter(row: messages.DeleteAclsRequest.DeleteAclsFilter | messages.DescribeAclsRequest) -> AclBindingFilter:
     names = row.resource_type_filter, row.resource_name_filter, row.pattern_type_filter
     return AclBindingFilter(*names, row.principal_filter, row.host_filter, row.operation, row.permission_type)
 
@@ -53,7 +51,7 @@ def _filter_problem(wanted: AclBindingFilter) -> str:
     return "The filter has an unknown element." if UNKNOWN in kinds else ""
 
 
-def create_acls(request: RequestContext) -> Any:
+def create_acls(request: RequestContext[messages.CreateAclsRequest]) -> messages.CreateAclsResponse:
     """Handle CreateAcls."""
     row, rows = messages.CreateAclsResponse.AclCreationResult, []
     refused = request.error()
@@ -72,7 +70,7 @@ def create_acls(request: RequestContext) -> Any:
     return messages.CreateAclsResponse(results=tuple(rows))
 
 
-def _acl_problem(request: RequestContext, acl: AclBinding) -> str:
+def _acl_problem(request: RequestContext[messages.CreateAclsRequest], acl: AclBinding) -> str:
     """Return why an ACL is invalid; the empty string if it is valid."""
     if acl.resource_type == ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
@@ -94,7 +92,7 @@ def _acl_problem(request: RequestContext, acl: AclBinding) -> str:
     return f"the limit of {MOST_ACLS} ACLs is reached" if is_full else ""
 
 
-def delete_acls(request: RequestContext) -> Any:
+def delete_acls(request: RequestContext[messages.DeleteAclsRequest]) -> messages.DeleteAclsResponse:
     """Handle DeleteAcls."""
     response, authorizer = messages.DeleteAclsResponse, request.cluster.authorizer
     rows, refused = [], request.error()
@@ -114,7 +112,7 @@ def delete_acls(request: RequestContext) -> Any:
     return response(filter_results=tuple(rows))
 
 
-def _deleted_acl(acl: AclBinding) -> Any:
+def _deleted_acl(acl: AclBinding) -> messages.DeleteAclsResponse.DeleteAclsMatchingAcl:
     fields = acl._asdict()
     fields["permission_type"] = fields.pop("permission")
     return messages.DeleteAclsResponse.DeleteAclsMatchingAcl(error_message=None, **fields)

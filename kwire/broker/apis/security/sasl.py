@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....protocol.sasl.mechanisms import AuthenticationFailed
 from ....values import ErrorCode
@@ -12,7 +10,7 @@ from ...request_context import RequestContext
 TOO_LATE = "SaslAuthenticate request received after successful authentication"
 
 
-def sasl_handshake(request: RequestContext) -> Any:
+def sasl_handshake(request: RequestContext[messages.SaslHandshakeRequest]) -> messages.SaslHandshakeResponse:
     """Handle SaslHandshake."""
     response, session = messages.SaslHandshakeResponse, request.session
     if session is None or not session.may_begin or session.is_under_way:
@@ -22,7 +20,7 @@ def sasl_handshake(request: RequestContext) -> Any:
     return response(error_code=code, mechanisms=tuple(session.mechanisms))
 
 
-def sasl_authenticate(request: RequestContext) -> Any:
+def sasl_authenticate(request: RequestContext[messages.SaslAuthenticateRequest]) -> messages.SaslAuthenticateResponse:
     """Handle SaslAuthenticate."""
     response, session = messages.SaslAuthenticateResponse, request.session
     if session is None or not session.is_under_way:

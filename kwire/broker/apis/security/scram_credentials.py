@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TypeAlias
 
 from .... import messages
 from ....protocol.sasl.mechanisms import LEAST_ITERATIONS, MOST_ITERATIONS, SCRAM
@@ -11,11 +11,17 @@ from ....protocol.sasl.scram_credentials import ScramCredential
 from ....values import ErrorCode
 from ...request_context import RequestContext
 
+ScramChange: TypeAlias = (
+    "messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion"
+    " | messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion"
+)
 MOST_USERS = 10_000
 NUMBERS = {name: number for number, name in SCRAM.items()}
 
 
-def describe_user_scram_credentials(request: RequestContext) -> Any:
+def describe_user_scram_credentials(
+    request: RequestContext[messages.DescribeUserScramCredentialsRequest],
+) -> messages.DescribeUserScramCredentialsResponse:
     """Handle DescribeUserScramCredentials."""
     response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
     asked = request.message.users
@@ -24,7 +30,9 @@ def describe_user_scram_credentials(request: RequestContext) -> Any:
     return response(error_message=None, results=tuple(rows))
 
 
-def _scram_row(request: RequestContext, name: str, count: int) -> Any:
+def _scram_row(
+    request: RequestContext[messages.DescribeUserScramCredentialsRequest], name: str, count: int
+) -> messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult:
     response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
     row = response.DescribeUserScramCredentialsResult
     if count > 1:
@@ -41,11 +49,13 @@ def _scram_row(request: RequestContext, name: str, count: int) -> Any:
     return row(user=name, error_message=None, credential_infos=infos)
 
 
-def alter_user_scram_credentials(request: RequestContext) -> Any:
+def alter_user_scram_credentials(
+    request: RequestContext[messages.AlterUserScramCredentialsRequest],
+) -> messages.AlterUserScramCredentialsResponse:
     """Handle AlterUserScramCredentials: make all changes of a user, or none."""
     response, asked = messages.AlterUserScramCredentialsResponse, request.message
     row = response.AlterUserScramCredentialsResult
-    changes = [*asked.deletions, *asked.upsertions]
+    changes: list[ScramChange] = [*asked.deletions, *asked.upsertions]
     names = list(dict.fromkeys(one.name for one in changes))
     refused = request.error()
     rows = []
@@ -63,23 +73,23 @@ def alter_user_scram_credentials(request: RequestContext) -> Any:
     return response(results=tuple(rows))
 
 
-def _scram_problem(request: RequestContext, change: Any) -> int:
+def _scram_problem(request: RequestContext[messages.AlterUserScramCredentialsRequest], change: ScramChange) -> int:
     """Return the error code if a change is invalid; 0 if it is valid."""
     users = request.cluster.controller.users
     if not change.name:
         return ErrorCode.UNACCEPTABLE_CREDENTIAL
     if change.mechanism not in SCRAM:
         return ErrorCode.UNSUPPORTED_SASL_MECHANISM
-    if not hasattr(change, "salted_password"):
+    if isinstance(change, messages.AlterUserScramCredentialsRequest.ScramCredentialDeletion):
         is_there = (change.name, SCRAM[change.mechanism]) in users.scram
         return ErrorCode.NONE if is_there else ErrorCode.RESOURCE_NOT_FOUND
     is_right = LEAST_ITERATIONS <= change.iterations <= MOST_ITERATIONS and change.salt and change.salted_password
     return ErrorCode.NONE if is_right and len(users.scram) < MOST_USERS else ErrorCode.UNACCEPTABLE_CREDENTIAL
 
 
-def _change_scram(request: RequestContext, change: Any) -> None:
+def _change_scram(request: RequestContext[messages.AlterUserScramCredentialsRequest], change: ScramChange) -> None:
     key, credential = (change.name, SCRAM[change.mechanism]), None
-    if hasattr(change, "salted_password"):
+    if isinstance(change, messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion):
         salted, salt = bytes(change.salted_password), bytes(change.salt)
         credential = ScramCredential.of(key[1], salted, salt, change.iterations)
     request.cluster.controller.set_credential(*key, credential)

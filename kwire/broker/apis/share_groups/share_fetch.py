@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from .... import messages
 from ....codecs.records import parse_records
@@ -21,7 +21,9 @@ from ...purgatory import Later, Parked
 from ...request_context import RequestContext
 from ..records.fetch import MOST_WAIT_MS
 from .share_acknowledge import (
+    Acknowledgement,
     Codes,
+    ShareMember,
     apply_acknowledgements,
     check_share_request,
     current_leader,
@@ -29,48 +31,60 @@ from .share_acknowledge import (
     node_endpoints,
 )
 
+ShareFetchAnswer: TypeAlias = "messages.ShareFetchResponse | Parked[messages.ShareFetchResponse]"
+
 EXACTLY = 1  # the acquire mode that never acquires more records than requested (KIP-1206)
 READ_COMMITTED = "read_committed"
 _DURATION = re.compile(r"by_duration:P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?")
 _SECONDS = (86400, 3600, 60, 1)
 
 
-def share_fetch(request: RequestContext) -> Any:
+def share_fetch(request: RequestContext[messages.ShareFetchRequest]) -> ShareFetchAnswer:
     """Handle ShareFetch: apply acknowledgements, and acquire records; park the request until there are some."""
     asked = request.message
     acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
-    if code := check_share_request(request) or _fetch_problem(request, acks):
+    member = check_share_request(request)
+    if isinstance(member, int):
+        return messages.ShareFetchResponse(error_code=member)
+    if code := _fetch_problem(request, acks):
         return messages.ShareFetchResponse(error_code=code)
-    shares, who = request.cluster.shares, (request.node_id, asked.group_id, asked.member_id)
+    shares, who = request.cluster.shares, (request.node_id, *member)
     session = shares.session(*who, asked.share_session_epoch, request.session)
     if isinstance(session, int):
         return messages.ShareFetchResponse(error_code=session)
-    for topic_id, part in acks if asked.share_session_epoch != FINAL else ():
-        session.parts.setdefault((bytes(topic_id), part.partition_index), True)
-    for topic in asked.forgotten_topics_data:
-        for index in topic.partitions:
-            session.parts.pop((bytes(topic.topic_id), index), None)
-    found = apply_acknowledgements(request, acks)
+    _update_session(session, asked)
+    found = apply_acknowledgements(request, member, acks)
     if asked.share_session_epoch == FINAL:
         shares.end_session(*who)
     if asked.share_session_epoch == FINAL or asked.is_renew_ack:
-        return _Fetching(request, ShareSession(), found).response(())
-    return _respond_or_park(_Fetching(request, session, found))
+        return _Fetching(request, member, ShareSession(), found).response(())
+    return _respond_or_park(_Fetching(request, member, session, found))
 
 
-def _respond_or_park(fetching: _Fetching) -> Any:
+def _update_session(session: ShareSession, message: messages.ShareFetchRequest) -> None:
+    """Add the partitions that a request lists to the session, and remove those that it forgets."""
+    if message.share_session_epoch != FINAL:
+        for topic in message.topics:
+            for part in topic.partitions:
+                session.parts.setdefault((bytes(topic.topic_id), part.partition_index), True)
+    for forgotten in message.forgotten_topics_data:
+        for index in forgotten.partitions:
+            session.parts.pop((bytes(forgotten.topic_id), index), None)
+
+
+def _respond_or_park(fetching: _Fetching) -> ShareFetchAnswer:
     """Respond to a fetch, or park it."""
     request = fetching.request
     now = fetching.attempt(request.message.max_wait_ms <= 0)
     if now is not None:
         return now.make()
     keys = [key for place in fetching.session.parts for key in fetching.keys(place)]
-    parked = Parked(fetching.attempt, keys)
+    parked: Parked[messages.ShareFetchResponse] = Parked(fetching.attempt, keys)
     request.cluster.waiting.park(parked, request.now + min(request.message.max_wait_ms, MOST_WAIT_MS) / 1000)
     return parked
 
 
-def _fetch_problem(request: RequestContext, acks: Sequence[tuple[bytes, Any]]) -> int:
+def _fetch_problem(request: RequestContext[messages.ShareFetchRequest], acks: Sequence[Acknowledgement]) -> int:
     """Return the error code of an invalid fetch; 0 if it is valid."""
     asked = request.message
     has_acks = any(part.acknowledgement_batches for _, part in acks)
@@ -106,18 +120,19 @@ class _Candidate(NamedTuple):
 class _Fetching:
     """A fetch in a share session, with the error codes of its acknowledgements."""
 
-    request: RequestContext
+    request: RequestContext[messages.ShareFetchRequest]
+    member: ShareMember
     session: ShareSession
     codes: Codes
 
-    def keys(self, place: TopicIdPartition) -> Iterator[Any]:
+    def keys(self, place: TopicIdPartition) -> Iterator[Hashable]:
         """Yield the purgatory keys of a partition: new records, and records that become available again."""
         topic: Topic | None = self.request.cluster.controller.by_id.get(place[0])
         if topic is not None:
             yield topic.name, place[1]
-        yield key_of(self.request.message.group_id, place)
+        yield key_of(self.member.group_id, place)
 
-    def attempt(self, over: bool) -> Later | None:
+    def attempt(self, over: bool) -> Later[messages.ShareFetchResponse] | None:
         """Acquire records if there are enough, or at the deadline; the records are read when the response is sent."""
         asked = self.request.message
         failed: dict[TopicIdPartition, _FetchedPartition] = {}
@@ -146,21 +161,21 @@ class _Fetching:
         if isinstance(where, int):
             return where
         partition, log = where
-        part = shares.find(asked.group_id, place)
+        part = shares.find(self.member.group_id, place)
         if part is None:
             return ErrorCode.UNKNOWN_SERVER_ERROR  # no member of the group has subscribed to the topic
-        configs = request.cluster.controller.group_configs_of(asked.group_id)
+        configs = request.cluster.controller.group_configs_of(self.member.group_id)
         if part.start < 0:
             part.begin(_start(log, configs["share.auto.offset.reset"], request.cluster.time_ms))
         before = part.size
         if part.trim(log.start, log.end):
-            shares.changed(asked.group_id, place, part, before)
+            shares.changed(self.member.group_id, place, part, before)
         end = log.stable_end if configs["share.isolation.level"] == READ_COMMITTED else None
         offset = max(part.next_offset, log.start)
         entries = log.entries_from(offset, log.measure(offset, size, end=end))
         wanted = AcquireLimits(most, max(1, asked.batch_size), asked.share_acquire_mode == EXACTLY)
         batches = [(one.base_offset, one.last_offset) for one in entries]
-        spans = part.acquirable(batches, wanted, shares.limits(asked.group_id))
+        spans = part.acquirable(batches, wanted, shares.limits(self.member.group_id))
         if not spans or not shares.has_room(spans):
             return _Candidate(place, part, partition, log, (), ())
         first, last = spans[0][0], spans[-1][1]
@@ -168,10 +183,11 @@ class _Fetching:
         return _Candidate(place, part, partition, log, entries, spans)
 
     def _acquire(self, one: _Candidate) -> _FetchedPartition:
-        asked, shares = self.request.message, self.request.cluster.shares
+        shares = self.request.cluster.shares
         now = max(self.request.cluster.waiting.now, self.request.now)  # the fetch may have been parked
-        acquired = shares.acquire(asked.group_id, one.place, one.part, one.spans, asked.member_id, now)
-        configs = self.request.cluster.controller.group_configs_of(asked.group_id)
+        group_id, member_id = self.member
+        acquired = shares.acquire(group_id, one.place, one.part, one.spans, member_id, now)
+        configs = self.request.cluster.controller.group_configs_of(group_id)
         if configs["share.isolation.level"] == READ_COMMITTED:
             acquired = self._committed(one, acquired)
         if not acquired:
@@ -190,17 +206,17 @@ class _Fetching:
             one.part.archive(*span)
         left = [kept for row in acquired for kept in _without(row, aborted)]
         if aborted and not left:  # otherwise they are stored with the next acknowledgement, as in Kafka
-            self.request.cluster.shares.changed(self.request.message.group_id, one.place, one.part, before)
+            self.request.cluster.shares.changed(self.member.group_id, one.place, one.part, before)
         return left
 
-    def response(self, parts: Sequence[tuple[TopicIdPartition, _FetchedPartition]]) -> Any:
+    def response(self, parts: Sequence[tuple[TopicIdPartition, _FetchedPartition]]) -> messages.ShareFetchResponse:
         """Return the response: partitions with records, errors or acknowledgements, and partitions new in the
         session."""
-        response, asked, cluster = messages.ShareFetchResponse, self.request.message, self.request.cluster
+        response, cluster = messages.ShareFetchResponse, self.request.cluster
         new = [place for place, is_new in self.session.parts.items() if is_new]
         self.session.parts.update(dict.fromkeys(new, False))
         found = dict.fromkeys([*self.codes, *new], _FetchedPartition()) | dict(parts)
-        rows: dict[bytes, list[Any]] = {}
+        rows: dict[bytes, list[messages.ShareFetchResponse.PartitionData]] = {}
         codes = [*self.codes.values()]
         for place, part in found.items():
             row = self._row(place, part)
@@ -213,12 +229,14 @@ class _Fetching:
         topic_row = response.ShareFetchableTopicResponse
         return response(
             throttle_time_ms=throttle,
-            acquisition_lock_timeout_ms=int(cluster.shares.limits(asked.group_id).lock * 1000),
+            acquisition_lock_timeout_ms=int(cluster.shares.limits(self.member.group_id).lock * 1000),
             responses=tuple(topic_row(topic_id=topic_id, partitions=tuple(some)) for topic_id, some in rows.items()),
-            node_endpoints=node_endpoints(self.request, codes, response),
+            node_endpoints=tuple(
+                response.NodeEndpoint(**endpoint._asdict()) for endpoint in node_endpoints(self.request, codes)
+            ),
         )
 
-    def _row(self, place: TopicIdPartition, part: _FetchedPartition) -> Any:
+    def _row(self, place: TopicIdPartition, part: _FetchedPartition) -> messages.ShareFetchResponse.PartitionData:
         response = messages.ShareFetchResponse
         code, data = part.error_code, b""
         try:
@@ -228,7 +246,7 @@ class _Fetching:
             self.request.cluster.fail(part.partition.replicas[self.request.node_id].log_dir)
             code, part = ErrorCode.KAFKA_STORAGE_ERROR, _FetchedPartition()
         is_unknown = code == ErrorCode.UNKNOWN_SERVER_ERROR
-        about = f"no member of group {self.request.message.group_id} has subscribed to this topic"
+        about = f"no member of group {self.member.group_id} has subscribed to this topic"
         acked = self.codes.get(place, ErrorCode.NONE)
         row = response.AcquiredRecords
         return response.PartitionData(
@@ -236,7 +254,7 @@ class _Fetching:
             error_code=code,
             error_message=about if is_unknown else None,
             acknowledge_error_code=acked,
-            current_leader=current_leader(self.request, place, code or acked, response),
+            current_leader=response.LeaderIdAndEpoch(**current_leader(self.request, place, code or acked)._asdict()),
             records=data,
             acquired_records=tuple(
                 row(first_offset=one.first, last_offset=one.last, delivery_count=one.deliveries)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode, ResourceType
 from ...groups.consumer_group import ConsumerMember
@@ -13,13 +11,17 @@ from ..groups.consumer_group_heartbeat import group_by_topic
 from .share_group_checks import share_problem
 
 
-def share_group_describe(request: RequestContext) -> Any:
+def share_group_describe(
+    request: RequestContext[messages.ShareGroupDescribeRequest],
+) -> messages.ShareGroupDescribeResponse:
     """Handle ShareGroupDescribe."""
     names = dict.fromkeys(request.message.group_ids)
     return messages.ShareGroupDescribeResponse(groups=tuple(_describe_group(request, name) for name in names))
 
 
-def _describe_group(request: RequestContext, group_id: str) -> Any:
+def _describe_group(
+    request: RequestContext[messages.ShareGroupDescribeRequest], group_id: str
+) -> messages.ShareGroupDescribeResponse.DescribedGroup:
     row = messages.ShareGroupDescribeResponse.DescribedGroup
     if code := share_problem(request, group_id):
         return row(group_id=group_id, error_code=code)
@@ -42,7 +44,9 @@ def _describe_group(request: RequestContext, group_id: str) -> Any:
     )
 
 
-def _describe_member(request: RequestContext, member: ConsumerMember) -> Any:
+def _describe_member(
+    request: RequestContext[messages.ShareGroupDescribeRequest], member: ConsumerMember
+) -> messages.ShareGroupDescribeResponse.Member:
     response = messages.ShareGroupDescribeResponse
     rows = tuple(
         response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=found)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.classic_group import Group
@@ -15,7 +13,9 @@ from ..groups.consumer_group_heartbeat import JOINS, LEAVES, group_by_topic
 from .share_group_checks import share_problem
 
 
-def share_group_heartbeat(request: RequestContext) -> Any:
+def share_group_heartbeat(
+    request: RequestContext[messages.ShareGroupHeartbeatRequest],
+) -> messages.ShareGroupHeartbeatResponse:
     """Handle ShareGroupHeartbeat."""
     asked = request.message
     is_right = asked.member_id and asked.member_epoch >= LEAVES and asked.rack_id != "" and asked.group_id
@@ -41,13 +41,13 @@ def share_group_heartbeat(request: RequestContext) -> Any:
     return _heartbeat(request, group, share, member)
 
 
-def _hidden(request: RequestContext) -> int:
+def _hidden(request: RequestContext[messages.ShareGroupHeartbeatRequest]) -> int:
     """Return the error code for topics that the principal may not describe; 0 if there are none."""
     names = request.message.subscribed_topic_names or ()
     return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
 
 
-def _group_for(request: RequestContext) -> Group | int:
+def _group_for(request: RequestContext[messages.ShareGroupHeartbeatRequest]) -> Group | int:
     """Return the share group; a joining member creates it if there is no group of this name."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
@@ -58,7 +58,7 @@ def _group_for(request: RequestContext) -> Group | int:
     return make_share_group(request, asked.group_id)
 
 
-def make_share_group(request: RequestContext, group_id: str) -> Group | int:
+def make_share_group(request: RequestContext[object], group_id: str) -> Group | int:
     """Return a new share group, or an error code if the limit is reached."""
     group = request.cluster.groups.found_or_made(group_id)
     if group is None:
@@ -68,7 +68,9 @@ def make_share_group(request: RequestContext, group_id: str) -> Group | int:
     return group
 
 
-def _member(request: RequestContext, group: Group, share: ShareGroup) -> ConsumerMember | int:
+def _member(
+    request: RequestContext[messages.ShareGroupHeartbeatRequest], group: Group, share: ShareGroup
+) -> ConsumerMember | int:
     """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
     asked, groups = request.message, request.cluster.groups
     member = share.members.get(asked.member_id)
@@ -84,7 +86,12 @@ def _member(request: RequestContext, group: Group, share: ShareGroup) -> Consume
     return member
 
 
-def _heartbeat(request: RequestContext, group: Group, share: ShareGroup, member: ConsumerMember) -> Any:
+def _heartbeat(
+    request: RequestContext[messages.ShareGroupHeartbeatRequest],
+    group: Group,
+    share: ShareGroup,
+    member: ConsumerMember,
+) -> messages.ShareGroupHeartbeatResponse:
     asked, cluster, before = request.message, request.cluster, member.size
     changed = member.member_id not in share.target
     if asked.subscribed_topic_names is not None:
@@ -103,7 +110,9 @@ def _heartbeat(request: RequestContext, group: Group, share: ShareGroup, member:
     return _answer(request, member)
 
 
-def _answer(request: RequestContext, member: ConsumerMember) -> Any:
+def _answer(
+    request: RequestContext[messages.ShareGroupHeartbeatRequest], member: ConsumerMember
+) -> messages.ShareGroupHeartbeatResponse:
     response = messages.ShareGroupHeartbeatResponse
     state = member.epoch, frozenset(member.assigned)
     # A heartbeat with topics is complete, as after an error: the member may not know its assignment (Kafka:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...controller.topic import Topic
@@ -16,13 +14,18 @@ from .share_group_heartbeat import make_share_group
 NO_OFFSET = -1
 
 
-def describe_share_group_offsets(request: RequestContext) -> Any:
+def describe_share_group_offsets(
+    request: RequestContext[messages.DescribeShareGroupOffsetsRequest],
+) -> messages.DescribeShareGroupOffsetsResponse:
     """Handle DescribeShareGroupOffsets: return the stored start offset of each partition; -1 if none is stored."""
     response = messages.DescribeShareGroupOffsetsResponse
     return response(groups=tuple(_offsets(request, asked) for asked in request.message.groups))
 
 
-def _offsets(request: RequestContext, asked: Any) -> Any:
+def _offsets(
+    request: RequestContext[messages.DescribeShareGroupOffsetsRequest],
+    asked: messages.DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup,
+) -> messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup:
     response = messages.DescribeShareGroupOffsetsResponse
     row = response.DescribeShareGroupOffsetsResponseGroup
     if code := share_problem(request, asked.group_id):
@@ -48,7 +51,12 @@ def _offsets(request: RequestContext, asked: Any) -> Any:
     return row(group_id=asked.group_id, topics=topics)
 
 
-def _offset(request: RequestContext, share: ShareGroup | None, topic: Topic | None, index: int) -> Any:
+def _offset(
+    request: RequestContext[messages.DescribeShareGroupOffsetsRequest],
+    share: ShareGroup | None,
+    topic: Topic | None,
+    index: int,
+) -> messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition:
     row = messages.DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition
     if topic is not None and (code := request.error(topic.name, index)):
         return row(partition_index=index, start_offset=NO_OFFSET, error_code=code)
@@ -64,7 +72,11 @@ def _offset(request: RequestContext, share: ShareGroup | None, topic: Topic | No
     return row(partition_index=index, start_offset=found.start, leader_epoch=partition.leader_epoch, lag=lag)
 
 
-def _empty_share(request: RequestContext, *, makes: bool) -> ShareGroup | int:
+def _empty_share(
+    request: RequestContext[messages.AlterShareGroupOffsetsRequest | messages.DeleteShareGroupOffsetsRequest],
+    *,
+    makes: bool,
+) -> ShareGroup | int:
     """Return the share group of a request if it has no members; otherwise an error code."""
     group_id = request.message.group_id
     if code := share_problem(request, group_id):
@@ -81,7 +93,9 @@ def _empty_share(request: RequestContext, *, makes: bool) -> ShareGroup | int:
     return share if group.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
 
 
-def alter_share_group_offsets(request: RequestContext) -> Any:
+def alter_share_group_offsets(
+    request: RequestContext[messages.AlterShareGroupOffsetsRequest],
+) -> messages.AlterShareGroupOffsetsResponse:
     """Handle AlterShareGroupOffsets: set the start offsets of partitions in a group without members."""
     response, asked = messages.AlterShareGroupOffsetsResponse, request.message
     share = _empty_share(request, makes=True)
@@ -100,7 +114,13 @@ def alter_share_group_offsets(request: RequestContext) -> Any:
     return response(responses=tuple(rows))
 
 
-def _alter_offset(request: RequestContext, share: ShareGroup, topic: Topic | None, name: str, part: Any) -> Any:
+def _alter_offset(
+    request: RequestContext[messages.AlterShareGroupOffsetsRequest],
+    share: ShareGroup,
+    topic: Topic | None,
+    name: str,
+    part: messages.AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition,
+) -> messages.AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition:
     row = messages.AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition
     index = part.partition_index
     code = request.error(name, index)
@@ -112,7 +132,9 @@ def _alter_offset(request: RequestContext, share: ShareGroup, topic: Topic | Non
     return row(partition_index=index, error_code=code, error_message=ErrorCode(code).about if code else None)
 
 
-def delete_share_group_offsets(request: RequestContext) -> Any:
+def delete_share_group_offsets(
+    request: RequestContext[messages.DeleteShareGroupOffsetsRequest],
+) -> messages.DeleteShareGroupOffsetsResponse:
     """Handle DeleteShareGroupOffsets: delete the state of whole topics in a group without members."""
     response, asked = messages.DeleteShareGroupOffsetsResponse, request.message
     share = _empty_share(request, makes=False)
@@ -125,7 +147,9 @@ def delete_share_group_offsets(request: RequestContext) -> Any:
     return response(responses=rows)
 
 
-def _delete_offsets(request: RequestContext, share: ShareGroup, name: str) -> Any:
+def _delete_offsets(
+    request: RequestContext[messages.DeleteShareGroupOffsetsRequest], share: ShareGroup, name: str
+) -> messages.DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic:
     topic = request.cluster.controller.topics.get(name)
     places = [place for place in share.partitions if topic is not None and place[0] == topic.topic_id]
     code = request.error(name) or (ErrorCode.NONE if places else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

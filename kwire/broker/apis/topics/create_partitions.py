@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from .... import messages
 from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
@@ -11,7 +10,7 @@ from ...request_context import RequestContext
 from .unique_rows import unique_rows
 
 
-def create_partitions(request: RequestContext) -> Any:
+def create_partitions(request: RequestContext[messages.CreatePartitionsRequest]) -> messages.CreatePartitionsResponse:
     """Handle CreatePartitions."""
     rows = unique_rows(request.message.topics)
     return messages.CreatePartitionsResponse(
@@ -19,7 +18,11 @@ def create_partitions(request: RequestContext) -> Any:
     )
 
 
-def _create_partitions(request: RequestContext, row: Any, twice: bool) -> Any:
+def _create_partitions(
+    request: RequestContext[messages.CreatePartitionsRequest],
+    row: messages.CreatePartitionsRequest.CreatePartitionsTopic,
+    twice: bool,
+) -> messages.CreatePartitionsResponse.CreatePartitionsTopicResult:
     result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
     controller = request.cluster.controller
     try:
@@ -39,7 +42,9 @@ def _create_partitions(request: RequestContext, row: Any, twice: bool) -> Any:
     return result(name=row.name, error_message=None)
 
 
-def _given_assignment(placed: dict[int, list[int]], rows: Sequence[Any]) -> dict[int, list[int]]:
+def _given_assignment(
+    placed: dict[int, list[int]], rows: Sequence[messages.CreatePartitionsRequest.CreatePartitionsAssignment]
+) -> dict[int, list[int]]:
     if len(rows) != len(placed):
         raise InvalidReplicaAssignment("assignments_not_as_many", found=len(rows), wanted=len(placed))
     return {index: list(row.broker_ids) for index, row in zip(placed, rows, strict=True)}

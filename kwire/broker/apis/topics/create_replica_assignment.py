@@ -10,7 +10,7 @@ from ....cluster.placement.replica_assignors import assignor_for
 from ...request_context import RequestContext
 
 
-def create_replica_assignment(request: RequestContext) -> Any:
+def create_replica_assignment(request: RequestContext[Any]) -> Any:
     """Handle CreateReplicaAssignment; a refused request gets an empty array."""
     cluster = request.cluster
     assignor = partial(cluster.controller.run, assignor_for(cluster.settings.replica_assignor))

@@ -18,13 +18,15 @@ NO_NUMBER = -1
 FIRST_WITH_DETAILS = 5  # the first version of CreateTopics whose response has the topic's details (KIP-525)
 
 
-def create_topics(request: RequestContext) -> Any:
+def create_topics(request: RequestContext[messages.CreateTopicsRequest]) -> messages.CreateTopicsResponse:
     """Handle CreateTopics."""
     rows = request.message.topics
     return messages.CreateTopicsResponse(topics=tuple(_create(request, row, twice) for row, twice in unique_rows(rows)))
 
 
-def _create(request: RequestContext, row: Any, twice: bool) -> Any:
+def _create(
+    request: RequestContext[messages.CreateTopicsRequest], row: messages.CreateTopicsRequest.CreatableTopic, twice: bool
+) -> messages.CreateTopicsResponse.CreatableTopicResult:
     result = messages.CreateTopicsResponse.CreatableTopicResult
     controller = request.cluster.controller
     try:
@@ -48,7 +50,9 @@ def _create(request: RequestContext, row: Any, twice: bool) -> Any:
     )
 
 
-def _details(request: RequestContext, name: str, configs: dict[str, str]) -> dict[str, Any]:
+def _details(
+    request: RequestContext[messages.CreateTopicsRequest], name: str, configs: dict[str, str]
+) -> dict[str, Any]:
     """Return the configs of a new topic, or an error code if the principal may not read them."""
     if request.version < FIRST_WITH_DETAILS:
         return {}
@@ -58,7 +62,7 @@ def _details(request: RequestContext, name: str, configs: dict[str, str]) -> dic
     return {"configs": _configs(request, configs)}
 
 
-def _assignment(controller: KRaftController, row: Any) -> dict[int, list[int]]:
+def _assignment(controller: KRaftController, row: messages.CreateTopicsRequest.CreatableTopic) -> dict[int, list[int]]:
     if not row.assignments:
         return controller.place(row.num_partitions, row.replication_factor)
     if row.num_partitions != NO_NUMBER or row.replication_factor != NO_NUMBER:
@@ -69,7 +73,9 @@ def _assignment(controller: KRaftController, row: Any) -> dict[int, list[int]]:
     return assignment
 
 
-def _configs(request: RequestContext, own: dict[str, str]) -> tuple[Any, ...]:
+def _configs(
+    request: RequestContext[messages.CreateTopicsRequest], own: dict[str, str]
+) -> tuple[messages.CreateTopicsResponse.CreatableTopicConfigs, ...]:
     config = messages.CreateTopicsResponse.CreatableTopicConfigs
     return tuple(
         config(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from .... import messages
 from ....codecs.json_writer import uuid_text
@@ -16,17 +15,19 @@ from ...request_context import RequestContext
 FIRST_WITH_IDS = 6  # the first version of DeleteTopics with topic ids (KIP-516)
 
 
-def delete_topics(request: RequestContext) -> Any:
+def delete_topics(request: RequestContext[messages.DeleteTopicsRequest]) -> messages.DeleteTopicsResponse:
     """Handle DeleteTopics; this also completes requests that wait for a deleted topic."""
     asked = request.message
-    names = [(name, NO_TOPIC_ID) for name in asked.topic_names]
+    names: list[tuple[str | None, bytes]] = [(name, NO_TOPIC_ID) for name in asked.topic_names]
     if request.version >= FIRST_WITH_IDS:
         names = [(row.name, row.topic_id) for row in asked.topics]
     rows = (_delete(request, *named, count > 1) for named, count in Counter(names).items())
     return messages.DeleteTopicsResponse(responses=tuple(rows))
 
 
-def _delete(request: RequestContext, name: str | None, topic_id: bytes, twice: bool) -> Any:
+def _delete(
+    request: RequestContext[messages.DeleteTopicsRequest], name: str | None, topic_id: bytes, twice: bool
+) -> messages.DeleteTopicsResponse.DeletableTopicResult:
     result = messages.DeleteTopicsResponse.DeletableTopicResult
     by_id = request.cluster.controller.by_id.get(topic_id)
     known = by_id.name if by_id is not None else name
@@ -43,7 +44,9 @@ def _delete(request: RequestContext, name: str | None, topic_id: bytes, twice: b
     return result(name=topic.name, topic_id=topic.topic_id)
 
 
-def _topic_to_delete(request: RequestContext, name: str | None, topic_id: bytes, twice: bool) -> Topic:
+def _topic_to_delete(
+    request: RequestContext[messages.DeleteTopicsRequest], name: str | None, topic_id: bytes, twice: bool
+) -> Topic:
     if twice:
         raise InvalidRequest("in_request_twice", name=name or topic_id.hex())
     if name is not None and topic_id != NO_TOPIC_ID:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from .... import messages
 from ....values import ErrorCode
@@ -13,14 +12,14 @@ from ...request_context import RequestContext
 PREFERRED = 0  # the type of a preferred leader election; the other type is unclean
 
 
-def elect_leaders(request: RequestContext) -> Any:
+def elect_leaders(request: RequestContext[messages.ElectLeadersRequest]) -> messages.ElectLeadersResponse:
     """Handle ElectLeaders: elect the preferred replica, or in an unclean election an out-of-sync replica if no
     in-sync replica is online."""
     response, asked = messages.ElectLeadersResponse, request.message
     if code := request.error():
         return request.failed(code)  # names no topic that the request does not name
     is_all = asked.topic_partitions is None
-    rows: dict[str, list[Any]] = {}
+    rows: dict[str, list[messages.ElectLeadersResponse.PartitionResult]] = {}
     for topic, index in _list_asked(request):
         code = _elect(request, request.cluster.controller.partition(topic, index))
         if is_all and code == ErrorCode.ELECTION_NOT_NEEDED:
@@ -35,7 +34,7 @@ def elect_leaders(request: RequestContext) -> Any:
     return response(replica_election_results=tuple(results))
 
 
-def _list_asked(request: RequestContext) -> Iterator[tuple[str, int]]:
+def _list_asked(request: RequestContext[messages.ElectLeadersRequest]) -> Iterator[tuple[str, int]]:
     if request.message.topic_partitions is None:
         yield from ((one.topic, one.index) for one in request.cluster.controller.partitions())
         return
@@ -43,7 +42,7 @@ def _list_asked(request: RequestContext) -> Iterator[tuple[str, int]]:
         yield from ((row.topic, index) for index in row.partitions)
 
 
-def _elect(request: RequestContext, partition: Partition | None) -> int:
+def _elect(request: RequestContext[messages.ElectLeadersRequest], partition: Partition | None) -> int:
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if code := request.error(partition.topic, partition.index):
@@ -59,7 +58,7 @@ def _elect(request: RequestContext, partition: Partition | None) -> int:
     return ErrorCode.NONE
 
 
-def _elect_unclean(request: RequestContext, partition: Partition) -> int:
+def _elect_unclean(request: RequestContext[messages.ElectLeadersRequest], partition: Partition) -> int:
     if partition.leader >= 0:
         return ErrorCode.ELECTION_NOT_NEEDED
     online = next(iter(partition.online_logs()), None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....errors.refused import InvalidReplicaAssignment
 from ....values import ErrorCode
@@ -14,7 +12,9 @@ from ...request_context import RequestContext
 FIRST_WITH_FACTOR = 1
 
 
-def alter_partition_reassignments(request: RequestContext) -> Any:
+def alter_partition_reassignments(
+    request: RequestContext[messages.AlterPartitionReassignmentsRequest],
+) -> messages.AlterPartitionReassignmentsResponse:
     """Handle AlterPartitionReassignments: copy replicas immediately, or, for a stopped broker, after its restart."""
     response, asked = messages.AlterPartitionReassignmentsResponse, request.message
     rows = []
@@ -28,7 +28,11 @@ def alter_partition_reassignments(request: RequestContext) -> Any:
     return response(error_message=None, responses=tuple(rows))
 
 
-def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str | None]:
+def _reassign(
+    request: RequestContext[messages.AlterPartitionReassignmentsRequest],
+    topic: str,
+    part: messages.AlterPartitionReassignmentsRequest.ReassignablePartition,
+) -> tuple[int, str | None]:
     if code := request.error(topic, part.partition_index):
         return code, request.denied(code)["error_message"]
     partition = request.cluster.controller.partition(topic, part.partition_index)
@@ -53,13 +57,15 @@ def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str 
     return ErrorCode.NONE, None
 
 
-def list_partition_reassignments(request: RequestContext) -> Any:
+def list_partition_reassignments(
+    request: RequestContext[messages.ListPartitionReassignmentsRequest],
+) -> messages.ListPartitionReassignmentsResponse:
     """Handle ListPartitionReassignments."""
     response, asked = messages.ListPartitionReassignmentsResponse, request.message
     wanted = (
         None if asked.topics is None else {(row.name, one) for row in asked.topics for one in row.partition_indexes}
     )
-    rows: dict[str, list[Any]] = {}
+    rows: dict[str, list[messages.ListPartitionReassignmentsResponse.OngoingPartitionReassignment]] = {}
     for one in request.cluster.controller.partitions():
         if one.target is None or (wanted is not None and (one.topic, one.index) not in wanted):
             continue

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....errors.refused import Refused
 from ....values import ErrorCode
@@ -12,11 +10,13 @@ from ...node import LogDir
 from ...request_context import RequestContext
 
 
-def alter_replica_log_dirs(request: RequestContext) -> Any:
+def alter_replica_log_dirs(
+    request: RequestContext[messages.AlterReplicaLogDirsRequest],
+) -> messages.AlterReplicaLogDirsResponse:
     """Handle AlterReplicaLogDirs: move a replica of the broker that received the request to another of its
     directories."""
     response = messages.AlterReplicaLogDirsResponse
-    rows: dict[str, list[Any]] = {}
+    rows: dict[str, list[messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult]] = {}
     for row in request.message.dirs:
         for topic in row.topics:
             for index in topic.partitions:
@@ -29,7 +29,7 @@ def alter_replica_log_dirs(request: RequestContext) -> Any:
     return response(results=tuple(results))
 
 
-def _move(request: RequestContext, path: str, topic: str, index: int) -> int:
+def _move(request: RequestContext[messages.AlterReplicaLogDirsRequest], path: str, topic: str, index: int) -> int:
     if code := request.error(topic, index):
         return code
     log_dirs = request.cluster.controller.nodes[request.node_id].log_dirs
@@ -49,13 +49,15 @@ def _move(request: RequestContext, path: str, topic: str, index: int) -> int:
     return ErrorCode.NONE
 
 
-def describe_log_dirs(request: RequestContext) -> Any:
+def describe_log_dirs(request: RequestContext[messages.DescribeLogDirsRequest]) -> messages.DescribeLogDirsResponse:
     """Handle DescribeLogDirs for the broker that received the request."""
     node = request.cluster.controller.nodes[request.node_id]
     return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, one) for one in node.log_dirs))
 
 
-def _log_dir(request: RequestContext, log_dir: LogDir) -> Any:
+def _log_dir(
+    request: RequestContext[messages.DescribeLogDirsRequest], log_dir: LogDir
+) -> messages.DescribeLogDirsResponse.DescribeLogDirsResult:
     result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
     try:
         total, usable = (-1, -1) if log_dir.is_offline else log_dir.disk.space()
@@ -66,7 +68,9 @@ def _log_dir(request: RequestContext, log_dir: LogDir) -> Any:
     return result(log_dir=log_dir.path, topics=_topics(request, log_dir), total_bytes=total, usable_bytes=usable)
 
 
-def _topics(request: RequestContext, log_dir: LogDir) -> tuple[Any, ...]:
+def _topics(
+    request: RequestContext[messages.DescribeLogDirsRequest], log_dir: LogDir
+) -> tuple[messages.DescribeLogDirsResponse.DescribeLogDirsTopic, ...]:
     row = messages.DescribeLogDirsResponse.DescribeLogDirsTopic
     topics = request.cluster.controller.topics
     wanted: dict[str, set[int] | None] = dict.fromkeys(topics)
@@ -76,7 +80,9 @@ def _topics(request: RequestContext, log_dir: LogDir) -> tuple[Any, ...]:
     return tuple(row(name=name, partitions=partitions) for name, partitions in held if partitions)
 
 
-def _partitions(request: RequestContext, topic: Topic, log_dir: LogDir, wanted: set[int] | None) -> tuple[Any, ...]:
+def _partitions(
+    request: RequestContext[messages.DescribeLogDirsRequest], topic: Topic, log_dir: LogDir, wanted: set[int] | None
+) -> tuple[messages.DescribeLogDirsResponse.DescribeLogDirsPartition, ...]:
     row = messages.DescribeLogDirsResponse.DescribeLogDirsPartition
     found = []
     for partition in topic.partitions:

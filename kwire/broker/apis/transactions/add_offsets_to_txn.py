@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ...request_context import RequestContext
 from .transaction_checks import find_transaction
 
 
-def add_offsets_to_txn(request: RequestContext) -> Any:
+def add_offsets_to_txn(request: RequestContext[messages.AddOffsetsToTxnRequest]) -> messages.AddOffsetsToTxnResponse:
     """Handle AddOffsetsToTxn: add the offsets of a group to a transaction."""
     asked = request.message
     found = find_transaction(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)

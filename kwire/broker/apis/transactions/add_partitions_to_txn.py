@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from .... import messages
 from ....values import ErrorCode
@@ -11,7 +11,9 @@ from ...transactions.transaction import TopicPartition, TransactionState
 from .transaction_checks import find_transaction
 
 
-def add_partitions_to_txn(request: RequestContext) -> Any:
+def add_partitions_to_txn(
+    request: RequestContext[messages.AddPartitionsToTxnRequest],
+) -> messages.AddPartitionsToTxnResponse:
     """Handle AddPartitionsToTxn: add all partitions of a producer to its transaction, or none."""
     response, asked = messages.AddPartitionsToTxnResponse, request.message
     if request.version < FIRST_OF_BROKERS:
@@ -39,8 +41,13 @@ def add_partitions_to_txn(request: RequestContext) -> Any:
 
 
 def _add_partitions(
-    request: RequestContext, transactional_id: str, producer_id: int, epoch: int, topics: Any, verify_only: bool = False
-) -> tuple[Any, ...]:
+    request: RequestContext[messages.AddPartitionsToTxnRequest],
+    transactional_id: str,
+    producer_id: int,
+    epoch: int,
+    topics: Sequence[messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic],
+    verify_only: bool = False,
+) -> tuple[messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult, ...]:
     places = [(row.name, index) for row in topics for index in row.partitions]
     errors = {place: _place_error(request, place) for place in places}
     found = find_transaction(request, transactional_id, producer_id, epoch)
@@ -68,7 +75,7 @@ def _add_partitions(
     )
 
 
-def _place_error(request: RequestContext, place: TopicPartition) -> int:
+def _place_error(request: RequestContext[messages.AddPartitionsToTxnRequest], place: TopicPartition) -> int:
     if code := request.error(*place):
         return code
     return (

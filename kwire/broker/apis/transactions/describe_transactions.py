@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...controller.topic_names import TRANSACTIONS
@@ -11,14 +9,18 @@ from ...request_context import RequestContext
 from ..groups.group_checks import problem_with
 
 
-def describe_transactions(request: RequestContext) -> Any:
+def describe_transactions(
+    request: RequestContext[messages.DescribeTransactionsRequest],
+) -> messages.DescribeTransactionsResponse:
     """Handle DescribeTransactions."""
     names = dict.fromkeys(request.message.transactional_ids)
     rows = tuple(_describe_transaction(request, name) for name in names)
     return messages.DescribeTransactionsResponse(transaction_states=rows)
 
 
-def _describe_transaction(request: RequestContext, transactional_id: str) -> Any:
+def _describe_transaction(
+    request: RequestContext[messages.DescribeTransactionsRequest], transactional_id: str
+) -> messages.DescribeTransactionsResponse.TransactionState:
     response = messages.DescribeTransactionsResponse
     if code := problem_with(request, transactional_id, TRANSACTIONS):
         code = ErrorCode.INVALID_REQUEST if not transactional_id else code

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...request_context import RequestContext
 from .transaction_checks import FIRST_OF_PROTOCOL_2, find_transaction
 
 
-def end_txn(request: RequestContext) -> Any:
+def end_txn(request: RequestContext[messages.EndTxnRequest]) -> messages.EndTxnResponse:
     """Handle EndTxn."""
     response, asked = messages.EndTxnResponse, request.message
     transactions = request.cluster.transactions

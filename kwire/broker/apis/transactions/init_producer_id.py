@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import AclOperation, ErrorCode, ResourceType
 from ...controller.topic_names import TRANSACTIONS
@@ -17,7 +15,7 @@ MOST_TIMEOUT_MS = 15 * 60 * 1000  # the default of Kafka's transaction.max.timeo
 FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error code PRODUCER_FENCED (KIP-588)
 
 
-def init_producer_id(request: RequestContext) -> Any:
+def init_producer_id(request: RequestContext[messages.InitProducerIdRequest]) -> messages.InitProducerIdResponse:
     """Handle InitProducerId: return a new producer id, or the next epoch for a producer that sends its id (KIP-360)."""
     response, asked = messages.InitProducerIdResponse, request.message
     if code := _denial(request):
@@ -32,7 +30,7 @@ def init_producer_id(request: RequestContext) -> Any:
     return response(producer_id=request.cluster.new_producer_id(), producer_epoch=0)
 
 
-def _denial(request: RequestContext) -> int:
+def _denial(request: RequestContext[messages.InitProducerIdRequest]) -> int:
     """Return the error code if the principal may not write; 0 if it may. Write access to any topic permits
     idempotent producers (KIP-679)."""
     cluster, transactional_id = request.cluster, request.message.transactional_id
@@ -46,7 +44,7 @@ def _denial(request: RequestContext) -> int:
     return ErrorCode.NONE if may else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-def _transactional(request: RequestContext) -> Transaction | int:
+def _transactional(request: RequestContext[messages.InitProducerIdRequest]) -> Transaction | int:
     asked = request.message
     if not asked.transactional_id or (asked.producer_id < 0) != (asked.producer_epoch < 0):
         return ErrorCode.INVALID_REQUEST

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from .... import messages
 from ....runtime.regular_expressions import BadPattern, compile_pattern
@@ -14,7 +13,7 @@ from ...request_context import RequestContext
 from ...transactions.transaction import Transaction, TransactionState
 
 
-def list_transactions(request: RequestContext) -> Any:
+def list_transactions(request: RequestContext[messages.ListTransactionsRequest]) -> messages.ListTransactionsResponse:
     """Handle ListTransactions: return the transactions that this broker coordinates."""
     response, asked = messages.ListTransactionsResponse, request.message
     known = {state.value for state in TransactionState}
@@ -37,13 +36,13 @@ def list_transactions(request: RequestContext) -> Any:
     return response(transaction_states=tuple(rows), unknown_state_filters=unknown)
 
 
-def _own(request: RequestContext) -> Iterator[Transaction]:
+def _own(request: RequestContext[messages.ListTransactionsRequest]) -> Iterator[Transaction]:
     cluster = request.cluster
     for one in cluster.transactions.all():
         if coordinator_of(one.transactional_id, cluster.controller, TRANSACTIONS) == request.node_id:
             yield one
 
 
-def _is_as_long(request: RequestContext, one: Transaction, duration_ms: int) -> bool:
+def _is_as_long(request: RequestContext[messages.ListTransactionsRequest], one: Transaction, duration_ms: int) -> bool:
     is_open = one.started_ms >= 0
     return duration_ms < 0 or (is_open and request.cluster.time_ms() - one.started_ms > duration_ms)

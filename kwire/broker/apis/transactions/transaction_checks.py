@@ -12,7 +12,9 @@ FIRST_WITH_FENCED = 2  # the first version of the other apis with PRODUCER_FENCE
 FIRST_OF_PROTOCOL_2 = 5  # of EndTxn and TxnOffsetCommit: the epoch changes with each transaction (KIP-890)
 
 
-def find_transaction(request: RequestContext, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
+def find_transaction(
+    request: RequestContext[object], transactional_id: str, producer_id: int, epoch: int
+) -> Transaction | int:
     """Return a transaction, or an error code if the producer may not continue it on this broker."""
     if not transactional_id:
         return ErrorCode.INVALID_REQUEST
@@ -22,6 +24,6 @@ def find_transaction(request: RequestContext, transactional_id: str, producer_id
     return _as_version(request, found) if isinstance(found, int) else found
 
 
-def _as_version(request: RequestContext, code: int) -> int:
+def _as_version(request: RequestContext[object], code: int) -> int:
     is_old = code == ErrorCode.PRODUCER_FENCED and request.version < FIRST_WITH_FENCED
     return ErrorCode.INVALID_PRODUCER_EPOCH if is_old else code

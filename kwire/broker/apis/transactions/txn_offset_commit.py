@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...groups.classic_group import Group
@@ -18,7 +16,7 @@ from ..groups.offset_commit import check_commit
 from .transaction_checks import FIRST_OF_PROTOCOL_2
 
 
-def txn_offset_commit(request: RequestContext) -> Any:
+def txn_offset_commit(request: RequestContext[messages.TxnOffsetCommitRequest]) -> messages.TxnOffsetCommitResponse:
     """Handle TxnOffsetCommit: store the offsets once the transaction is committed."""
     response, asked = messages.TxnOffsetCommitResponse, request.message
     group = _committing(request)
@@ -39,7 +37,7 @@ def txn_offset_commit(request: RequestContext) -> Any:
     return response(topics=tuple(rows))
 
 
-def _committing(request: RequestContext) -> Group | int:
+def _committing(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group | int:
     """Return the group, or an error code if this producer may not commit offsets now."""
     asked, cluster = request.message, request.cluster
     code = request.error(transactional_id=asked.transactional_id) or problem_with(request, asked.group_id)
@@ -58,7 +56,7 @@ def _committing(request: RequestContext) -> Group | int:
     return group
 
 
-def _group_of(request: RequestContext) -> Group | int:
+def _group_of(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group | int:
     """Return the group whose offsets are committed, or an error code if the member or generation is wrong."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .... import messages
 from ....values import ErrorCode
 from ...request_context import RequestContext
 from ...transactions.transaction import TopicPartition
 
 
-def write_txn_markers(request: RequestContext) -> Any:
+def write_txn_markers(request: RequestContext[messages.WriteTxnMarkersRequest]) -> messages.WriteTxnMarkersResponse:
     """Handle WriteTxnMarkers (KIP-664): end an administrator's hanging transactions in partitions that this broker
     leads."""
     response = messages.WriteTxnMarkersResponse
@@ -32,7 +30,11 @@ def write_txn_markers(request: RequestContext) -> Any:
     return response(markers=tuple(rows))
 
 
-def _mark(request: RequestContext, marker: Any, place: TopicPartition) -> int:
+def _mark(
+    request: RequestContext[messages.WriteTxnMarkersRequest],
+    marker: messages.WriteTxnMarkersRequest.WritableTxnMarker,
+    place: TopicPartition,
+) -> int:
     found = request.led(*place)
     if isinstance(found, int):
         return found
