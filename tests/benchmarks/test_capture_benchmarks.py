@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.building import Talk, capture
+from tests.capture.building import Conversation, capture
 from tests.conftest import ROOT, spread
 
 
 def test_all_tasks_are_measured(tmp_path: Path) -> None:
-    said = Talk().open()
+    conversation = Conversation().open()
     for number in range(20):
-        said.ask(number)
+        conversation.ask(number)
     source = tmp_path / "small.pcap"
-    source.write_bytes(capture(said.close().segments))
+    source.write_bytes(capture(conversation.close().segments))
     command = [sys.executable, "-m", "benchmarks.captures.tshark_speed", str(source)]
     command += ["--megabytes", "0.02", "--bodies", "0.01", "--rounds", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=environment())

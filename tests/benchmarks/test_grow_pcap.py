@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import kwire
-from tests.capture.building import Talk, capture
+from tests.capture.building import Conversation, capture
 from tests.conftest import ROOT
 
 
@@ -27,10 +27,10 @@ def grown(source: Path, target: Path, megabytes: float) -> bytes:
 
 def test_all_conversations_come_again_on_fresh_ports(tmp_path: Path) -> None:
     source = tmp_path / "small.pcap"
-    said = Talk().open()
+    conversation = Conversation().open()
     for number in range(20):
-        said.ask(number)
-    source.write_bytes(capture(said.close().segments))
+        conversation.ask(number)
+    source.write_bytes(capture(conversation.close().segments))
     data = grown(source, tmp_path / "large.pcap", 0.1)
     assert 100_000 <= len(data) < 110_000
     assert data == grown(source, tmp_path / "again.pcap", 0.1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.captures import tshark_coverage
-from tests.capture.building import Talk, capture
+from tests.capture.building import Conversation, capture
 from tests.conftest import ROOT
 
 PACKETS = """\
@@ -69,11 +69,11 @@ def test_the_frames_of_tshark() -> None:
 
 
 def test_both_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Talk().open()
+    conversation = Conversation().open()
     for number in range(3):
-        said.ask(number)
+        conversation.ask(number)
     path = tmp_path / "small.pcap"
-    path.write_bytes(capture(said.close().segments))
+    path.write_bytes(capture(conversation.close().segments))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     ours = tshark_coverage.by_kwire(path)
     assert ours.decoded == {("request", 3, 1): 3, ("response", 3, 1): 3}

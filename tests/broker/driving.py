@@ -56,14 +56,14 @@ class World:
         self.now = 100.0
 
     def ask(self, name: str, version: int, node: int | None = None, **fields: Any) -> Any:
-        """Ask a broker, where none is said the one that coordinates: returns the answer, or a `Waiting`."""
+        """Ask a broker, where none is served the one that coordinates: returns the answer, or a `Waiting`."""
         node = node or coordinator_of(fields.get("group_id", ""), self.cluster.controller) or 1
         request = getattr(M, f"{name}Request")(**fields)
         data = kwire.encode_request(request, version, correlation_id=7, client_id="c")
-        said = read_request(Frame(data), self.cluster.catalog, self.cluster.apis)
-        assert isinstance(said, ServedRequest)
+        served = read_request(Frame(data), self.cluster.catalog, self.cluster.apis)
+        assert isinstance(served, ServedRequest)
         answer = self.cluster.answer(
-            node, said.message, said.version, now=self.now, client_id=said.client_id, client_host="h"
+            node, served.message, served.version, now=self.now, client_id=served.client_id, client_host="h"
         )
         codec = kwire.codec(f"{name}Response", version)
         if isinstance(answer, Parked):
@@ -146,7 +146,7 @@ class Mate:
         return code
 
     def leave(self) -> int:
-        """Leave; returns the error code that is said of this member."""
+        """Leave; returns the error code that is served of this member."""
         version = self.world.versions["LeaveGroup"]
         if version < 3:
             answer = self.world.ask("LeaveGroup", version, group_id=self.group, member_id=self.member_id)

@@ -86,7 +86,7 @@ def response(number: int, controller: int = 3) -> bytes:
 
 
 @dataclass
-class Talk:
+class Conversation:
     """A conversation, written segment by segment as it happens; no byte of it is lost yet."""
 
     client_first: int = 1000
@@ -102,7 +102,7 @@ class Talk:
         ends, ports = (CLIENT, BROKER), self.ports
         return ends[side] + ends[1 - side] + struct.pack(">HH", ports[side], ports[1 - side])
 
-    def say(self, side: int, payload: bytes = b"", flags: int = ACK) -> Talk:
+    def say(self, side: int, payload: bytes = b"", flags: int = ACK) -> Conversation:
         """One segment: side 0 is the client, 1 the broker."""
         self.now += 1_000_000
         sequence, acknowledged = (number & 0xFFFFFFFF for number in (self.next[side], self.next[1 - side]))
@@ -112,17 +112,17 @@ class Talk:
         self.next[side] += len(payload) + bool(flags & SYN) + bool(flags & FIN)
         return self
 
-    def open(self) -> Talk:
+    def open(self) -> Conversation:
         return self.say(0, flags=SYN).say(1, flags=SYN | ACK).say(0)
 
-    def ask(self, number: int, size: int = 1460, answer: bytes | None = None) -> Talk:
+    def ask(self, number: int, size: int = 1460, answer: bytes | None = None) -> Conversation:
         """A request, its answer, and an acknowledgement; each in segments of at most `size` bytes."""
         for side, data in ((0, request(number)), (1, response(number) if answer is None else answer)):
             for start in range(0, len(data), size):
                 self.say(side, data[start : start + size])
         return self.say(0)
 
-    def close(self) -> Talk:
+    def close(self) -> Conversation:
         return self.say(0, flags=FIN | ACK).say(1, flags=FIN | ACK).say(0)
 
 

@@ -13,7 +13,7 @@ import kwire
 from kwire.errors import DumpError
 from kwire.protocol.frames.stream_faults import BrokenDump, CutRecord, Damaged
 from tests.capture.building import (
-    Talk,
+    Conversation,
     block,
     capture,
     enhanced,
@@ -25,7 +25,7 @@ from tests.capture.building import (
     section,
 )
 
-SAID = Talk().open().ask(1).ask(2).segments
+SAID = Conversation().open().ask(1).ask(2).segments
 PACKETS = [(segment.nanoseconds or 0, packet_of(segment)) for segment in SAID]
 FRAMES = [request(1), response(1), request(2), response(2)]
 PCAP = capture(SAID)

@@ -20,7 +20,7 @@ from kwire.capture.pcap_writer import PcapWriter, TcpWriter
 from kwire.protocol import FrameDecoder, Request, Response, Source, Token, Undecodable
 from kwire.protocol.frames.stream_faults import BegunBefore, CutShort, Gap, NotKafka
 from kwire.redact.redactor import Redactor
-from tests.capture.building import Talk, capture, request, response
+from tests.capture.building import Conversation, capture, request, response
 from tests.capture.test_damaged_captures import HARMLESS, LATE, LOSSES
 from tests.conftest import ROOT, SHARED
 
@@ -93,11 +93,14 @@ DAMAGES = [*HARMLESS, *LOSSES, *LATE]
 
 @pytest.mark.parametrize("case", DAMAGES, ids=lambda case: "+".join(damage.__name__ for damage in case))
 def test_damaged_captures_keep_every_whole_frame(case: tuple[Callable[..., object], ...]) -> None:
-    talks = [Talk(ports=(50000 + number, 9092)) for number in range(3)]
+    conversations = [Conversation(ports=(50000 + number, 9092)) for number in range(3)]
     for number in range(60):
-        talk = talks[number % 3]
-        (talk if number >= 3 else talk.open()).ask(number, size=70)
-    segments = sorted((one for talk in talks for one in talk.close().segments), key=lambda one: one.nanoseconds or 0)
+        conversation = conversations[number % 3]
+        (conversation if number >= 3 else conversation.open()).ask(number, size=70)
+    segments = sorted(
+        (one for conversation in conversations for one in conversation.close().segments),
+        key=lambda one: one.nanoseconds or 0,
+    )
     for damage in case:
         segments = damage(segments, Random("capture writer"))  # type: ignore[assignment]
     before = read_bytes(capture(segments))
@@ -115,7 +118,7 @@ def is_frame(frame: Frame) -> bool:
 
 
 def test_a_cut_frame_is_given_out_where_the_connection_ends() -> None:
-    first, second = Talk().open(), Talk(ports=(50001, 9092)).open()
+    first, second = Conversation().open(), Conversation(ports=(50001, 9092)).open()
     first.ask(1).say(0, request(2)).say(1, response(2)[:-5]).close()
     second.now = first.now
     second.ask(3).ask(4)

@@ -21,7 +21,9 @@ from tests.conftest import SHARED, each_of
 
 CAPTURES = SHARED / "captures"
 SUMMARIES = sorted(CAPTURES.glob("*.summary.json"))
-FILES = [(name, told) for path in SUMMARIES for name, told in json.loads(path.read_text("utf-8"))["files"].items()]
+FILES = [
+    (name, summary) for path in SUMMARIES for name, summary in json.loads(path.read_text("utf-8"))["files"].items()
+]
 
 
 def test_there_are_captures(shared: Path) -> None:
@@ -69,8 +71,8 @@ def _union(pieces: set[tuple[int, int]]) -> int:
     return total
 
 
-@each_of("name, told", FILES, most=12, ids=[name for name, _ in FILES])
-def test_requests_are_as_many_as_were_sent_and_come_back_byte_for_byte(name: str, told: dict[str, Any]) -> None:
+@each_of("name, summary", FILES, most=12, ids=[name for name, _ in FILES])
+def test_requests_are_as_many_as_were_sent_and_come_back_byte_for_byte(name: str, summary: dict[str, Any]) -> None:
     path = CAPTURES / name
     counted: Counter[str] = Counter()
     responses = tokens = size = 0
@@ -94,8 +96,8 @@ def test_requests_are_as_many_as_were_sent_and_come_back_byte_for_byte(name: str
         assert result.faults == ()
         counted[f"{result.api_key}/{result.api_version}"] += isinstance(result, Request)
         responses += isinstance(result, Response)
-    assert {key: count for key, count in counted.items() if count} == told.get("by_api_and_version", {})
-    assert responses + tokens == told.get("responses", 0)
+    assert {key: count for key, count in counted.items() if count} == summary.get("by_api_and_version", {})
+    assert responses + tokens == summary.get("responses", 0)
     assert unaccounted(frames) == []
     assert size == stream_bytes(path)
 

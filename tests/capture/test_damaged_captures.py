@@ -18,7 +18,7 @@ from kwire.capture.packets.packet_headers import parse_segment
 from kwire.capture.packets.segment import ACK, FIN, RST, SYN, Segment, format_endpoint, reverse_key
 from kwire.protocol import Result, Token
 from kwire.protocol.frames.stream_faults import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
-from tests.capture.building import Talk, changed, frames_of, unaccounted
+from tests.capture.building import Conversation, changed, frames_of, unaccounted
 from tests.conftest import ROOT, SHARED, spread
 from tests.seeds import TRIES, seeded
 
@@ -356,8 +356,8 @@ def test_where_a_handshake_of_sasl_is_lost_nothing_is_a_failure_or_made_a_token(
 def test_a_response_of_zeros_alone_is_no_produce_request() -> None:
     """InitProducerIdResponse, all that was captured of its connection, reads as a Produce request of no topic."""
     message = kwire.messages.InitProducerIdResponse(producer_id=0, producer_epoch=0)
-    said = Talk().open().say(1, kwire.encode_response(message, 1, correlation_id=3))
-    (answer,) = [one for one in kwire.decode_frames(frames_of(said.segments[3:])) if one.frame.data]
+    conversation = Conversation().open().say(1, kwire.encode_response(message, 1, correlation_id=3))
+    (answer,) = [one for one in kwire.decode_frames(frames_of(conversation.segments[3:])) if one.frame.data]
     assert isinstance(answer, kwire.Undecodable)
     assert isinstance(answer.error, RequestNotCaptured)
 

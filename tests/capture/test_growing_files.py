@@ -14,7 +14,7 @@ from kwire.capture.growing_files import read_growing
 from kwire.capture.open_dump import open_dump
 from kwire.errors import DumpError
 from tests.capture.building import ethernet, pcap
-from tests.cli.input.test_non_kafka_streams import told
+from tests.cli.input.test_non_kafka_streams import run_command
 from tests.cli.test_commands import out
 from tests.cli.test_main import ran
 from tests.conftest import ROOT
@@ -215,7 +215,7 @@ def test_kwire_decode_follows_a_folder_until_it_is_interrupted(
 
     wanted = out(capsys, "decode", str(CAPTURE), *options)
     monkeypatch.setattr("kwire.capture.growing_files.sleep", wait)
-    code, found, remarks = told(capsys, "decode", "--follow", str(tmp_path), *options)
+    code, found, remarks = run_command(capsys, "decode", "--follow", str(tmp_path), *options)
     assert (code, found) == (0, wanted.replace(str(CAPTURE), str(tmp_path)))
     shown = {"--api": ", 14 shown", "--where": ", 4 shown"}.get(options[0] if options else "", "")
     assert f"114 frames, 0 undecodable{shown}\n" in remarks

@@ -24,14 +24,26 @@ from kwire.errors import DumpError
 from kwire.protocol.frames.captured_frame import CapturedBatch
 from kwire.statistics.traffic import COLUMNS, Traffic
 from tests.capture import building
-from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section
+from tests.capture.building import (
+    ACK,
+    FIN,
+    RST,
+    SYN,
+    Conversation,
+    changed,
+    enhanced,
+    interface,
+    packet_of,
+    pcap,
+    section,
+)
 from tests.conftest import ROOT, SHARED, each_of, spread
 from tests.seeds import TRIES, seeded
 
 CAPTURES = sorted((SHARED / "captures").glob("*.pcap*"))
 
 
-def told(frames: Iterator[kwire.Frame]) -> list[object]:
+def outcomes(frames: Iterator[kwire.Frame]) -> list[object]:
     """All that frames say, in a form that can be compared: errors are equal only to themselves."""
     return [(frame.data, frame.source, type(frame.fault), str(frame.fault), frame.closed) for frame in frames]
 
@@ -46,13 +58,13 @@ def reader_of(portions: Iterator[bytes], data: bytes, *, looks_ahead: bool = Fal
 
 def generally(data: bytes) -> list[object]:
     """What the general way says: it is taken for packets that come from elsewhere."""
-    return told(FrameExtractor("x").frames(packet for packet in reader_of(iter([data]), data)))
+    return outcomes(FrameExtractor("x").frames(packet for packet in reader_of(iter([data]), data)))
 
 
 def same(data: bytes, size: int = 1 << 16) -> list[object]:
-    found = told(FrameExtractor("x").frames(reader_of(portions(data, size), data)))
+    found = outcomes(FrameExtractor("x").frames(reader_of(portions(data, size), data)))
     assert found == generally(data)
-    assert found == told(FrameExtractor("x").frames(reader_of(portions(data, size), data, looks_ahead=True)))
+    assert found == outcomes(FrameExtractor("x").frames(reader_of(portions(data, size), data, looks_ahead=True)))
     return found
 
 
@@ -64,7 +76,7 @@ def file_of(segments: list[Segment], **options: object) -> bytes:
 def test_captures_read_the_same_either_way(path: Path) -> None:
     with kwire.open_dump(path) as dump, open_packets(path) as packets:
         expected = FrameExtractor(str(path)).frames(packet for packet in packets)
-        assert told(dump.frames) == told(expected)
+        assert outcomes(dump.frames) == outcomes(expected)
 
 
 @each_of("path", CAPTURES, most=24, ids=[path.name for path in CAPTURES])
@@ -90,10 +102,10 @@ def test_captures_are_counted_the_same_either_way(path: Path) -> None:
 
 
 def conversation(count: int, size: int) -> list[Segment]:
-    said = Talk().open()
+    conversation = Conversation().open()
     for number in range(count):
-        said.ask(number, size)
-    return said.close().segments
+        conversation.ask(number, size)
+    return conversation.close().segments
 
 
 @pytest.fixture
@@ -125,17 +137,17 @@ def test_a_frame_in_two_segments_takes_the_fast_path_unless_its_size_is_cut(
     cut: int, before: int, fed: list[Segment]
 ) -> None:
     """Another frame may precede it in the first segment."""
-    said = Talk().open()
+    conversation = Conversation().open()
     for number in range(10):
-        said.ask(number)
+        conversation.ask(number)
     frames = [building.request(number) for number in range(10, 11 + before)]
     stop = len(b"".join(frames[:-1])) + cut % len(frames[-1])
     for part in (b"".join(frames)[:stop], b"".join(frames)[stop:]):
         if part:
-            said.say(0, part)
+            conversation.say(0, part)
     for number in range(10, 11 + before):
-        said.say(1, building.response(number))
-    data = file_of([*said.segments, *Talk(ports=(2, 9092)).open().segments])
+        conversation.say(1, building.response(number))
+    data = file_of([*conversation.segments, *Conversation(ports=(2, 9092)).open().segments])
     assert len(same(data)) == 20 + 2 * len(frames)
     fed.clear()
     list(FrameExtractor("x").frames(reader_of(iter([data]), data)))
@@ -146,13 +158,13 @@ def test_resets_and_repeated_segments_take_the_fast_path(fed: list[Segment]) -> 
     """Of a FIN that was sent again, a RST behind it, and a request that was sent again."""
     segments = list[Segment]()
     for port in range(1, 40):
-        said = Talk(ports=(port, 9092)).open().ask(1, 50).ask(2, 50).close().segments
-        request = next(segment for segment in said if segment.payload)
-        fin = next(segment for segment in said if segment.flags & FIN)
+        captured = Conversation(ports=(port, 9092)).open().ask(1, 50).ask(2, 50).close().segments
+        request = next(segment for segment in captured if segment.payload)
+        fin = next(segment for segment in captured if segment.flags & FIN)
         reset = changed(fin, sequence=fin.sequence + 1, acknowledgement=0, flags=RST)
-        segments += [*said[: said.index(fin)], request, fin, fin, reset]
+        segments += [*captured[: captured.index(fin)], request, fin, fin, reset]
     data = file_of(segments)
-    found = told(FrameExtractor("x").frames(reader_of(iter([data]), data)))
+    found = outcomes(FrameExtractor("x").frames(reader_of(iter([data]), data)))
     assert len(fed) <= 2  # the first packet, and the last
     assert len(found) == 39 * 4
     assert found == generally(data)
@@ -326,16 +338,20 @@ def test_damaged_conversations_read_the_same(size: int, damage: list[tuple[str, 
 
 def interleaved(size: int) -> list[Segment]:
     """Three conversations at once, one of them near the end of the sequence numbers, one that is not Kafka's."""
-    talks = [Talk(ports=(1, 9092), client_first=2**32 - 300), Talk(ports=(2, 9092)), Talk(ports=(3, 9092))]
-    for said in talks:
+    conversations = [
+        Conversation(ports=(1, 9092), client_first=2**32 - 300),
+        Conversation(ports=(2, 9092)),
+        Conversation(ports=(3, 9092)),
+    ]
+    for said in conversations:
         said.open()
     for number in range(12):
-        talks[0].ask(number, size)
-        talks[1].ask(number, 1460)
-        talks[2].say(0, b"GET / HTTP/1.1\r\n\r\n").say(1, b"HTTP/1.1 200 OK\r\n\r\n")
-    for said in talks:
+        conversations[0].ask(number, size)
+        conversations[1].ask(number, 1460)
+        conversations[2].say(0, b"GET / HTTP/1.1\r\n\r\n").say(1, b"HTTP/1.1 200 OK\r\n\r\n")
+    for said in conversations:
         said.close()
-    segments = [segment for said in talks for segment in said.segments]
+    segments = [segment for said in conversations for segment in said.segments]
     assert segments[0].flags == SYN
     return sorted(segments, key=lambda segment: segment.nanoseconds or 0)
 
@@ -370,13 +386,13 @@ def both_states(
 
 
 def test_handshakes_and_closes_leave_the_same_state() -> None:
-    segments = Talk(client_first=2**32 - 1, broker_first=2**32 - 1).open().ask(1).close().segments
+    segments = Conversation(client_first=2**32 - 1, broker_first=2**32 - 1).open().ask(1).close().segments
     for stop in range(len(segments) + 1):
         both_states(segments[:stop])
 
 
 def test_no_more_connections_are_opened_than_may_be() -> None:
-    segments = [segment for port in range(5) for segment in Talk(ports=(port, 9092)).open().segments]
+    segments = [segment for port in range(5) for segment in Conversation(ports=(port, 9092)).open().segments]
     fast, _ = both_states(segments, limits=ReassemblyLimits(connections=2))
     assert len(fast.reassembler.known) == 4
 
@@ -393,13 +409,13 @@ FLAGS = st.sampled_from([SYN, SYN | ACK, FIN | ACK, FIN, RST, RST | ACK, ACK, SY
 def test_whatever_happens_the_state_is_the_same(
     damage: list[tuple[str, int, int]], strange: list[tuple[int, int, int, int]], packets: int, stop: int
 ) -> None:
-    segments = Talk().open().ask(1, 20).close().open().ask(2).close().segments
+    segments = Conversation().open().ask(1, 20).close().open().ask(2).close().segments
     for kind, place, number in damage:
         index = place % (len(segments) - 1)
         segments[index : index + 2] = DAMAGES[kind](segments[index], segments[index + 1], number)
     for place, side, flags, step in strange:
         near = segments[place % len(segments)]
-        key = Talk().key(side)
+        key = Conversation().key(side)
         numbers = (near.sequence, near.acknowledgement) if key == near.key else (near.acknowledgement, near.sequence)
         sequence, acknowledged = (number + step & 0xFFFFFFFF for number in numbers)
         segments.insert(place % len(segments), Segment(key, sequence, acknowledged, flags, b"", 0, near.nanoseconds))
@@ -426,6 +442,8 @@ def test_a_capture_whose_compression_is_damaged_gives_each_frame_once() -> None:
         yield from portions(data[:30_000], 4000)
         raise DumpError("damaged gzip data")
 
-    found = told(FrameExtractor("x").frames(PcapReader(damaged(), "x", looks_ahead=True)))
-    assert found == told(FrameExtractor("x").frames(packet for packet in PcapReader(damaged(), "x", looks_ahead=True)))
+    found = outcomes(FrameExtractor("x").frames(PcapReader(damaged(), "x", looks_ahead=True)))
+    assert found == outcomes(
+        FrameExtractor("x").frames(packet for packet in PcapReader(damaged(), "x", looks_ahead=True))
+    )
     assert "damaged gzip data" in str(found[-1])

@@ -16,7 +16,7 @@ from kwire.errors import DumpError
 from kwire.protocol.frames.stream_faults import BrokenDump
 from tests.arrow.captures import FRAMES, PCAP
 from tests.capture.building import block, enhanced, interface, section
-from tests.cli.input.test_non_kafka_streams import told
+from tests.cli.input.test_non_kafka_streams import run_command
 from tests.cli.test_main import ran
 
 CUT = 29561 + 16 + 423  # inside the 185th packet of `PCAP`, whose record has 542 bytes
@@ -62,9 +62,9 @@ def test_each_command_says_where_a_capture_ends(
 ) -> None:
     plain, packed = COMMANDS[command]
     words = [str(tmp_path / "out") if word == "OUT" else word for word in command.split()]
-    code, _, remarks = told(capsys, *words, str(cut[0]))
+    code, _, remarks = run_command(capsys, *words, str(cut[0]))
     assert (code, f"kwire: {cut[0]}: {REMARK}\n" in remarks) == (plain, True)
-    code, _, remarks = told(capsys, *words, str(cut[1]))
+    code, _, remarks = run_command(capsys, *words, str(cut[1]))
     said = "the gzip data ends in the middle (offset 7000); the file was cut short there; what comes before is read\n"
     assert (code, f"kwire: {cut[1]}: {said}" in remarks) == (packed, True)
 

@@ -64,7 +64,7 @@ def leaks(text: str, secrets: set[bytes]) -> list[str]:
     return [form for secret in secrets for form in forms(secret) if any(form in one for one in (text, flat, rows))]
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def output_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     main([*arguments])
     captured = capsys.readouterr()
     return captured.out + captured.err
@@ -94,11 +94,11 @@ def test_no_command_prints_what_was_secret_in_a_run(run: str, capsys: pytest.Cap
             secrets.update(value for value in secrets_of(result) if len(value) > 5)
     assert len(secrets) > 10
     for name, command in COMMANDS.items():
-        text = told(capsys, *command, *files)
+        text = output_of(capsys, *command, *files)
         assert leaks(text, secrets) == [], name
         assert text
-    assert leaks(told(capsys, "diff", files[0], files[-1]), secrets) == []
-    shown = told(capsys, "decode", "-v", "--no-pager", "--show-secrets", *files)
+    assert leaks(output_of(capsys, "diff", files[0], files[-1]), secrets) == []
+    shown = output_of(capsys, "decode", "-v", "--no-pager", "--show-secrets", *files)
     assert leaks(shown, secrets)  # so that it is known that the search finds them
 
 
@@ -159,7 +159,7 @@ def dump() -> list[bytes]:
 def test_no_command_prints_a_secret(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "dump.bin"
     path.write_bytes(b"".join(dump()))
-    text = told(capsys, *COMMANDS[name], str(path))
+    text = output_of(capsys, *COMMANDS[name], str(path))
     assert leaks(text, {PASSWORD, SALT}) == []
     assert name != "trees" or ("86400000" in text and '"alice"' in text and "[hidden] (13 bytes)" in text)
 
@@ -184,7 +184,7 @@ def test_damaged_frames_do_not_give_away_what_they_held(
         path = tmp_path / f"{number}.bin"
         path.write_bytes(damaged)
         files.append(str(path))
-    text = told(capsys, *COMMANDS[name], *files)
+    text = output_of(capsys, *COMMANDS[name], *files)
     # Half of a secret gives it away, too.
     assert leaks(text, {PASSWORD[:7], SALT[:8], SALT[-8:]}) == []
 
@@ -211,7 +211,7 @@ def test_two_secrets_differ_without_being_shown(tmp_path: Path, capsys: pytest.C
     for path, password in ((one, PASSWORD), (other, b"correct hound")):
         message = M.SaslAuthenticateRequest(auth_bytes=b"\0alice\0" + password)
         path.write_bytes(kwire.encode_request(message, 1, client_id="me"))
-    text = told(capsys, "diff", str(one), str(other))
+    text = output_of(capsys, "diff", str(one), str(other))
     assert "~ auth_bytes: [hidden] (20 bytes) -> [hidden] (20 bytes)" in text
     assert "1 frame: 0 the same, 1 not" in text
     assert leaks(text, {PASSWORD, b"correct hound"}) == []
@@ -220,7 +220,7 @@ def test_two_secrets_differ_without_being_shown(tmp_path: Path, capsys: pytest.C
 def test_a_wrong_secret_is_not_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "body.json"
     path.write_text('{"authBytes": "correct horse, and no base64"}')
-    text = told(capsys, "encode", "--as", "SaslAuthenticateRequest:1", str(path))
+    text = output_of(capsys, "encode", "--as", "SaslAuthenticateRequest:1", str(path))
     assert "authBytes: base64 is needed" in text
     assert leaks(text, {PASSWORD}) == []
 

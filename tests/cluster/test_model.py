@@ -1,4 +1,4 @@
-"""Of all that is heard, what is true is taken down once."""
+"""Of all that is observation, what is true is taken down once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tests.cluster.observations import Update, leader_and_isr, refusal, update, 
 Row = tuple[int, tuple[int, ...] | None, float | None, float | None, str]
 
 
-def rows(*said: Observation) -> list[Row]:
+def rows(*observations: Observation) -> list[Row]:
     return [
         (row.leader, row.offline_replicas, row.valid_from, row.valid_to, row.source.removesuffix("Request"))
-        for row in history_of(said).partition_states
+        for row in history_of(observations).partition_states
     ]
 
 
 def test_a_leader_and_its_update_are_one_state() -> None:
-    said = [leader_and_isr(1.0), update(1.1, to=1), update(1.2, to=2), leader_and_isr(2.0, 2, 2, (2,), (1, 1))]
-    said += [update(2.1, to, 2, (2,), (1,), (1, 1)) for to in (1, 2)]
-    assert rows(*said) == [(1, (), 1.0, 2.0, "LeaderAndIsr"), (2, (1,), 2.0, None, "LeaderAndIsr")]
+    observations = [leader_and_isr(1.0), update(1.1, to=1), update(1.2, to=2), leader_and_isr(2.0, 2, 2, (2,), (1, 1))]
+    observations += [update(2.1, to, 2, (2,), (1,), (1, 1)) for to in (1, 2)]
+    assert rows(*observations) == [(1, (), 1.0, 2.0, "LeaderAndIsr"), (2, (1,), 2.0, None, "LeaderAndIsr")]
 
 
 def test_a_refused_request_is_ignored() -> None:
@@ -47,9 +47,9 @@ def test_a_full_update_deletes_what_it_does_not_list() -> None:
 
 
 def test_views_alone_give_a_history_too() -> None:
-    said = [view(1.0, live=(1, 2)), view(2.0, 2, -1, (2,), (1,), 1, error=5), view(3.0, topic_error=3)]
+    observations = [view(1.0, live=(1, 2)), view(2.0, 2, -1, (2,), (1,), 1, error=5), view(3.0, topic_error=3)]
     source = "MetadataResponse"
-    assert rows(*said) == [(1, (), 1.0, 2.0, source), (-1, (1,), 2.0, 3.0, source)]
+    assert rows(*observations) == [(1, (), 1.0, 2.0, source), (-1, (1,), 2.0, 3.0, source)]
 
 
 def test_other_messages_are_passed_over() -> None:
@@ -86,8 +86,8 @@ def test_configs_that_a_broker_describes(version: int) -> None:
 def test_tables_can_be_had_at_any_time() -> None:
     history = ClusterModel()
     states = []
-    for heard in (update(1.0), update(2.0, isr=(1,), epochs=(0, 1)), update(3.0, isr=(1, 2), epochs=(0, 2))):
-        history.take(heard)
+    for observation in (update(1.0), update(2.0, isr=(1,), epochs=(0, 1)), update(3.0, isr=(1, 2), epochs=(0, 2))):
+        history.take(observation)
         states.append(history.tables().partition_states)
     assert [len(one) for one in states] == [1, 2, 3]
     assert all(before[:-1] == after[: len(before) - 1] for before, after in pairwise(states))
@@ -116,15 +116,15 @@ ANSWERS = st.builds(refusal, TIMES, NUMBERS, st.sampled_from([0, 11]), st.sample
 
 
 @given(st.lists(st.one_of(UPDATES, VIEWS, LEADERS, ANSWERS), max_size=12))
-def test_whatever_is_said_a_partition_is_in_one_state_at_a_time(said: list[Observation]) -> None:
+def test_whatever_is_said_a_partition_is_in_one_state_at_a_time(observations: list[Observation]) -> None:
     history = ClusterModel()
-    for heard in said:
-        history.take(heard)
+    for observation in observations:
+        history.take(observation)
     for story in history.timelines.values():
         orders = [entry.since.order for entry in story.entries]
         assert orders == sorted(set(orders))
     tables = history.tables()
     for before, after in pairwise(tables.partition_states):
-        assert before.valid_to is not None or None in {heard.time for heard in said}
+        assert before.valid_to is not None or None in {observation.time for observation in observations}
         assert after.leader != -2
     assert all(set(row.removed) <= set(row.isr_before) - set(row.isr_after) for row in tables.isr_shrinks)

@@ -9,7 +9,7 @@ from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.pcap import MAGICS, PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
 from kwire.errors import DumpError
-from tests.capture.building import Talk, capture, enhanced, interface, packet_of, section
+from tests.capture.building import Conversation, capture, enhanced, interface, packet_of, section
 
 Frames = list[kwire.Frame]
 
@@ -51,9 +51,9 @@ def described(found: tuple[Frames, str]) -> tuple[list[str], str]:
 
 def seeds() -> Iterator[bytes]:
     """Yield small captures of both formats."""
-    talk = Talk().open().ask(1).ask(2, size=7).close()
-    lossy = [segment for number, segment in enumerate(talk.segments) if number != 5]
-    for segments in (talk.segments, lossy, [*talk.segments[:4], *talk.segments[2:]]):
+    conversation = Conversation().open().ask(1).ask(2, size=7).close()
+    lossy = [segment for number, segment in enumerate(conversation.segments) if number != 5]
+    for segments in (conversation.segments, lossy, [*conversation.segments[:4], *conversation.segments[2:]]):
         yield capture(segments)
         blocks = [enhanced(packet_of(segment), (segment.nanoseconds or 0) // 1000) for segment in segments]
         yield b"".join([section(), interface(), *blocks])

@@ -14,7 +14,7 @@ import kwire
 from kwire.capture.packets.segment import Segment
 from tests.capture.building import (
     SYN,
-    Talk,
+    Conversation,
     block,
     capture,
     changed,
@@ -34,40 +34,40 @@ START = 1_700_000_000_000_000_000
 SMALL = kwire.build_batch([kwire.Record(0, 1, b"k", b"v")])
 
 
-def connections(count: int) -> Iterable[Talk]:
+def connections(count: int) -> Iterable[Conversation]:
     """Yield conversations of their own ports, one millisecond after the other."""
     return (
-        Talk(ports=(1024 + number % 60_000, 9092 + number // 60_000), now=START + number * 10**7)
+        Conversation(ports=(1024 + number % 60_000, 9092 + number // 60_000), now=START + number * 10**7)
         for number in range(count)
     )
 
 
-def talks(count: int, say: Callable[[Talk], Talk]) -> bytes:
+def conversations(count: int, say: Callable[[Conversation], Conversation]) -> bytes:
     """Return a capture of many short connections."""
-    return capture([segment for talk in connections(count) for segment in say(talk).segments])
+    return capture([segment for conversation in connections(count) for segment in say(conversation).segments])
 
 
-def one_talk(count: int, say: Callable[[Talk, int], object]) -> list[Segment]:
+def one_conversation(count: int, say: Callable[[Conversation, int], object]) -> list[Segment]:
     """Return the segments of one long connection."""
-    talk = Talk().open()
+    conversation = Conversation().open()
     for number in range(count):
-        say(talk, number)
-    return talk.segments
+        say(conversation, number)
+    return conversation.segments
 
 
 def in_flight(count: int, order: Callable[[list[int]], list[int]], answered: bool = True) -> bytes:
     """Return a capture in which all requests are sent before the first response."""
-    talk = Talk().open()
+    conversation = Conversation().open()
     for number in range(count):
-        talk.say(0, request(number))
+        conversation.say(0, request(number))
     for number in order(list(range(count))) if answered else []:
-        talk.say(1, response(number))
-    return capture(talk.segments)
+        conversation.say(1, response(number))
+    return capture(conversation.segments)
 
 
-def long_talk(count: int) -> list[Segment]:
+def long_conversation(count: int) -> list[Segment]:
     """Return a conversation of requests and responses."""
-    return one_talk(count, lambda talk, number: talk.ask(number))
+    return one_conversation(count, lambda conversation, number: conversation.ask(number))
 
 
 def pcapng(*groups: Iterable[bytes]) -> bytes:
@@ -78,7 +78,7 @@ def pcapng(*groups: Iterable[bytes]) -> bytes:
 @cache
 def packets() -> tuple[bytes, ...]:
     """Return the packets of a short conversation."""
-    return tuple(packet_of(segment) for segment in long_talk(2))
+    return tuple(packet_of(segment) for segment in long_conversation(2))
 
 
 def blocks(count: int, number: Callable[[int], int] = lambda number: 0) -> list[bytes]:
@@ -124,42 +124,63 @@ def tcpdump(count: int) -> str:
 
 # name -> the file of a size
 FILES: dict[str, Callable[[int], bytes]] = {
-    "one long connection": lambda n: capture(long_talk(n)),
-    "connections of one frame": lambda n: talks(n, lambda talk: talk.open().ask(1).close()),
-    "connections without an end": lambda n: talks(n, lambda talk: talk.open().ask(1)),
-    "connections that only open": lambda n: capture([talk.say(0, flags=SYN).segments[0] for talk in connections(n)]),
+    "one long connection": lambda n: capture(long_conversation(n)),
+    "connections of one frame": lambda n: conversations(n, lambda conversation: conversation.open().ask(1).close()),
+    "connections without an end": lambda n: conversations(n, lambda conversation: conversation.open().ask(1)),
+    "connections that only open": lambda n: capture(
+        [conversation.say(0, flags=SYN).segments[0] for conversation in connections(n)]
+    ),
     "one port used again": lambda n: capture(
         [
             segment
             for number in range(n)
-            for segment in Talk(number * 999_983, now=START + number * 10**9).open().ask(1).close().segments
+            for segment in Conversation(number * 999_983, now=START + number * 10**9).open().ask(1).close().segments
         ]
     ),
-    "segments of one byte": lambda n: capture(one_talk(n // 40 + 1, lambda talk, number: talk.ask(number, size=1))),
+    "segments of one byte": lambda n: capture(
+        one_conversation(n // 40 + 1, lambda conversation, number: conversation.ask(number, size=1))
+    ),
     "responses in reverse order": lambda n: in_flight(n, lambda numbers: numbers[::-1]),
-    "the same correlation id": lambda n: capture(one_talk(n, lambda talk, _: talk.say(0, request(7)))),
+    "the same correlation id": lambda n: capture(
+        one_conversation(n, lambda conversation, _: conversation.say(0, request(7)))
+    ),
     "requests without a response": lambda n: in_flight(n, list, answered=False),
-    "gaps": lambda n: capture([one for number, one in enumerate(long_talk(n)) if number % 5 != 3]),
-    "gaps on one side": lambda n: capture(one_talk(n, lambda talk, number: talk.ask(number))[::2]),
-    "retransmissions": lambda n: capture([segment for segment in long_talk(n) for _ in range(3)]),
+    "gaps": lambda n: capture([one for number, one in enumerate(long_conversation(n)) if number % 5 != 3]),
+    "gaps on one side": lambda n: capture(
+        one_conversation(n, lambda conversation, number: conversation.ask(number))[::2]
+    ),
+    "retransmissions": lambda n: capture([segment for segment in long_conversation(n) for _ in range(3)]),
     "overlapping segments": lambda n: capture(
-        [changed(segment, sequence=segment.sequence - 3, payload=b"abc" + segment.payload) for segment in long_talk(n)]
+        [
+            changed(segment, sequence=segment.sequence - 3, payload=b"abc" + segment.payload)
+            for segment in long_conversation(n)
+        ]
     ),
-    "shuffled segments": lambda n: capture(shuffled(long_talk(n))),
-    "segments in reverse order": lambda n: capture(long_talk(n)[:3] + long_talk(n)[:2:-1]),
-    "streams of another protocol": lambda n: talks(
-        n, lambda talk: talk.open().say(0, b"GET / HTTP/1.1\r\n" * 9).close()
+    "shuffled segments": lambda n: capture(shuffled(long_conversation(n))),
+    "segments in reverse order": lambda n: capture(long_conversation(n)[:3] + long_conversation(n)[:2:-1]),
+    "streams of another protocol": lambda n: conversations(
+        n, lambda conversation: conversation.open().say(0, b"GET / HTTP/1.1\r\n" * 9).close()
     ),
-    "streams of random bytes": lambda n: talks(n, lambda talk: talk.open().say(0, Random(talk.now).randbytes(200))),
-    "frames of an impossible size": lambda n: capture(one_talk(n, lambda talk, _: talk.say(0, b"\xff" * 100))),
-    "tiny frames": lambda n: capture(one_talk(n // 20 + 1, lambda talk, _: talk.say(1, b"\0\0\0\4abcd" * 20))),
+    "streams of random bytes": lambda n: conversations(
+        n, lambda conversation: conversation.open().say(0, Random(conversation.now).randbytes(200))
+    ),
+    "frames of an impossible size": lambda n: capture(
+        one_conversation(n, lambda conversation, _: conversation.say(0, b"\xff" * 100))
+    ),
+    "tiny frames": lambda n: capture(
+        one_conversation(n // 20 + 1, lambda conversation, _: conversation.say(1, b"\0\0\0\4abcd" * 20))
+    ),
     "packets without TCP": lambda n: (
         pcap([(START + number, ethernet(ipv4(bytes(30), protocol=17))) for number in range(n)])
-        + capture(long_talk(1))[24:]
+        + capture(long_conversation(1))[24:]
     ),
-    "damaged records of pcap": lambda n: capture(long_talk(3)) + (b"\xff" * 50 + capture(long_talk(1))[24:]) * (n // 5),
-    "records of pcap with impossible lengths": lambda n: capture(long_talk(3)) + struct.pack("<IIII", 1, 1, 99, 98) * n,
-    "zeros in pcap": lambda n: capture(long_talk(3)) + bytes(16 * n),
+    "damaged records of pcap": lambda n: (
+        capture(long_conversation(3)) + (b"\xff" * 50 + capture(long_conversation(1))[24:]) * (n // 5)
+    ),
+    "records of pcap with impossible lengths": lambda n: (
+        capture(long_conversation(3)) + struct.pack("<IIII", 1, 1, 99, 98) * n
+    ),
+    "zeros in pcap": lambda n: capture(long_conversation(3)) + bytes(16 * n),
     "interfaces of pcapng": lambda n: pcapng([interface()] * 8 * n, blocks(9)),
     "packets with an interface each": lambda n: pcapng(
         chain.from_iterable((interface(), one) for one in blocks(n, lambda number: number))

@@ -38,13 +38,13 @@ def test_topics_come_once_and_in_their_order_and_errors_as_often_as_they_are_the
 
 
 def test_an_id_has_the_name_that_an_earlier_message_gave_it() -> None:
-    gist = MessageSummary()
+    summarizer = MessageSummary()
     codec = kwire.codec("FetchRequest", 13)
     fetch = M.FetchRequest(topics=(M.FetchRequest.FetchTopic(topic_id=ID),))
-    assert gist.facts(codec, fetch).topics == ("?00000000",)
+    assert summarizer.facts(codec, fetch).topics == ("?00000000",)
     topic = M.MetadataResponse.MetadataResponseTopic(name="orders", topic_id=ID)
-    gist.facts(kwire.codec("MetadataResponse", 12), M.MetadataResponse(topics=(topic,)))
-    assert gist.facts(codec, fetch).topics == ("orders",)
+    summarizer.facts(kwire.codec("MetadataResponse", 12), M.MetadataResponse(topics=(topic,)))
+    assert summarizer.facts(codec, fetch).topics == ("orders",)
 
 
 def test_an_id_of_zeros_is_no_topic() -> None:
@@ -74,11 +74,13 @@ def test_only_api_versions_has_software() -> None:
 
 def test_topics_of_every_message_are_text() -> None:
     """Such as of StreamsGroupHeartbeatRequest, whose source topics are indexes of others."""
-    gist = MessageSummary()
+    summarizer = MessageSummary()
     for pair in released_pairs():
-        codec, rng = kwire.codec(*pair), seeded(f"gist {pair}")
+        codec, rng = kwire.codec(*pair), seeded(f"summarizer {pair}")
         for _ in range(3):
-            assert all(isinstance(topic, str) for topic in gist.facts(codec, draw(codec.schema, rng)).topics), pair
+            assert all(isinstance(topic, str) for topic in summarizer.facts(codec, draw(codec.schema, rng)).topics), (
+                pair
+            )
 
 
 @pytest.mark.skipif(ENGINE != "native", reason="the other engines have no walk of their own for topics and errors")

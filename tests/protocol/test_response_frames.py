@@ -10,16 +10,16 @@ import pytest
 
 import kwire
 from kwire.protocol.response_frames import with_response_frames
-from tests.capture.building import Talk, capture, request, response
+from tests.capture.building import Conversation, capture, request, response
 from tests.capture.captured import CAPTURES
-from tests.cli.input.test_non_kafka_streams import told
+from tests.cli.input.test_non_kafka_streams import run_command
 from tests.conftest import ROOT, each_of
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 
 
 def lines_of(capsys: pytest.CaptureFixture[str], path: Path, *options: str) -> list[dict[str, Any]]:
-    return list(map(json.loads, told(capsys, "decode", "--jsonl", str(path), *options)[1].splitlines()))
+    return list(map(json.loads, run_command(capsys, "decode", "--jsonl", str(path), *options)[1].splitlines()))
 
 
 @each_of("path", [DUMP, *sorted(CAPTURES.glob("*clients.pcap"))], 4, ids=lambda path: path.name)
@@ -31,13 +31,13 @@ def test_they_are_the_reverse_of_what_responses_name(path: Path, capsys: pytest.
     assert found == lines_of(capsys, path)
 
 
-def results_of(*talks: Talk, path: Path) -> list[Any]:
-    path.write_bytes(capture([segment for talk in talks for segment in talk.segments]))
+def results_of(*conversations: Conversation, path: Path) -> list[Any]:
+    path.write_bytes(capture([segment for conversation in conversations for segment in conversation.segments]))
     return list(kwire.decode_frames(kwire.read_dump(path)))
 
 
 def test_nothing_waits_behind_the_end_of_a_connection_or_a_later_response(tmp_path: Path) -> None:
-    overtaken = Talk().open().say(0, request(1)).say(0, request(2)).say(1, response(2)).say(0, request(3))
+    overtaken = Conversation().open().say(0, request(1)).say(0, request(2)).say(1, response(2)).say(0, request(3))
     results = results_of(overtaken, path=tmp_path / "a.pcap")
     assert [getattr(one, "response_frame", None) for one in with_response_frames(results)] == [None, 2, None, None]
     yielded = with_response_frames(iter(results))
@@ -45,8 +45,8 @@ def test_nothing_waits_behind_the_end_of_a_connection_or_a_later_response(tmp_pa
 
 
 def test_the_window_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    silent = Talk().open().say(0, request(1))
-    others = Talk(ports=(50001, 9092)).open().ask(1).ask(2).ask(3).close()
+    silent = Conversation().open().say(0, request(1))
+    others = Conversation(ports=(50001, 9092)).open().ask(1).ask(2).ask(3).close()
     results = results_of(silent, others, path=tmp_path / "a.pcap")
     monkeypatch.setattr("kwire.protocol.response_frames.MOST_HELD", 3)
     taken: list[int] = []
@@ -56,5 +56,5 @@ def test_the_window_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_field_alone_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = told(capsys, "decode", str(DUMP), "--fields", "frame", "--where", "response_frame == 62")
+    _, out, _ = run_command(capsys, "decode", str(DUMP), "--fields", "frame", "--where", "response_frame == 62")
     assert out.split() == ["frame", "61"]

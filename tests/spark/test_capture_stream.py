@@ -50,14 +50,19 @@ def test_a_source_without_states_names_the_function_that_has_them(spark: Any, tm
 
 
 def test_captures_and_raw_frames_are_read_as_they_grow(spark: Any, tmp_path: Path) -> None:
-    folder, place, data, talk = tmp_path / "in", tmp_path / "table", PCAP.read_bytes(), b"".join(conversation(40))
+    folder, place, data, sent_frames = (
+        tmp_path / "in",
+        tmp_path / "table",
+        PCAP.read_bytes(),
+        b"".join(conversation(40)),
+    )
     folder.mkdir()
     write(folder, data[:9000], "packets")
-    write(folder, talk[:-3], "frames")
+    write(folder, sent_frames[:-3], "frames")
     run(spark, folder, place)
     write(folder, data, "packets")
     (folder / "frames").rename(folder / "renamed")
-    write(folder, talk, "renamed")
+    write(folder, sent_frames, "renamed")
     run(spark, folder, place)
     rows = spark.read.parquet(str(place / "out")).toArrow().to_pylist()
     check([row for row in rows if row["path"].endswith("packets")])

@@ -17,7 +17,7 @@ from kwire.protocol import FrameDecoder
 from kwire.redact.masking import mask
 from kwire.render.html.report_page import report_html
 from kwire.statistics.report_counts import CapturedReportCounts, ReportCounts
-from tests.capture.building import Talk, capture
+from tests.capture.building import Conversation, capture
 from tests.capture.captured import CAPTURES
 from tests.conftest import ROOT, each_of, needs_shared
 from tests.protocol.test_frame_decoder import request, response
@@ -84,32 +84,32 @@ def test_captures_of_brokers_are_counted_so(path: Path) -> None:
     same(path)
 
 
-def odd(random_: Random) -> list[Callable[[Talk], Any]]:
+def odd(random_: Random) -> list[Callable[[Conversation], Any]]:
     topics = M.MetadataRequest(topics=())
     silent = kwire.encode_request(M.ProduceRequest(acks=0), 3, correlation_id=5, client_id="me")
     login = kwire.encode_request(M.SaslHandshakeRequest(mechanism="PLAIN"), 1, correlation_id=9, client_id="me")
     welcome = kwire.encode_response(M.SaslHandshakeResponse(mechanisms=("PLAIN",)), 1, correlation_id=9)
     flexible = kwire.encode_request(topics, 12, correlation_id=4, client_id="other")
     return [
-        lambda talk: talk.ask(random_.randrange(9)),
-        lambda talk: talk.say(0, request(7)).say(0, request(7)).say(1, response(7)).say(1, refused(7)),
-        lambda talk: talk.say(0, request(3)).say(0, request(4)).say(1, response(4)),
-        lambda talk: talk.say(0, silent),
-        lambda talk: talk.say(0, login).say(1, welcome),
-        lambda talk: talk.say(0, flexible[:4] + flexible[4:-1] + b"\1\5\1x"),
-        lambda talk: talk.say(0, b"\0\0\0\x0c\x27\x0f\0\1\0\0\0\1\0\2me"),
-        lambda talk: talk.say(0, request(8, client_id="é" * 3)).say(1, response(8)[:-1] + b"\0\0"),
-        lambda talk: talk.say(1, response(99)),
+        lambda conversation: conversation.ask(random_.randrange(9)),
+        lambda conversation: conversation.say(0, request(7)).say(0, request(7)).say(1, response(7)).say(1, refused(7)),
+        lambda conversation: conversation.say(0, request(3)).say(0, request(4)).say(1, response(4)),
+        lambda conversation: conversation.say(0, silent),
+        lambda conversation: conversation.say(0, login).say(1, welcome),
+        lambda conversation: conversation.say(0, flexible[:4] + flexible[4:-1] + b"\1\5\1x"),
+        lambda conversation: conversation.say(0, b"\0\0\0\x0c\x27\x0f\0\1\0\0\0\1\0\2me"),
+        lambda conversation: conversation.say(0, request(8, client_id="é" * 3)).say(1, response(8)[:-1] + b"\0\0"),
+        lambda conversation: conversation.say(1, response(99)),
     ]
 
 
 def test_odd_frames_in_any_order_are_counted_so(tmp_path: Path) -> None:
     random_ = seeded("odd frames of a report")
     for number in range(30):
-        talk = Talk().open().ask(1)
+        conversation = Conversation().open().ask(1)
         for step in islice(iter(lambda: random_.choice(odd(random_)), None), 6):
-            step(talk)
+            step(conversation)
         path = tmp_path / "x.pcap"
-        path.write_bytes(capture(talk.close().segments))
+        path.write_bytes(capture(conversation.close().segments))
         with named(number):
             same(path)

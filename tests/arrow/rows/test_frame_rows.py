@@ -135,10 +135,10 @@ def told(result: Any) -> Any:
 
 
 def frame_lists() -> Any:
-    talk = conversation(7)
+    sent_frames = conversation(7)
     return st.one_of(
         st.just(REAL),
-        st.integers(0, len(talk)).map(lambda count: talk[:count]),
+        st.integers(0, len(sent_frames)).map(lambda count: sent_frames[:count]),
         st.just([HANDSHAKE, HANDSHAKEN, *TOKENS]),
     )
 

@@ -28,8 +28,7 @@ from kwire.capture.packets.packet import FIRST_INTERFACES, Packet
 from kwire.errors import DumpError
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged, windowed
-from tests.capture.building import Talk as Conversation
-from tests.capture.building import enhanced, ethernet, interface, ipv4, packet_of, pcap, section, tcp
+from tests.capture.building import Conversation, enhanced, ethernet, interface, ipv4, packet_of, pcap, section, tcp
 from tests.conftest import SHARED, each_of, spread
 from tests.seeds import seeded
 
@@ -144,10 +143,10 @@ def test_a_damaged_first_record_of_pieces(tmp_path: Path) -> None:
 
 def exchanges(count: int) -> list[tuple[int, bytes]]:
     """Return the packets of a connection, with their times in nanoseconds."""
-    talk = Conversation().open()
+    conversation = Conversation().open()
     for number in range(count):
-        talk.ask(number)
-    return [(segment.nanoseconds or 0, packet_of(segment)) for segment in talk.close().segments]
+        conversation.ask(number)
+    return [(segment.nanoseconds or 0, packet_of(segment)) for segment in conversation.close().segments]
 
 
 @pytest.mark.parametrize("step", spread([2, 60, 3600, 400 * 86400], 1))
@@ -269,11 +268,13 @@ def frames_in(rows: Counter[Any]) -> Counter[bytes]:
 
 def nested(copies: int) -> list[Any]:
     """The segments of a connection whose messages are captures themselves."""
-    said = Conversation().open()
+    conversation = Conversation().open()
     inner = pcap([(1_700_000_000_000_000_000 + n, packet_of(s)) for n, s in enumerate(Conversation().open().segments)])
     for number in range(copies):
-        said.ask(number, 700, (len(inner) * 20 + 4).to_bytes(4, "big") + number.to_bytes(4, "big") + inner[24:] * 20)
-    return said.close().segments
+        conversation.ask(
+            number, 700, (len(inner) * 20 + 4).to_bytes(4, "big") + number.to_bytes(4, "big") + inner[24:] * 20
+        )
+    return conversation.close().segments
 
 
 def test_a_range_that_begins_in_a_capture_inside_of_a_packet_is_corrected(tmp_path: Path) -> None:
@@ -390,8 +391,8 @@ def test_what_is_no_capture_is_read_as_it_is(tmp_path: Path) -> None:
 
 def test_a_frame_that_is_malformed_ends_the_reading_if_that_is_wanted(tmp_path: Path) -> None:
     answer = (20).to_bytes(4, "big") + (1).to_bytes(4, "big") + b"\xff" * 16
-    said = Conversation().open().ask(1, answer=answer).ask(2).close().segments
-    path = write(tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in said]))
+    segments = Conversation().open().ask(1, answer=answer).ask(2).close().segments
+    path = write(tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in segments]))
     with pytest.raises(MalformedFrame, match=r"path=.*dump, offset=0, api=Metadata, version=1"):
         staged([path], 10_000, mode="FAILFAST", body="json")
 
@@ -401,8 +402,10 @@ LINKS = {1: ethernet(b""), 113: bytes(14) + b"\x08\x00", 276: b"\x08\x00" + byte
 
 def mixed(rng: random.Random, link: int, order: str, is_block: bool) -> bytes:
     """A capture of several connections, some of whose packets are cut, tagged, not TCP, or damaged."""
-    talks = [Conversation(ports=(50_000 + number, 9092)).open().ask(1, 40).ask(2).close() for number in range(4)]
-    packets = [packet_of(segment)[14:] for talk in talks for segment in talk.segments]
+    conversations = [
+        Conversation(ports=(50_000 + number, 9092)).open().ask(1, 40).ask(2).close() for number in range(4)
+    ]
+    packets = [packet_of(segment)[14:] for conversation in conversations for segment in conversation.segments]
     packets += [ipv4(tcp(rng.randbytes(9)), protocol=rng.choice((6, 6, 17)), options=rng.choice((b"", bytes(4))))] * 9
     rng.shuffle(packets)
     cuts = [rng.choice((0, 0, 0, rng.randrange(60))) for _ in packets]

@@ -18,8 +18,8 @@ from tests.conftest import SHARED, each_of
 from tests.seeds import seeded
 
 M: Any = kwire.messages
-TALK = conversation(24)
-REQUESTS = [frame for frame in TALK if frame[4:6] == b"\0\3"]
+CONVERSATION = conversation(24)
+REQUESTS = [frame for frame in CONVERSATION if frame[4:6] == b"\0\3"]
 HANDSHAKE = kwire.encode_request(M.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=1)
 SHAKEN = kwire.encode_response(M.SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, correlation_id=1)
 TOKENS = [HANDSHAKE, SHAKEN, b"\0\0\0\7\0me\0you", b"\0\0\0\0"]
@@ -29,25 +29,27 @@ NESTED = kwire.encode_request(  # frames in a frame
         group_id="g",
         member_id="",
         protocol_type="consumer",
-        protocols=[M.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"".join(TALK))],
+        protocols=[M.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"".join(CONVERSATION))],
     ),
     0,
     correlation_id=6,
 )
 CASES = {
-    "requests and responses": b"".join(TALK),
+    "requests and responses": b"".join(CONVERSATION),
     "requests alone": b"".join(REQUESTS),
-    "responses alone": b"".join(frame for frame in TALK if frame not in REQUESTS),
-    "requests in flight over many ranges": b"".join(REQUESTS + [frame for frame in TALK if frame not in REQUESTS]),
-    "tokens": b"".join([*TOKENS, *TALK]),
-    "tokens in the middle": b"".join([*TALK[:20], *TOKENS, *TALK[20:]]),
-    "a large frame": b"".join([*TALK[:9], LARGE, *TALK[9:]]),
-    "frames in a frame": b"".join([*TALK[:9], NESTED, NESTED, *TALK[9:]]),
-    "the end is missing": b"".join([*TALK, LARGE])[:-300],
-    "no frames from the middle on": b"".join([*TALK[:20], b"\xff" * 700, *TALK[20:]]),
-    "no frames near the end": b"".join([*TALK, b"\xff" * 700]),
-    "zeros": b"".join([*TALK, bytes(500)]),
-    "three bytes are left": b"".join([*TALK, b"\0\0\0"]),
+    "responses alone": b"".join(frame for frame in CONVERSATION if frame not in REQUESTS),
+    "requests in flight over many ranges": b"".join(
+        REQUESTS + [frame for frame in CONVERSATION if frame not in REQUESTS]
+    ),
+    "tokens": b"".join([*TOKENS, *CONVERSATION]),
+    "tokens in the middle": b"".join([*CONVERSATION[:20], *TOKENS, *CONVERSATION[20:]]),
+    "a large frame": b"".join([*CONVERSATION[:9], LARGE, *CONVERSATION[9:]]),
+    "frames in a frame": b"".join([*CONVERSATION[:9], NESTED, NESTED, *CONVERSATION[9:]]),
+    "the end is missing": b"".join([*CONVERSATION, LARGE])[:-300],
+    "no frames from the middle on": b"".join([*CONVERSATION[:20], b"\xff" * 700, *CONVERSATION[20:]]),
+    "no frames near the end": b"".join([*CONVERSATION, b"\xff" * 700]),
+    "zeros": b"".join([*CONVERSATION, bytes(500)]),
+    "three bytes are left": b"".join([*CONVERSATION, b"\0\0\0"]),
 }
 
 
@@ -63,7 +65,7 @@ def test_ranges_of_raw_frames_are_the_file(case: str, most: int, tmp_path: Path)
 def test_any_cut_of_any_bytes(tmp_path: Path) -> None:
     rng = seeded("raw frames")
     for _ in range(12):
-        data = bytearray(b"".join(rng.choices([*TALK, *TOKENS[2:], LARGE], k=rng.randrange(2, 40))))
+        data = bytearray(b"".join(rng.choices([*CONVERSATION, *TOKENS[2:], LARGE], k=rng.randrange(2, 40))))
         for _ in range(rng.randrange(3)):
             data[rng.randrange(len(data))] = rng.randrange(256)
         path, most = write(tmp_path, bytes(data)), rng.randrange(40, len(data) + 99)

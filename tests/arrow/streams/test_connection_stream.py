@@ -12,8 +12,7 @@ from kwire.arrow.scan.packet_scan import scan
 from kwire.arrow.streams import connection_stream
 from tests.arrow.captures import PCAP, rows_of, write
 from tests.arrow.pieces import Streamed, content, cut_at_packets
-from tests.capture.building import Talk as Conversation
-from tests.capture.building import packet_of, pcap, request, response
+from tests.capture.building import Conversation, packet_of, pcap, request, response
 from tests.conftest import SHARED, each_of
 
 CAPTURES = (
@@ -42,10 +41,12 @@ def test_real_captures(path: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_kept_does_not_grow_with_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Conversation().open()
+    conversation = Conversation().open()
     for number in range(2000):
-        said.say(0, request(number)).say(1, response(number))
-    path = write(tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in said.segments]), "all")
+        conversation.say(0, request(number)).say(1, response(number))
+    path = write(
+        tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in conversation.segments]), "all"
+    )
     monkeypatch.setattr(connection_stream, "KEPT", 5000)
     found, most = streamed(cut_at_packets(path, tmp_path / "in", 20))
     assert content(found) == content(rows_of(path, body="raw"))

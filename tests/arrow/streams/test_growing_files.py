@@ -28,7 +28,7 @@ from tests.arrow.captures import FRAMES, LOG, PCAP, Rows, conversation, rows_of,
 from tests.arrow.pieces import Streamed, content, records_of
 from tests.arrow.test_batch_reader import UNKNOWN
 
-TALK = b"".join(conversation(9))
+CONVERSATION = b"".join(conversation(9))
 HANDSHAKE = kwire.encode_request(kwire.messages.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=1)
 LATE = 4e9  # seconds since 1970, when every file is at its end
 
@@ -95,7 +95,9 @@ def corrupt(rows: Rows) -> dict[str, bytes]:
 @st.composite
 def finished(draw: st.DrawFn) -> tuple[list[str], int, bytes, int]:
     """What a file holds in the end: parts, and what was changed in it."""
-    raw = st.lists(st.sampled_from(["talk", "unknown", "handshake", "empty", "cut", "noise"]), min_size=1, max_size=6)
+    raw = st.lists(
+        st.sampled_from(["sent_frames", "unknown", "handshake", "empty", "cut", "noise"]), min_size=1, max_size=6
+    )
     parts = draw(raw | st.sampled_from([["pcap"], ["pcapng"], ["frames"]]))
     if draw(st.booleans()):
         return parts, 0, b"", 0
@@ -149,11 +151,11 @@ def _section(order: Any, link: bytes, records: list[tuple[bytes, bytes]]) -> byt
 
 SOME_PACKETS = PCAP.read_bytes()[:14000]  # connections do not end in it
 PARTS = {
-    "talk": TALK,
+    "sent_frames": CONVERSATION,
     "unknown": UNKNOWN,
     "handshake": HANDSHAKE,
     "empty": bytes(4),
-    "cut": TALK[:-3],
+    "cut": CONVERSATION[:-3],
     "noise": b"\xff" * 30,
     "frames": FRAMES.read_bytes(),
     "pcap": SOME_PACKETS,
@@ -221,7 +223,7 @@ def test_half_frames_wait_and_answers_find_their_requests(tmp_path: Path) -> Non
     ends = [sum(map(len, frames[:count])) for count in range(len(frames) + 1)]
     stream, rows = Stream(tmp_path), []
     for count in range(1, len(frames)):
-        write(tmp_path, TALK[: ends[count] + 5])
+        write(tmp_path, CONVERSATION[: ends[count] + 5])
         rows += stream.batch()
         assert stream.batch() == []
         stream.restart()
@@ -231,12 +233,12 @@ def test_half_frames_wait_and_answers_find_their_requests(tmp_path: Path) -> Non
 
 
 def test_a_tail_is_given_out_when_its_file_rests(tmp_path: Path) -> None:
-    path = write(tmp_path, TALK[:-3])
+    path = write(tmp_path, CONVERSATION[:-3])
     stream = Stream(tmp_path, tailTimeout="10m")
     assert {row["_error"] for row in stream.batch(path.stat().st_mtime + 599)} == {None}
     (row,) = stream.batch(path.stat().st_mtime + 600)
     assert (row["_error"]["code"], stream.all(LATE)) == ("CUT_SHORT", [])
-    write(tmp_path, TALK)
+    write(tmp_path, CONVERSATION)
     with pytest.raises(LostData, match="it was read up to its end at"):
         stream.batch(LATE)
 
@@ -260,19 +262,21 @@ def test_a_file_that_was_renamed_or_copied_is_read_on(tmp_path: Path) -> None:
     write(tmp_path, data, "copy")
     stream.restart()
     rows += stream.all()
-    write(tmp_path, TALK, "a")  # another file of a name that was read
+    write(tmp_path, CONVERSATION, "a")  # another file of a name that was read
     assert len(stream.all()) == 18
     assert good(rows) == good(rows_of(tmp_path / "b", body="raw"))
 
 
-@pytest.mark.parametrize("data", [(TALK * 9)[:1030], TALK * 9 + b"xx" + TALK])
+@pytest.mark.parametrize("data", [(CONVERSATION * 9)[:1030], CONVERSATION * 9 + b"xx" + CONVERSATION])
 def test_replaced_files_are_noticed(tmp_path: Path, data: bytes) -> None:
-    write(tmp_path, TALK * 10)
+    write(tmp_path, CONVERSATION * 10)
     strict, lenient = Stream(tmp_path), Stream(tmp_path, failOnDataLoss=False, tailTimeout=3600)
     assert len(strict.batch()) == len(lenient.batch()) == 10 * 18
     before = places_of(strict.offset)
     path = write(tmp_path, data)
-    with pytest.raises(LostData, match=rf"\[KWIRE_LOST_DATA\] path={path}, offset={10 * len(TALK)}: .*cut or replaced"):
+    with pytest.raises(
+        LostData, match=rf"\[KWIRE_LOST_DATA\] path={path}, offset={10 * len(CONVERSATION)}: .*cut or replaced"
+    ):
         strict.batch()
     with pytest.raises(LostData, match="not there any more"):
         list(strict.growing.ranges({}, before))
@@ -281,7 +285,7 @@ def test_replaced_files_are_noticed(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_file_that_is_gone_is_known_when_it_comes_back(tmp_path: Path) -> None:
-    write(tmp_path, TALK).rename(tmp_path / "one")
+    write(tmp_path, CONVERSATION).rename(tmp_path / "one")
     stream = Stream(tmp_path)
     assert len(stream.batch()) == 18
     (tmp_path / "one").rename(tmp_path.parent / "away")
@@ -292,7 +296,7 @@ def test_a_file_that_is_gone_is_known_when_it_comes_back(tmp_path: Path) -> None
 
 def test_files_that_are_long_gone_are_forgotten(tmp_path: Path) -> None:
     for count, (name, age) in enumerate((("old", 1000), ("older", 2000), ("new", 3000))):
-        os.utime(write(tmp_path, TALK[count * len(conversation(1)[0]) :], name), (age, age))
+        os.utime(write(tmp_path, CONVERSATION[count * len(conversation(1)[0]) :], name), (age, age))
     stream = Stream(tmp_path, maxFileAge=1500)
     stream.batch()
     assert stream.offset["count"] == 3
@@ -303,7 +307,7 @@ def test_files_that_are_long_gone_are_forgotten(tmp_path: Path) -> None:
 
 
 def test_compressed_files_wait_until_they_are_whole(tmp_path: Path) -> None:
-    data = gzip.compress(TALK)
+    data = gzip.compress(CONVERSATION)
     path = write(tmp_path, data[:-4])
     stream = Stream(tmp_path)
     assert stream.batch() == []
@@ -314,7 +318,7 @@ def test_compressed_files_wait_until_they_are_whole(tmp_path: Path) -> None:
 
 
 def test_other_files_are_read_at_once_and_whole(tmp_path: Path) -> None:
-    text = TALK.hex().encode()
+    text = CONVERSATION.hex().encode()
     write(tmp_path, text, "text")
     stream = Stream(tmp_path, maxBytesPerTrigger=10)
     assert len(stream.batch()) == 18
@@ -326,14 +330,14 @@ def test_other_files_are_read_at_once_and_whole(tmp_path: Path) -> None:
 def test_batches_are_bounded(tmp_path: Path) -> None:
     starts = [0, len(conversation(1)[0])]
     for start in starts:
-        write(tmp_path, TALK[start:], str(start))
+        write(tmp_path, CONVERSATION[start:], str(start))
     assert len(places_of(Stream(tmp_path, maxFilesPerTrigger=1).offset)) == 0
-    for option, most in (("maxFilesPerTrigger", len(TALK)), ("maxBytesPerTrigger", 100)):
+    for option, most in (("maxFilesPerTrigger", len(CONVERSATION)), ("maxBytesPerTrigger", 100)):
         stream = Stream(tmp_path, **{option: min(most, 100) if "Bytes" in option else 1})
         stream.batch()
         assert sum(place.stop for place in places_of(stream.offset).values()) <= most
         stream.batch(is_limited=False)
-        assert sum(place.stop for place in places_of(stream.offset).values()) == 2 * len(TALK) - starts[1]
+        assert sum(place.stop for place in places_of(stream.offset).values()) == 2 * len(CONVERSATION) - starts[1]
     stream = Stream(write(tmp_path, PCAP.read_bytes(), "capture"), maxBytesPerTrigger=1)
     stream.batch()
     (place,) = places_of(stream.offset).values()
@@ -341,10 +345,10 @@ def test_batches_are_bounded(tmp_path: Path) -> None:
 
 
 def test_what_comes_later_is_not_looked_at(tmp_path: Path) -> None:
-    write(tmp_path, TALK)
+    write(tmp_path, CONVERSATION)
     stream = Stream(tmp_path)
     sizes = {file.path: file.size for file in stream.growing.files().values()}
-    write(tmp_path, TALK * 2)
+    write(tmp_path, CONVERSATION * 2)
     write(tmp_path, PCAP.read_bytes(), "other")
     assert len(stream.batch(sizes=sizes)) == 18
     assert stream.batch(sizes=sizes) == []
@@ -354,7 +358,7 @@ def test_what_comes_later_is_not_looked_at(tmp_path: Path) -> None:
 def test_paths_that_may_come_are_globs(tmp_path: Path) -> None:
     stream = Stream(tmp_path / "*.bin")
     assert stream.batch() == []
-    write(tmp_path, TALK, "a.bin")
+    write(tmp_path, CONVERSATION, "a.bin")
     assert len(stream.batch()) == 18
     with pytest.raises(BadOption, match="PATH_NOT_FOUND"):
         Stream(tmp_path / "none").batch()
@@ -409,10 +413,10 @@ def file_of(path: Path) -> InputFile:
         (b"", ""),
         (b"\xd4\xc3\xb2", ""),
         (PCAP.read_bytes()[:4], "pcap"),
-        (TALK[:9], ""),
-        (TALK[:200], RAW_FRAMES),
+        (CONVERSATION[:9], ""),
+        (CONVERSATION[:200], RAW_FRAMES),
         (FRAMES.read_bytes(), RAW_FRAMES),
-        (gzip.compress(TALK), WHOLE),
+        (gzip.compress(CONVERSATION), WHOLE),
         (b"00 00 00 04", WHOLE),
         (LOG.read_bytes(), WHOLE),
         (b"\xff" * 10, WHOLE),
@@ -423,17 +427,17 @@ def test_a_file_is_known_when_there_is_enough_of_it(tmp_path: Path, data: bytes,
 
 
 def test_at_its_end_a_file_is_what_it_looks_like(tmp_path: Path) -> None:
-    assert kind_so_far(file_of(write(tmp_path, TALK[:9])), OPTIONS, is_over=True) == RAW_FRAMES
+    assert kind_so_far(file_of(write(tmp_path, CONVERSATION[:9])), OPTIONS, is_over=True) == RAW_FRAMES
     pcap = file_of(write(tmp_path, PCAP.read_bytes()))
     assert kind_so_far(pcap, Options(dump_format="frames"), is_over=False) == RAW_FRAMES
     assert kind_so_far(pcap, Options(dump_format="hex"), is_over=False) == WHOLE
 
 
 def test_compressed_data_is_whole_at_its_end_or_where_it_is_damaged(tmp_path: Path) -> None:
-    data = gzip.compress(TALK)
+    data = gzip.compress(CONVERSATION)
     assert [is_whole(str(write(tmp_path, data[:size]))) for size in (len(data) - 1, len(data))] == [False, True]
     assert is_whole(str(write(tmp_path, data[:60] + b"\xff" * 20 + data[80:])))
-    assert is_whole(str(write(tmp_path, TALK[:-1])))
+    assert is_whole(str(write(tmp_path, CONVERSATION[:-1])))
 
 
 def rotated(folder: Path, count: int = 4) -> list[Path]:

@@ -18,7 +18,7 @@ from kwire.cli.help.topics import TOPICS
 from kwire.cli.main import main
 from kwire.errors import DumpError
 from tests.capture import building
-from tests.capture.building import Talk, packet_of
+from tests.capture.building import Conversation, packet_of
 from tests.conftest import ROOT
 from tests.protocol.test_frame_decoder import request, response
 
@@ -178,13 +178,13 @@ def test_a_stream_that_is_no_frames_is_a_frame_that_cannot_be_read() -> None:
     assert frames_of(packet(1, b"\xff" * 9), packet(10, request(70000)))[0] == [b"\xff" * 9, request(70000)]
 
 
-def tshark_text(talk: Talk, panes: tuple[str, ...]) -> str:
+def tshark_text(conversation: Conversation, panes: tuple[str, ...]) -> str:
     """What `tshark -x` prints: a hexdump a packet, under headings where there are several sources of bytes, such as
     what it put together out of segments; an empty line behind each. No heading stands before a packet alone."""
     blocks, begun = [], {0: b"", 1: b""}
-    for segment in talk.segments:
+    for segment in conversation.segments:
         sources = [("Frame", packet_of(segment))]
-        side = 0 if segment.key == talk.key(0) else 1
+        side = 0 if segment.key == conversation.key(0) else 1
         begun[side] += segment.payload
         if segment.payload and len(begun[side]) == 4 + int.from_bytes(begun[side][:4], "big"):
             whole, begun[side] = begun[side], b""
@@ -202,10 +202,10 @@ def tshark_text(talk: Talk, panes: tuple[str, ...]) -> str:
     [("Reassembled TCP",), ("Reassembled TCP", "Decrypted TLS"), ("De-chunked entity body", "Uncompressed, gzip")],
 )
 def test_all_packets_of_tshark_are_read_whatever_it_puts_together(panes: tuple[str, ...]) -> None:
-    talk = Talk().open()
+    conversation = Conversation().open()
     for number in range(6):
-        talk.ask(number, size=9 if number % 2 else 1460)
-    text = tshark_text(talk.close(), panes)
+        conversation.ask(number, size=9 if number % 2 else 1460)
+    text = tshark_text(conversation.close(), panes)
     assert panes[0] in text
     dump = open_hex(text)
     expected = [one for number in range(6) for one in (building.request(number), building.response(number))]

@@ -18,14 +18,16 @@ from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import PcapngReader
 from kwire.protocol.frames.stream_faults import CutRecord, Damaged
-from tests.capture.building import Talk, capture, enhanced, interface, packet_of, pcap, section
+from tests.capture.building import Conversation, capture, enhanced, interface, packet_of, pcap, section
 
 COUNT = 60
-TALKS = [Talk(ports=(50000 + number, 9092)).open() for number in range(4)]
+CONVERSATIONS = [Conversation(ports=(50000 + number, 9092)).open() for number in range(4)]
 for _number in range(COUNT):
-    TALKS[_number % 4].now = max(talk.now for talk in TALKS)
-    TALKS[_number % 4].ask(_number)
-SEGMENTS = sorted((one for talk in TALKS for one in talk.segments), key=lambda one: one.nanoseconds or 0)
+    CONVERSATIONS[_number % 4].now = max(conversation.now for conversation in CONVERSATIONS)
+    CONVERSATIONS[_number % 4].ask(_number)
+SEGMENTS = sorted(
+    (one for conversation in CONVERSATIONS for one in conversation.segments), key=lambda one: one.nanoseconds or 0
+)
 TIMES = [(one.nanoseconds or 0, packet_of(one)) for one in SEGMENTS]
 KINDS = ["pcap", "pcap, big-endian, microseconds", "pcapng"]
 

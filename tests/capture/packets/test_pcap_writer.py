@@ -17,10 +17,10 @@ ASKED = kwire.encode_request(M.MetadataRequest(topics=None), 1, correlation_id=7
 ANSWER = kwire.encode_response(M.MetadataResponse(controller_id=3), 1, correlation_id=7)
 
 
-def recorded(host: str, *said: tuple[bytes, bool]) -> bytes:
+def recorded(host: str, *payloads: tuple[bytes, bool]) -> bytes:
     stream = io.BytesIO()
     connection = TcpWriter(PcapWriter(stream), Address(host, 40000), Address(host, 9092), 1000 * 10**9)
-    for number, (data, by_client) in enumerate(said):
+    for number, (data, by_client) in enumerate(payloads):
         connection.send((2001 + 2 * number) * 10**9 // 2, data, by_client=by_client)
     connection.close()
     return stream.getvalue()

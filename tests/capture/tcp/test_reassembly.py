@@ -11,7 +11,7 @@ from kwire.capture.packets.segment import Segment
 from kwire.capture.tcp.connection import PATIENCE, Ended, Event, Finished, Portion, StreamGap, Unseen
 from kwire.capture.tcp.connection_table import EVERY, ConnectionTable, ReassemblyLimits
 from kwire.capture.tcp.stream_reassembly import WINDOW, HalfConnection, StreamSegment, sequence_distance
-from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed
+from tests.capture.building import ACK, FIN, RST, SYN, Conversation, changed
 
 
 def events_of(segments: Sequence[Segment], limits: ReassemblyLimits | None = None) -> list[Event]:
@@ -20,11 +20,11 @@ def events_of(segments: Sequence[Segment], limits: ReassemblyLimits | None = Non
     return [*events, *reassembler.finish()]
 
 
-def told(segments: Sequence[Segment], limits: ReassemblyLimits | None = None) -> list[tuple[Any, ...]]:
+def delivered(segments: Sequence[Segment], limits: ReassemblyLimits | None = None) -> list[tuple[Any, ...]]:
     """(side, offset, data) of portions and (side, offset, count) of gaps, in their order; side 0 is the client."""
     return [
         (
-            event.side ^ (event.connection.key != Talk().key(0)),
+            event.side ^ (event.connection.key != Conversation().key(0)),
             event.offset,
             event.data if isinstance(event, Portion) else event.count,
         )
@@ -36,22 +36,25 @@ def told(segments: Sequence[Segment], limits: ReassemblyLimits | None = None) ->
 def texts(segments: Sequence[Segment]) -> tuple[bytes, bytes]:
     """What each side said, with a ? for each byte that is missing."""
     sides = [b"", b""]
-    for side, offset, what in told(segments):
+    for side, offset, what in delivered(segments):
         assert offset == len(sides[side])
         sides[side] += what if isinstance(what, bytes) else b"?" * (what or 0)
     return sides[0], sides[1]
 
 
-def talk(**options: Any) -> Talk:
+def conversation(**options: Any) -> Conversation:
     """Segment 3 to 8: one, two, eins, drei, an acknowledgement, four."""
-    said = Talk(**options).open().say(0, b"one").say(0, b"two").say(1, b"eins").say(1, b"drei").say(0)
-    return said.say(0, b"four")
+    conversation = Conversation(**options).open().say(0, b"one").say(0, b"two").say(1, b"eins").say(1, b"drei").say(0)
+    return conversation.say(0, b"four")
 
 
 @pytest.mark.parametrize("first", [0, 1000, 2**32 - 1, 2**32 - 2, 2**32 - 4, 2**32 - 8, 2**31 - 4])
 def test_sequence_numbers_may_wrap_anywhere(first: int) -> None:
-    assert texts(talk(client_first=first, broker_first=first + 1).close().segments) == (b"onetwofour", b"einsdrei")
-    swapped = talk(client_first=first).segments
+    assert texts(conversation(client_first=first, broker_first=first + 1).close().segments) == (
+        b"onetwofour",
+        b"einsdrei",
+    )
+    swapped = conversation(client_first=first).segments
     swapped[3], swapped[4] = swapped[4], swapped[3]
     assert texts(swapped) == (b"onetwofour", b"einsdrei")
 
@@ -62,26 +65,26 @@ def test_a_number_is_ahead_or_behind_by_the_shorter_way() -> None:
 
 @pytest.mark.parametrize("index", range(8))
 def test_any_two_neighbours_may_be_swapped(index: int) -> None:
-    segments = talk().segments
+    segments = conversation().segments
     segments[index], segments[index + 1] = segments[index + 1], segments[index]
     assert texts(segments) == (b"onetwofour", b"einsdrei")
 
 
 @pytest.mark.parametrize("index", range(3, 9))
 def test_a_segment_may_come_again_at_any_time(index: int) -> None:
-    segments = talk().segments
+    segments = conversation().segments
     for place in range(index + 1, 10):
         assert texts([*segments[:place], segments[index], *segments[place:]]) == (b"onetwofour", b"einsdrei")
 
 
 def test_an_answer_does_not_come_before_its_question() -> None:
-    segments = talk().segments
+    segments = conversation().segments
     segments[4], segments[5] = segments[5], segments[4]  # eins, which acknowledges two, before two
-    assert [item[2] for item in told(segments)] == [b"one", b"two", b"eins", b"drei", b"four"]
+    assert [item[2] for item in delivered(segments)] == [b"one", b"two", b"eins", b"drei", b"four"]
 
 
 def test_what_came_first_wins() -> None:
-    segments = talk().segments
+    segments = conversation().segments
     again = changed(segments[3], payload=b"XXXXXXXX")
     assert texts([*segments[:4], again, *segments[4:]])[0].startswith(
         b"oneXXXXX"
@@ -92,28 +95,28 @@ def test_what_came_first_wins() -> None:
 
 
 def test_a_keep_alive_says_nothing_new() -> None:
-    segments = talk().segments
+    segments = conversation().segments
     probe = changed(segments[8], sequence=segments[8].sequence - 1, payload=b"\0")
     assert texts([*segments[:8], probe, *segments[8:]]) == (b"onetwofour", b"einsdrei")
 
 
 def test_a_lost_segment_is_a_gap_with_its_place_and_size() -> None:
-    segments = talk().segments
+    segments = conversation().segments
     del segments[4]
-    assert [item for item in told(segments) if not isinstance(item[2], bytes)] == [(0, 3, 3)]
+    assert [item for item in delivered(segments) if not isinstance(item[2], bytes)] == [(0, 3, 3)]
     assert texts(segments) == (b"one???four", b"einsdrei")
 
 
 def test_a_lost_end_is_a_gap_because_the_other_side_has_it() -> None:
-    said = Talk().open().say(0, b"one").say(1, b"ok").say(0, b"two").say(1)
-    assert told([*said.segments[:5], *said.segments[6:]])[-1] == (0, 3, 3)
+    conversation = Conversation().open().say(0, b"one").say(1, b"ok").say(0, b"two").say(1)
+    assert delivered([*conversation.segments[:5], *conversation.segments[6:]])[-1] == (0, 3, 3)
 
 
 def test_an_answer_comes_behind_the_gap_in_which_its_question_was_lost() -> None:
-    said = Talk().open().say(0, b"one").say(1, b"eins")
-    lost = [*said.segments[:3], *said.segments[4:]]
-    assert told(lost) == [(0, 0, 3), (1, 0, b"eins")]
-    later = [changed(segment, nanoseconds=said.now + 11 * 10**9) for segment in talk(ports=(1, 2)).segments]
+    captured = Conversation().open().say(0, b"one").say(1, b"eins")
+    lost = [*captured.segments[:3], *captured.segments[4:]]
+    assert delivered(lost) == [(0, 0, 3), (1, 0, b"eins")]
+    later = [changed(segment, nanoseconds=captured.now + 11 * 10**9) for segment in conversation(ports=(1, 2)).segments]
     reassembler, events = ConnectionTable(), []
     for segment in [*lost, *later[:3], *later[3:4] * 2 * EVERY]:  # another connection goes on
         events += [event for event in reassembler.feed(segment) if event.connection.number == 0]
@@ -121,68 +124,68 @@ def test_an_answer_comes_behind_the_gap_in_which_its_question_was_lost() -> None
 
 
 def test_a_lost_fin_is_no_gap() -> None:
-    said = talk().close().segments
-    assert texts([segment for segment in said if not segment.flags & FIN]) == (b"onetwofour", b"einsdrei")
+    segments = conversation().close().segments
+    assert texts([segment for segment in segments if not segment.flags & FIN]) == (b"onetwofour", b"einsdrei")
 
 
 def test_a_hole_that_nobody_has_acknowledged_waits_for_the_bytes() -> None:
-    said = Talk().open().say(0, b"lost").say(0, b"x")
-    lost = said.segments[3]
+    conversation = Conversation().open().say(0, b"lost").say(0, b"x")
+    lost = conversation.segments[3]
     for _ in range(100):
-        said.say(0, b"x")
-    late = [*said.segments[:3], *said.segments[4:], lost]
+        conversation.say(0, b"x")
+    late = [*conversation.segments[:3], *conversation.segments[4:], lost]
     assert texts(late)[0] == b"lost" + b"x" * 101
 
 
 def test_an_acknowledged_hole_is_given_up_after_a_while_and_not_at_once() -> None:
-    said = Talk().open().say(0, b"lost").say(0, b"next").say(1)
-    lost = said.segments[3]
-    segments = [*said.segments[:3], *said.segments[4:]]
+    conversation = Conversation().open().say(0, b"lost").say(0, b"next").say(1)
+    lost = conversation.segments[3]
+    segments = [*conversation.segments[:3], *conversation.segments[4:]]
     for _ in range(2 * PATIENCE):
-        said.say(1)
+        conversation.say(1)
     reassembler, seen = ConnectionTable(), []
-    for segment in [*segments, *said.segments[6:]]:
+    for segment in [*segments, *conversation.segments[6:]]:
         seen.append(bool(reassembler.feed(segment)))
     assert PATIENCE / 16 < seen.index(True) < 2 * PATIENCE
     assert texts([*segments, lost]) == (b"lostnext", b"")
 
 
 def test_what_the_snap_length_cut_off_is_a_gap() -> None:
-    segments = talk().segments
+    segments = conversation().segments
     segments[4] = changed(segments[4], payload=b"t", missing=2)
     assert texts(segments) == (b"onet??four", b"einsdrei")
 
 
 def test_a_stream_without_its_begin_begins_with_an_unknown_gap() -> None:
-    assert told(talk().segments[4:]) == [
+    assert delivered(conversation().segments[4:]) == [
         (0, 0, None), (0, 0, b"two"), (1, 0, None), (1, 0, b"eins"), (1, 4, b"drei"), (0, 3, b"four"),
     ]  # fmt: skip
 
 
 def test_without_its_begin_too_the_first_segments_may_be_swapped() -> None:
-    segments = talk().segments[3:]
+    segments = conversation().segments[3:]
     segments[0], segments[1] = segments[1], segments[0]
-    assert [item[2] for item in told(segments)] == [None, b"one", b"two", None, b"eins", b"drei", b"four"]
+    assert [item[2] for item in delivered(segments)] == [None, b"one", b"two", None, b"eins", b"drei", b"four"]
 
 
 def test_without_its_begin_segments_may_be_swapped_with_those_behind_a_long_pause() -> None:
-    said = talk()
+    captured = conversation()
     for _ in range(8):
-        said.say(0, b"more")
-    paused = [changed(one, nanoseconds=(one.nanoseconds or 0) + 17 * 10**9) for one in said.segments[6:]]
-    segments = [said.segments[5], *paused[:6], said.segments[4], *paused[6:]]
-    assert b"".join(item[2] for item in told(segments) if item[2] and item[0] == 0) == b"twofour" + 8 * b"more"
+        captured.say(0, b"more")
+    paused = [changed(one, nanoseconds=(one.nanoseconds or 0) + 17 * 10**9) for one in captured.segments[6:]]
+    segments = [captured.segments[5], *paused[:6], captured.segments[4], *paused[6:]]
+    assert b"".join(item[2] for item in delivered(segments) if item[2] and item[0] == 0) == b"twofour" + 8 * b"more"
 
 
 @pytest.mark.parametrize("lost", [{0}, {1}, {0, 2}, {1, 2}])
 def test_one_syn_tells_where_both_streams_begin(lost: set[int]) -> None:
-    segments = [segment for index, segment in enumerate(talk().segments) if index not in lost]
-    assert None not in [item[2] for item in told(segments)]
+    segments = [segment for index, segment in enumerate(conversation().segments) if index not in lost]
+    assert None not in [item[2] for item in delivered(segments)]
     assert texts(segments) == (b"onetwofour", b"einsdrei")
 
 
 def test_a_port_pair_that_is_used_again_is_another_connection() -> None:
-    first, second = talk().close(), talk(client_first=2**31, broker_first=77)
+    first, second = conversation().close(), conversation(client_first=2**31, broker_first=77)
     events = events_of([*first.segments, *second.segments])
     numbers = {event.connection.number for event in events}
     assert numbers == {0, 1}
@@ -191,7 +194,7 @@ def test_a_port_pair_that_is_used_again_is_another_connection() -> None:
 
 
 def test_a_reset_ends_a_connection_but_not_what_was_captured_late() -> None:
-    segments = [*talk().segments, changed(talk().say(1, flags=RST | ACK).segments[-1])]
+    segments = [*conversation().segments, changed(conversation().say(1, flags=RST | ACK).segments[-1])]
     segments[-1], segments[-2] = segments[-2], segments[-1]
     events = events_of(segments)
     assert texts(segments) == (b"onetwofour", b"einsdrei")
@@ -203,8 +206,12 @@ def test_closed_connections_are_dropped_soon() -> None:
     reassembler = ConnectionTable()
     ended = 0
     for port in range(20000):
-        said = Talk(ports=(port + 1, 9092), now=1_700_000_000_000_000_000 + port * 10_000_000).open().close()
-        ended += sum(isinstance(event, Ended) for segment in said.segments for event in reassembler.feed(segment))
+        conversation = (
+            Conversation(ports=(port + 1, 9092), now=1_700_000_000_000_000_000 + port * 10_000_000).open().close()
+        )
+        ended += sum(
+            isinstance(event, Ended) for segment in conversation.segments for event in reassembler.feed(segment)
+        )
         assert port - ended < 500
     assert len(list(reassembler.finish())) < 500
 
@@ -213,17 +220,17 @@ def test_no_more_connections_are_kept_than_allowed() -> None:
     reassembler = ConnectionTable(ReassemblyLimits(connections=10))
     numbers = []
     for port in range(30):
-        for segment in Talk(ports=(port + 1, 9092), now=1_700_000_000_000_000_000 + port).open().segments:
+        for segment in Conversation(ports=(port + 1, 9092), now=1_700_000_000_000_000_000 + port).open().segments:
             numbers += [event.connection.number for event in reassembler.feed(segment) if isinstance(event, Ended)]
     assert numbers == sorted(numbers)
     assert len(numbers) + sum(isinstance(event, Ended) for event in reassembler.finish()) == 30
 
 
 def test_no_more_bytes_wait_than_allowed() -> None:
-    said = Talk().open().say(0, b"lost")
+    conversation = Conversation().open().say(0, b"lost")
     for _ in range(1000):
-        said.say(0, bytes(1000))
-    segments = [*said.segments[:3], *said.segments[4:]]
+        conversation.say(0, bytes(1000))
+    segments = [*conversation.segments[:3], *conversation.segments[4:]]
     reassembler, most = ConnectionTable(ReassemblyLimits(waiting=50_000)), 0
     events: list[Event] = []
     for segment in segments:
@@ -236,16 +243,16 @@ def test_no_more_bytes_wait_than_allowed() -> None:
 
 
 def test_one_side_alone_is_enough() -> None:
-    segments = [segment for segment in talk().close().segments if segment.key == talk().key(0)]
+    segments = [segment for segment in conversation().close().segments if segment.key == conversation().key(0)]
     assert texts(segments)[0] == b"onetwofour"
 
 
 def test_data_in_a_syn_comes_first() -> None:
     """TCP Fast Open: the first byte has the sequence number behind that of the SYN."""
-    said = Talk().open().say(0, b"one").say(0, b"two")
-    first = changed(said.segments[0], payload=b"early")
-    later = [changed(one, sequence=one.sequence + 5 * (one.key == first.key)) for one in said.segments[1:]]
-    assert told([first, *later])[:3] == [(0, 0, b"early"), (0, 5, b"one"), (0, 8, b"two")]
+    conversation = Conversation().open().say(0, b"one").say(0, b"two")
+    first = changed(conversation.segments[0], payload=b"early")
+    later = [changed(one, sequence=one.sequence + 5 * (one.key == first.key)) for one in conversation.segments[1:]]
+    assert delivered([first, *later])[:3] == [(0, 0, b"early"), (0, 5, b"one"), (0, 8, b"two")]
     assert first.flags & SYN
 
 

@@ -12,9 +12,9 @@ import kwire
 from kwire.cli.commands import decode
 from kwire.cli.main import parser_for
 from kwire.protocol.frame_kinds import FrameKinds
-from tests.capture.building import Talk, capture
+from tests.capture.building import Conversation, capture
 from tests.capture.captured import CAPTURES
-from tests.cli.input.test_non_kafka_streams import ZOOKEEPER, kafka, said, told
+from tests.cli.input.test_non_kafka_streams import ZOOKEEPER, kafka, run_command, said
 from tests.cli.test_main import ran
 from tests.conftest import each_of, needs_shared
 from tests.protocol.test_frame_decoder import request
@@ -22,16 +22,16 @@ from tests.protocol.test_frame_decoder import request
 M: Any = kwire.messages
 
 
-def capture_of(folder: Path, *talks: Talk, name: str = "all.pcap") -> Path:
+def capture_of(folder: Path, *conversations: Conversation, name: str = "all.pcap") -> Path:
     path = folder / name
-    path.write_bytes(capture([segment for talk in talks for segment in talk.segments]))
+    path.write_bytes(capture([segment for conversation in conversations for segment in conversation.segments]))
     return path
 
 
 def both_ways(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    assert told(capsys, "decode", *arguments) == told(capsys, "decode", "--client", "*", *arguments)
-    quick = told(capsys, "decode", "--jsonl", *arguments)
-    assert told(capsys, "decode", "--jsonl", "--client", "*", *arguments) == quick
+    assert run_command(capsys, "decode", *arguments) == run_command(capsys, "decode", "--client", "*", *arguments)
+    quick = run_command(capsys, "decode", "--jsonl", *arguments)
+    assert run_command(capsys, "decode", "--jsonl", "--client", "*", *arguments) == quick
     return quick
 
 
@@ -45,18 +45,18 @@ def test_the_lines_of_a_capture(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_all_forms_number_frames_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(capture_of(tmp_path, kafka(), said(40001, ZOOKEEPER), kafka(50001)))
-    _, lines, _ = told(capsys, "decode", path)
-    objects = map(json.loads, told(capsys, "decode", path, "--jsonl")[1].splitlines())
+    _, lines, _ = run_command(capsys, "decode", path)
+    objects = map(json.loads, run_command(capsys, "decode", path, "--jsonl")[1].splitlines())
     numbers = [one["source"]["frame"] for one in objects if one["type"] in ("request", "response")]
     assert [int(line[:5]) for line in lines.splitlines()[1:]] == numbers
-    fields = told(capsys, "decode", path, "--fields", "frame", "--where", "api")[1]
+    fields = run_command(capsys, "decode", path, "--fields", "frame", "--where", "api")[1]
     assert list(map(int, fields.split()[1:])) == numbers
-    by_number = told(capsys, "decode", path, "--frame", str(numbers[-1]), "--fields", "frame")[1]
+    by_number = run_command(capsys, "decode", path, "--frame", str(numbers[-1]), "--fields", "frame")[1]
     assert list(map(int, by_number.split()[1:])) == numbers[-2:]
 
 
 def test_frames_that_do_not_decode_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = Talk().open().ask(1).ask(2)
+    broken = Conversation().open().ask(1).ask(2)
     broken.say(1, bytes.fromhex("00000008 00000063 ffffffff"))
     path = capture_of(tmp_path, broken.close())
     for options in ([], ["--strict"], ["--show-secrets"]):
@@ -95,7 +95,7 @@ def test_many_lines_come_in_pieces(
     monkeypatch.setattr("kwire.render.captured.line_writer.MOST_TEXT", 600)
     written: list[str] = []
     monkeypatch.setattr("kwire.cli.commands.decode._printer", lambda pager: written.append)
-    told(capsys, "decode", "--jsonl", str(path))
+    run_command(capsys, "decode", "--jsonl", str(path))
     assert "".join(written) == whole
     assert len([text for text in written if text]) > 4
 
@@ -112,7 +112,7 @@ def test_an_interrupt_prints_what_was_read_and_counts_it(
         return meet(self, *arguments)
 
     monkeypatch.setattr(FrameKinds, "meet", interrupted)
-    code, lines, remarks = told(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka(), kafka(50001))))
+    code, lines, remarks = run_command(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka(), kafka(50001))))
     assert (code, lines.count("\n")) == (130, 6)
     assert "6 frames, 0 undecodable" in remarks
 
@@ -143,16 +143,16 @@ def test_drafts_are_decoded_frame_by_frame(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_capture_of_one_frame_is_a_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = capture_of(tmp_path, Talk().open().say(0, request(7)).close(), said(40001, ZOOKEEPER))
+    path = capture_of(tmp_path, Conversation().open().say(0, request(7)).close(), said(40001, ZOOKEEPER))
     _, lines, _ = both_ways(capsys, str(path))
     assert lines.count('"type":"request"') == 1
-    assert "  topics" in told(capsys, "decode", str(path))[1]
+    assert "  topics" in run_command(capsys, "decode", str(path))[1]
 
 
 def test_topics_that_other_messages_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topic = M.MetadataResponse.MetadataResponseTopic(name="orders", topic_id=b"\1" * 16)
     fetch = M.FetchRequest(topics=(M.FetchRequest.FetchTopic(topic_id=b"\1" * 16),))
-    talk = Talk().open()
+    conversation = Conversation().open()
     for number, (message, answer, version) in enumerate(
         [
             (fetch, M.FetchResponse(), 13),
@@ -162,11 +162,11 @@ def test_topics_that_other_messages_name(tmp_path: Path, capsys: pytest.CaptureF
         ]
         * 2
     ):
-        talk.say(0, kwire.encode_request(message, version, correlation_id=number, client_id="me"))
-        talk.say(1, kwire.encode_response(answer, version, correlation_id=number))
-    path = capture_of(tmp_path, talk.close())
+        conversation.say(0, kwire.encode_request(message, version, correlation_id=number, client_id="me"))
+        conversation.say(1, kwire.encode_response(answer, version, correlation_id=number))
+    path = capture_of(tmp_path, conversation.close())
     both_ways(capsys, str(path))
-    lines = told(capsys, "decode", str(path))[1].splitlines()
+    lines = run_command(capsys, "decode", str(path))[1].splitlines()
     assert [line.split("me  ")[1] for line in lines if "-> Fetch" in line] == ["?01010101", *["orders"] * 3]
 
 

@@ -10,11 +10,11 @@ import pytest
 
 import kwire
 from kwire.cli.main import main
-from tests.capture.building import ACK, FIN, RST, Talk, capture, request, response
+from tests.capture.building import ACK, FIN, RST, Conversation, capture, request, response
 
 
-def written(folder: Path, talk: Talk, *, left_out: tuple[int, ...] = (), cut: int = 0) -> str:
-    segments = [segment for index, segment in enumerate(talk.segments) if index not in left_out]
+def written(folder: Path, conversation: Conversation, *, left_out: tuple[int, ...] = (), cut: int = 0) -> str:
+    segments = [segment for index, segment in enumerate(conversation.segments) if index not in left_out]
     path = folder / "x.pcap"
     path.write_bytes(capture(segments)[: -cut or None])
     return str(path)
@@ -26,10 +26,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def cut_by(flags: int) -> Talk:
+def cut_by(flags: int) -> Conversation:
     """A conversation whose second response ends after 12 bytes: the broker closes, resets, or is heard no more."""
-    talk = Talk().open().ask(1).say(0, request(2)).say(1, response(2)[:12])
-    return talk.say(1, flags=flags) if flags != ACK else talk
+    conversation = Conversation().open().ask(1).say(0, request(2)).say(1, response(2)[:12])
+    return conversation.say(1, flags=flags) if flags != ACK else conversation
 
 
 CAUSES = {FIN | ACK: "the connection closed", RST: "the connection closed", ACK: "the capture ended"}
@@ -57,11 +57,11 @@ def test_a_frame_cut_short_says_how_much_is_there(
     assert "; 1 frame cut short" in run(capsys, "stats", path)[2]
 
 
-def begun_late() -> Talk:
-    talk = Talk().open()
+def begun_late() -> Conversation:
+    conversation = Conversation().open()
     for number in range(1, 5):
-        talk.ask(number)
-    return talk
+        conversation.ask(number)
+    return conversation
 
 
 def test_streams_begun_before_the_capture_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,17 +91,17 @@ def test_a_response_to_a_request_before_the_capture_is_no_failure(
     assert code == 0
     assert "the request with correlation id 1 was not captured" in lines
     assert "1 response whose request was not captured" in summary
-    path = written(tmp_path, Talk().open().say(0, request(1)).say(1, response(9)).close())
+    path = written(tmp_path, Conversation().open().say(0, request(1)).say(1, response(9)).close())
     code, lines, _ = run(capsys, "decode", path)
     assert code == 1  # nothing of this connection is missing
     assert "no request with correlation id 9 is in flight" in lines
 
 
 def test_gaps_are_one_note_a_connection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    talk = begun_late().close()
-    asked = [index for index, segment in enumerate(talk.segments) if segment.payload == request(2)]
-    also = [index for index, segment in enumerate(talk.segments) if segment.payload == response(3)]
-    path = written(tmp_path, talk, left_out=(*asked, *also))
+    conversation = begun_late().close()
+    asked = [index for index, segment in enumerate(conversation.segments) if segment.payload == request(2)]
+    also = [index for index, segment in enumerate(conversation.segments) if segment.payload == response(3)]
+    path = written(tmp_path, conversation, left_out=(*asked, *also))
     code, lines, summary = run(capsys, "decode", path)
     assert (code, lines.count("were not captured")) == (0, 1)
     assert f"gap: {len(request(2))} bytes of this stream" in lines
@@ -116,7 +116,7 @@ def test_what_is_complete_and_does_not_decode_is_exit_code_1(
 ) -> None:
     bad = bytearray(response(2))
     bad[8:12] = (9999).to_bytes(4, "big")  # brokers that are not there
-    path = written(tmp_path, Talk().open().ask(1).ask(2, answer=bytes(bad)).ask(3).close())
+    path = written(tmp_path, Conversation().open().ask(1).ask(2, answer=bytes(bad)).ask(3).close())
     code, _, summary = run(capsys, "decode", path)
     assert code == 1
     assert "6 frames, 1 undecodable" in summary
@@ -142,8 +142,14 @@ def test_removed_in_says_what_was_not_read(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_conn_prints_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = Talk(ports=(40001, 9092)).open().say(0, b"GET / HTTP/1.1\r\n\r\n").say(1, b"HTTP/1.1 200\r\n\r\n").close()
-    kafka = Talk().open().ask(1).close()
+    other = (
+        Conversation(ports=(40001, 9092))
+        .open()
+        .say(0, b"GET / HTTP/1.1\r\n\r\n")
+        .say(1, b"HTTP/1.1 200\r\n\r\n")
+        .close()
+    )
+    kafka = Conversation().open().ask(1).close()
     path = tmp_path / "x.pcap"
     path.write_bytes(capture([*other.segments, *kafka.segments]))
     code, lines, summary = run(capsys, "decode", "--conn", "10.0.0.1:40001", str(path))
@@ -153,7 +159,7 @@ def test_conn_prints_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_only_another_protocol_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path, Talk().open().say(0, b"GET / HTTP/1.1\r\n\r\n").close())
+    path = written(tmp_path, Conversation().open().say(0, b"GET / HTTP/1.1\r\n\r\n").close())
     for command in ("decode", "check", "report", "explain"):
         assert run(capsys, command, path)[0] == 0, command
 
@@ -164,7 +170,7 @@ def test_sizes_are_no_secrets(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     asked = kwire.encode_request(
         kwire.messages.SaslAuthenticateRequest(auth_bytes=b"n,,n=u,r=abcdef"), 1, correlation_id=2
     )
-    path = written(tmp_path, Talk().open().ask(1).say(0, asked).say(1, data[:-9]))
+    path = written(tmp_path, Conversation().open().ask(1).say(0, asked).say(1, data[:-9]))
     code, lines, _ = run(capsys, "decode", "--jsonl", path)
     assert (code, "0123456789" in lines, b"0123456789".hex() in lines) == (0, False, False)
     assert f"cut short: {len(data) - 9} of {len(data)} bytes, then the capture ended" in lines

@@ -20,8 +20,8 @@ from tests.cluster.vectors import cases
 
 
 def test_a_member_is_what_its_subscription_says() -> None:
-    said = subscription_of(["b", "a"], owned=[("b", 1), ("a", 0), ("b", 0)], generation=3, rack="r")
-    read = decode_subscription(encode_subscription(said)).message
+    subscription = subscription_of(["b", "a"], owned=[("b", 1), ("a", 0), ("b", 0)], generation=3, rack="r")
+    read = decode_subscription(encode_subscription(subscription)).message
     assert member_of("m", read, group_instance_id="i") == Member(
         "m", ("a", "b"), "r", "i", 3, (("a", 0), ("b", 0), ("b", 1))
     )

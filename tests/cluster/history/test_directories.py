@@ -56,26 +56,26 @@ def assigned(time: float, directory: bytes = A) -> Observation:
     return Observation(kind(broker_id=2, directories=(data,)), 0, time)
 
 
-def offline(*said: Observation) -> list[OfflineReplica]:
-    return list(history_of(said).offline_replicas)
+def offline(*observations: Observation) -> list[OfflineReplica]:
+    return list(history_of(observations).offline_replicas)
 
 
 def test_a_report_is_a_row_with_the_leaders_that_clients_were_told() -> None:
-    said = [view(1.0, leader=2, topic_id=TOPIC), assigned(1.5), heartbeat(2.0, A), view(9.0, leader=1, epoch=1)]
-    (row,) = offline(*said)
+    observations = [view(1.0, leader=2, topic_id=TOPIC), assigned(1.5), heartbeat(2.0, A), view(9.0, leader=1, epoch=1)]
+    (row,) = offline(*observations)
     expected = OfflineReplica("t", 0, 2, "log directory", 2, 1, 2.0, None, None, "BrokerHeartbeatRequest")
     assert row == expected
-    ended = offline(*said, heartbeat(10.0))
+    ended = offline(*observations, heartbeat(10.0))
     assert [(one.offline_from, one.offline_to, one.ended_by) for one in ended] == [(2.0, 10.0, "online")]
 
 
 def test_what_clients_were_told_and_what_the_broker_reports_are_one_outage() -> None:
-    said = [view(1.0, leader=2, topic_id=TOPIC), assigned(1.5), heartbeat(2.0, A)]
+    observations = [view(1.0, leader=2, topic_id=TOPIC), assigned(1.5), heartbeat(2.0, A)]
     reported = view(9.0, leader=1, epoch=1, isr=(1,), offline=(2,))
-    (row,) = offline(*said, reported)
+    (row,) = offline(*observations, reported)
     assert (row.offline_from, row.offline_to, row.source) == (2.0, None, "BrokerHeartbeatRequest")
     back = view(20.0, leader=1, epoch=1, isr=(1, 2))
-    (row,) = offline(*said, reported, heartbeat(12.0), back)
+    (row,) = offline(*observations, reported, heartbeat(12.0), back)
     assert (row.offline_from, row.offline_to, row.ended_by, row.cause) == (2.0, 20.0, "online", "log directory")
 
 

@@ -11,8 +11,8 @@ from tests.cluster.observations import Update, brokers, leader_and_isr, refusal,
 LIVE = {1: "r", 2: "s"}
 
 
-def offline(*said: Observation) -> list[OfflineReplica]:
-    return list(history_of(said).offline_replicas)
+def offline(*observations: Observation) -> list[OfflineReplica]:
+    return list(history_of(observations).offline_replicas)
 
 
 def row(
@@ -60,12 +60,17 @@ def test_without_lists_of_brokers_there_is_no_cause() -> None:
 
 
 def test_before_kafka_1_it_follows_from_the_brokers() -> None:
-    said = [update(1.0, live=LIVE, version=3), brokers(2.0, {1: "r"}), brokers(3.0, LIVE), brokers(4.0, {2: "s"})]
+    observations = [
+        update(1.0, live=LIVE, version=3),
+        brokers(2.0, {1: "r"}),
+        brokers(3.0, LIVE),
+        brokers(4.0, {2: "s"}),
+    ]
     expected = [
         OfflineReplica("t", 0, 2, "broker", 1, 1, 2.0, 3.0, "online", "brokers"),
         OfflineReplica("t", 0, 1, "broker", 1, 1, 4.0, None, None, "brokers"),
     ]
-    assert offline(*said) == expected
+    assert offline(*observations) == expected
 
 
 def test_an_election_close_by_belongs_to_the_broker_that_is_gone() -> None:
@@ -82,8 +87,8 @@ def test_a_broker_that_was_never_there_is_away_from_the_beginning() -> None:
 
 
 def test_without_times_rows_keep_their_order() -> None:
-    said = [update(None, leader=2, live=LIVE), update(None, offline=(2,), epochs=(1, 1), live=LIVE)]
-    assert offline(*said) == [row(None)]
+    observations = [update(None, leader=2, live=LIVE), update(None, offline=(2,), epochs=(1, 1), live=LIVE)]
+    assert offline(*observations) == [row(None)]
     assert offline(Observation(Update(controller_epoch=1), 8)) == []
 
 
@@ -92,7 +97,7 @@ TOPIC = bytes([7] * 16)
 
 def failover(*after: Observation) -> list[OfflineReplica]:
     """A directory of broker 2 fails; a new controller knows nothing of it at first."""
-    said = [
+    observations = [
         update(1.0, leader=2, live=LIVE, topic_id=TOPIC),
         leader_and_isr(1.5, to=2, leader=2, number=8),
         refusal(1.6, 2, 0, 56, 8),
@@ -100,7 +105,7 @@ def failover(*after: Observation) -> list[OfflineReplica]:
         update(60.0, offline=(), isr=(1,), epochs=(1, 1), live=LIVE, term=2),
         leader_and_isr(60.1, to=2, isr=(1,), epochs=(1, 1), number=9, term=2),
     ]
-    return offline(*said, *after)
+    return offline(*observations, *after)
 
 
 def test_a_controller_that_was_just_elected_ends_no_outage() -> None:

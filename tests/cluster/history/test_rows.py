@@ -37,20 +37,20 @@ def test_brokers_have_the_address_of_their_first_endpoint() -> None:
     )
 
 
-def violations(*said: Observation) -> tuple[RackViolation, ...]:
-    return history_of(said).rack_violations
+def violations(*observations: Observation) -> tuple[RackViolation, ...]:
+    return history_of(observations).rack_violations
 
 
 def test_racks_are_broken_from_when_another_rack_is_there() -> None:
-    said = [update(1.0, live={1: "r", 2: "r"}), brokers(2.0, {1: "r", 2: "r", 3: "s"})]
-    assert violations(*said) == (RackViolation("t", 0, (1, 2), ("r", "r"), "KIP-36", 2.0, None),)
+    observations = [update(1.0, live={1: "r", 2: "r"}), brokers(2.0, {1: "r", 2: "r", 3: "s"})]
+    assert violations(*observations) == (RackViolation("t", 0, (1, 2), ("r", "r"), "KIP-36", 2.0, None),)
     mended = update(3.0, replicas=(1, 3), epochs=(0, 1), live={1: "r", 2: "r", 3: "s"})
-    assert violations(*said, mended) == (RackViolation("t", 0, (1, 2), ("r", "r"), "KIP-36", 2.0, 3.0),)
+    assert violations(*observations, mended) == (RackViolation("t", 0, (1, 2), ("r", "r"), "KIP-36", 2.0, 3.0),)
 
 
 def test_a_broker_that_restarts_stays_on_its_rack() -> None:
-    said = [update(1.0, live={1: "r", 2: "r", 3: "s"}), brokers(2.0, {1: "r", 2: "r"}), brokers(3.0, {2: "r"})]
-    assert violations(*said) == (RackViolation("t", 0, (1, 2), ("r", "r"), "KIP-36", 1.0, None),)
+    observations = [update(1.0, live={1: "r", 2: "r", 3: "s"}), brokers(2.0, {1: "r", 2: "r"}), brokers(3.0, {2: "r"})]
+    assert violations(*observations) == (RackViolation("t", 0, (1, 2), ("r", "r"), "KIP-36", 1.0, None),)
 
 
 def test_other_replicas_that_break_the_rule_are_another_row() -> None:

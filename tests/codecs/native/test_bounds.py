@@ -17,7 +17,7 @@ from kwire.codecs.fast_path import choose_fast_path
 from kwire.codecs.native.node_table import node_table
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
-from tests.capture.building import Talk, capture, request
+from tests.capture.building import Conversation, capture, request
 from tests.codecs.native.test_engine import column_arguments, replaced
 from tests.conftest import ROOT
 
@@ -31,14 +31,14 @@ def test_a_client_id_ends_within_its_frame(excess: int, monkeypatch: pytest.Monk
     """Kafka's connections begin with a whole header; here, any connection is taken for one of Kafka's."""
     header = bytes.fromhex("0003 0001 00000007")
     frame = header + (2 + excess).to_bytes(2, "big") + b"me"
-    talk = Talk().open().say(0, len(frame).to_bytes(4, "big") + frame + request(8)).say(1).say(0)
+    sent_frames = Conversation().open().say(0, len(frame).to_bytes(4, "big") + frame + request(8)).say(1).say(0)
     streams = FrameExtractor("x")
 
     def recognise(connection: Any, side: int, data: bytes) -> None:
         streams.converse(connection, side, data[4:12], len(data))
 
     monkeypatch.setattr(streams, "recognise", recognise)
-    list(streams.receive(PcapReader(iter([capture(talk.segments)]))))
+    list(streams.receive(PcapReader(iter([capture(sent_frames.segments)]))))
     (conversation,) = streams.states.values()
     assert (getattr(conversation, "client_id", None) == b"\0\2me") == (excess == 0)
 

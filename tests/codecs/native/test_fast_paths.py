@@ -22,7 +22,7 @@ from kwire.codecs.native.node_table import node_table
 from kwire.codecs.records import Record, build_batch, parse_records
 from kwire.protocol.headers.apis import Apis
 from kwire.schema.catalog import catalog_for
-from tests.capture.building import Talk, capture
+from tests.capture.building import Conversation, capture
 from tests.conftest import ROOT
 from tests.golden.test_golden import CORPUS
 
@@ -92,11 +92,11 @@ def test_packets_of_a_clean_capture_are_walked_natively() -> None:
 @pytest.fixture
 def long_connection(tmp_path: Path) -> Path:
     """A capture of one connection with 200 requests and their responses."""
-    talk = Talk().open()
+    conversation = Conversation().open()
     for number in range(200):
-        talk.ask(number, size=700)
+        conversation.ask(number, size=700)
     path = tmp_path / "long.pcap"
-    path.write_bytes(capture(talk.close().segments))
+    path.write_bytes(capture(conversation.close().segments))
     return path
 
 

@@ -71,8 +71,8 @@ def test_what_is_wrong() -> None:
     assert fetch(cluster, topic="x").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert fetch(cluster, index=1).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert fetch(cluster, epoch=5).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
-    stranger = cluster.answer(1, fetching(session_id=7, session_epoch=1), 11, now=0.0)
-    assert stranger.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    unknown = cluster.answer(1, fetching(session_id=7, session_epoch=1), 11, now=0.0)
+    assert unknown.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_consumers_are_sent_to_the_replica_in_their_rack() -> None:

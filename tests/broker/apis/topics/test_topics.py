@@ -235,9 +235,9 @@ def test_it_is_served_with_the_profile_alone() -> None:
     cluster = cluster_of(3, Settings(profile="KIP-879"))
     call = create_replica_assignment(4, 2)
     frame = Frame(encode_request(call.request, 0, correlation_id=1, catalog=cluster.catalog))
-    said = read_request(frame, cluster.catalog, cluster.apis)
-    assert isinstance(said, ServedRequest)
-    found = call.assignment(cluster.answer(1, said.message, said.version, now=0.0))
+    served = read_request(frame, cluster.catalog, cluster.apis)
+    assert isinstance(served, ServedRequest)
+    found = call.assignment(cluster.answer(1, served.message, served.version, now=0.0))
     assert [len(set(ids)) for ids in found.values()] == [2, 2, 2, 2]
     plain = cluster_of(3)
     assert not isinstance(read_request(frame, plain.catalog, plain.apis), ServedRequest)
