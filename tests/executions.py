@@ -73,7 +73,7 @@ def fast_encoding(path: FastPath, message: Any) -> bytes | None:
 
 
 def is_left_out(path: FastPath, schema: Struct) -> bool:
-    """Whether a fast path leaves a tree to the reference, as is right for nodes of somebody's own alone."""
+    """Whether a fast path leaves a tree to the reference, as is right for nodes of users' own alone."""
     left_out = isinstance(path, NoFastPath) or (isinstance(path, Generated) and refuse in (path._decoder, path.encode))
     if left_out and all(type(node).__module__.startswith("kwire.codecs.wire.") for node in nodes_in(schema)):
         raise Disagreement(f"{type(path).__name__} does not know a tree of kwire's own nodes")

@@ -67,7 +67,7 @@ TRIES = int(os.environ.get("KWIRE_TRIES", "1"))  # how many times as often as us
 
 
 def seeded(what: str) -> Random:
-    """Return numbers by chance for a purpose, the same whenever the seed is the same."""
+    """Return random numbers for a purpose, the same whenever the seed is the same."""
     return Random(f"{SEED} {what}")
 
 

@@ -109,13 +109,13 @@ def exchanges(size: int, mix: tuple[tuple[str, int, tuple[int, int], tuple[int, 
                 yield Exchange(number % CONNECTIONS, request, response)
 
 
-def write(path: Path, talk: Iterator[Exchange]) -> None:
+def write(path: Path, exchanges: Iterator[Exchange]) -> None:
     """Write a capture, in which a packet holds no more than Ethernet's do."""
     with path.open("wb") as stream:
         pcap, now = PcapWriter(stream), START
         ends = (("10.0.0.1", 20_000 + number) for number in range(CONNECTIONS))
         writers = [TcpWriter(pcap, end, ("10.0.0.2", 9092), now) for end in ends]
-        for connection, *sides in talk:
+        for connection, *sides in exchanges:
             for by_client, data in zip((True, False), sides, strict=True):
                 for start in range(0, len(data), SEGMENT):
                     now += 10_000

@@ -168,9 +168,11 @@ def main() -> None:
                     print(f"{line}{'-':>8}{'-':>7}{more:8.3f}{more / once:7.1f}  not compared")
                     continue
                 java, theirs = kafkas(folder, assignor, shape, racks, partitions, members)
-                told = f"{java:8.3f}{once / java:7.2f}" if theirs else f"{f'>{java:.0f}':>8}{f'<{once / java:.2f}':>7}"
+                compared = f"{java:8.3f}{once / java:7.2f}"
+                if not theirs:  # Java was stopped before it had an answer
+                    compared = f"{f'>{java:.0f}':>8}{f'<{once / java:.2f}':>7}"
                 same = "the same" if found == theirs else f"DIFFERS: {found} {theirs}"
-                print(f"{line}{told}{more:8.3f}{more / once:7.1f}  {same if theirs else '-'}", flush=True)
+                print(f"{line}{compared}{more:8.3f}{more / once:7.1f}  {same if theirs else '-'}", flush=True)
 
 
 if __name__ == "__main__":

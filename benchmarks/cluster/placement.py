@@ -63,7 +63,7 @@ def plans(brokers: list[Broker], partitions: int, factor: int, rounds: int) -> N
     sizes = {index: int(rng.lognormvariate(20, 2)) for index in drawn} if count <= 300 else {}  # minutes, for more
     both = Goals(balance=True, leaders=True)
     cases = {
-        "plan: placed by chance, repaired": (tree, drawn, Goals(repair=True), {}),
+        "plan: placed at random, repaired": (tree, drawn, Goals(repair=True), {}),
         "plan: the same, brokers and leaders even": (tree, drawn, both, {}),
         "plan: even, a tenth more brokers": (grown, good, both, {}),
         "plan: the same, by the fewest bytes": (grown, good, both, sizes),

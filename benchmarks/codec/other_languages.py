@@ -1,4 +1,4 @@
-"""Builds the programs in programs/ and talks to them: Kafka's Java classes, franz-go's kmsg and Rust's kafka-protocol.
+"""Builds the programs in programs/ and asks them: Kafka's Java classes, franz-go's kmsg and Rust's kafka-protocol.
 
 They are built with what their languages have for it (mvn, go and cargo fetch what they need), once, in the folder
 kwire-benchmarks of ~/.cache. What is missing for one is said, and it is left out. programs/README.md says how they are

@@ -44,7 +44,7 @@ def test_the_forgotten_are_not_kept_until_their_time() -> None:
     assert ([one.response for one in room.answered], room.next_deadline, room.now) == (["answer"], None, 2000.0)
 
 
-def test_a_response_that_is_made_when_somebody_takes_it() -> None:
+def test_a_response_that_is_made_when_it_is_taken() -> None:
     made: list[int] = []
 
     def make() -> str:

@@ -98,7 +98,7 @@ def test_the_first_frame_comes_before_the_input_ends() -> None:
 
 
 @pytest.mark.parametrize("size", [7, 40, 1460])
-def test_more_packets_may_be_heard_later(size: int) -> None:
+def test_more_packets_may_follow_later(size: int) -> None:
     """Nothing is given up before the end, and nothing said twice."""
     segments = conversation(size=size).segments
     streams, said = FrameExtractor("x"), []

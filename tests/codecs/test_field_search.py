@@ -48,7 +48,7 @@ def strange_codec(node: wire.Node) -> Codec:
 
 MESSAGE = M.ControlledShutdownRequest(broker_id=(3,))
 WALKS: dict[str, Callable[[Codec], Any]] = {
-    "gist": lambda codec: MessageSummary().facts(codec, MESSAGE),
+    "summary": lambda codec: MessageSummary().facts(codec, MESSAGE),
     "error codes": lambda codec: error_codes(codec, MESSAGE),
     "places": field_locations,
     "seal": lambda codec: mask_message(codec, MESSAGE),

@@ -1,6 +1,6 @@
 """A program of kafka-python for tests: lines become records, and records lines, until SIGTERM.
 
-It imports kafka-python, which warns of itself, only when it runs: whoever looks for doctests imports this module too.
+It imports kafka-python, which warns of itself, only when it runs: the search for doctests imports this module, too.
 """
 
 from __future__ import annotations

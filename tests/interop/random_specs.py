@@ -1,4 +1,4 @@
-"""Small message specs by chance, some right and most wrong, so that two readers of specs can be compared."""
+"""Small random message specs, some right and most wrong, so that two readers of specs can be compared."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Scram:
 
 
 class Secured(Admin):
-    """A broker that is asked as somebody; the topic, group and transactional id are new."""
+    """A broker that is asked as a principal; the topic, group and transactional id are new."""
 
     user = "admin"
 

@@ -1,4 +1,4 @@
-"""Clients that people use, unmodified, at `kwire serve`: every record comes out once, whoever comes and goes."""
+"""Clients that people use, unmodified, at `kwire serve`: every record comes out once, whichever members come and go."""
 
 from __future__ import annotations
 

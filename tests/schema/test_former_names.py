@@ -141,7 +141,7 @@ def test_the_name_of_now_wins_over_the_former_name_of_another_field(tmp_path: Pa
     assert old.from_json({**members, "acceptableRecoveryLag": 7}).acceptable_recovery_lag_legacy == 7
     members = new.to_json(new.message_class())
     assert new.from_json({**members, "acceptableRecoveryLag": 7}).acceptable_recovery_lag == 7
-    # Two fields of one version, one called as the other once was: somebody's own spec.
+    # Two fields of one version, one called as the other once was: a user's own spec.
     fields = ", ".join(f'{{"name": "{name}", "type": "int32", "versions": "0+"}}' for name in ("MaxWaitMs", "MaxWait"))
     (tmp_path / "FetchRequest.json").write_text(
         '{"apiKey": 1, "type": "request", "name": "FetchRequest", "validVersions": "0", "flexibleVersions": "none",'

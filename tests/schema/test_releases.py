@@ -1,4 +1,4 @@
-"""The table of releases, against Kafka's own, the specs, and what real brokers were heard to speak."""
+"""The table of releases, against Kafka's own, the specs, and what real brokers were captured to speak."""
 
 from __future__ import annotations
 

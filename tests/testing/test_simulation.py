@@ -127,7 +127,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 def test_a_lost_record_is_reported_with_its_event() -> None:
-    """The checkers need only the events, whoever recorded them."""
+    """The checkers need only the events, however they were recorded."""
     result = testing.simulate(3, steps=0)
     partition = TopicPartition("t", 0)
     end = next(one for one in result.history.of(FinalLog) if one.partition == partition).high_watermark
@@ -138,7 +138,7 @@ def test_a_lost_record_is_reported_with_its_event() -> None:
     assert str(violation).startswith("acknowledged records survive: lost in t-0 was acknowledged and is lost\n")
 
 
-def test_a_producer_is_fenced_by_a_newer_instance_whenever_that_hears_of_it() -> None:
+def test_a_producer_is_fenced_by_a_newer_instance_whenever_that_notices() -> None:
     result = testing.simulate(3, steps=0)
     history, partition = result.history, TopicPartition("t", 0)
     history.add(ProducerBegun("x", 7, 3), "newer", 1.0)
@@ -171,7 +171,7 @@ MENDED = {
         ',"move-leader",0.45,1,"t",2.0],[2.67,"fail-disk",0.99,1,"",0.0],[3.51,"fail-disk",2.06,2,"",0.0]],"i'
         's_unclean":false}'
     ),
-    "an older producer heard of its epoch later than a newer one": (
+    "an older producer learned its epoch later than a newer one": (
         '{"seed":599077134257,"seconds":5.9,"clients":[["transactional-1","transactional",1]],"faults":[[0.76'
         ',"crash",0.42,0,"",0.0],[0.77,"isolate",2.46,1,"",0.0],[2.44,"delay",2.88,0,"",0.5],[3.38,"delay",1.'
         '68,0,"",0.5],[4.2,"twin",3.22,0,"",0.0]],"is_unclean":false}'

@@ -71,7 +71,7 @@ class Mutant(NamedTuple):
 
 
 def sample(seed: int, count: int, under: str) -> tuple[list[Mutant], int]:
-    """Return mutants by chance, and how many there are to choose from."""
+    """Return random mutants, and how many there are to choose from."""
     files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire").rglob("*.py"))
     chosen = [name for name in files if name.startswith(under) and (under != "kwire" or not name.startswith(LEFT_OUT))]
     sources = {name: (ROOT / name).read_text("utf-8") for name in chosen}

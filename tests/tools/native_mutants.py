@@ -134,7 +134,7 @@ def _changes_of_line(code: str) -> Iterator[tuple[str, int, int, str]]:
 
 
 def sample(seed: int, count: int, under: str = "") -> tuple[list[Mutant], int]:
-    """Return mutants by chance, and how many there are to choose from; `under` begins the names of files."""
+    """Return random mutants, and how many there are to choose from; `under` begins the names of files."""
     paths = sorted([*FOLDER.glob("*.pyx"), *FOLDER.glob("*.pxi")])
     names = [path.relative_to(ROOT).as_posix() for path in paths]
     chosen = [name for name in names if name.startswith(under)]

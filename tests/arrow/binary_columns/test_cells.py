@@ -203,7 +203,7 @@ def read_prefixed(name: str, data: bytes, version: int | None = None, framed: bo
     return found and (found[0].version, found[0].bare, found[1])
 
 
-def test_versions_are_told_by_whoever_knows_them() -> None:
+def test_versions_are_given_by_the_side_that_knows_them() -> None:
     assert read_prefixed("MetadataResponse", b"body", 3) == (3, True, b"body")
     assert read_prefixed("OffsetCommitValue", b"\0\3body") == (3, True, b"body")
     assert read_prefixed("OffsetCommitKey", b"\0\0body") == (0, True, b"body")

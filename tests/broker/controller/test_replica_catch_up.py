@@ -40,7 +40,7 @@ def log_of(disk: StoredDisk) -> dict[int, bytearray]:
 
 
 def everything(cluster: ServedCluster) -> list[bytes | None]:
-    """All records, as the leader gives them, whoever that is."""
+    """All records, as the leader of the moment gives them."""
     (partition,) = cluster.controller.topics["t"].partitions
     found: list[bytes | None] = []
     log = partition.replicas[partition.leader].log

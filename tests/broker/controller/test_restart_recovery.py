@@ -161,7 +161,7 @@ def test_brokers_and_directories_that_are_no_more(tmp_path: Path) -> None:
     assert (list(partition.replicas), partition.isr) == ([1], [1])
 
 
-def test_folders_that_somebody_brought(tmp_path: Path) -> None:
+def test_folders_from_another_broker(tmp_path: Path) -> None:
     (tmp_path / "2a/t-1").mkdir(parents=True)
     (tmp_path / "2a/t-1" / f"{0:020}.log").write_bytes(batch(b"x", base_offset=0))
     found = started(tmp_path, 2).controller.topics["t"]

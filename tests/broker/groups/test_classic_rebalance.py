@@ -1,4 +1,4 @@
-"""What moves groups on: generations, silence, what is waited for and for how long, whoever asks in whatever order."""
+"""What moves groups on: generations, silence, what is waited for and for how long, in any order of requests."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_leader_that_never_assigns_is_out_and_the_others_are_told() -> None:
     assert (answer.leader, answer.generation_id) == (second.member_id, 3)
 
 
-def test_a_new_member_is_waited_with_though_it_cannot_be_heard() -> None:
+def test_a_new_member_is_waited_with_though_it_cannot_be_answered() -> None:
     world = World(JoinGroup=3)
     first, second = Mate(world), Mate(world)
     answer = first.join(rebalance_timeout_ms=1_000_000)
@@ -249,7 +249,7 @@ class Crowd(RuleBasedStateMachine):
         self.later(mate, mate.join())
 
     @rule(number=numbers)
-    def hear(self, number: int) -> None:
+    def receive_answer(self, number: int) -> None:
         mate = self.mates[number]
         if mate.late and mate.late.answer:
             self.learn(mate, mate.late.answer)

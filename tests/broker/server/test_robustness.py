@@ -113,7 +113,7 @@ def wanting(most: int, wait: int = 0) -> bytes:
     return kwire.encode_request(request, 11, correlation_id=1)
 
 
-def test_a_thousand_that_are_slow_half_open_or_talk_nonsense(broker: Broker) -> None:
+def test_a_thousand_that_are_slow_half_open_or_send_nonsense(broker: Broker) -> None:
     request = kwire.encode_request(M.ApiVersionsRequest(), 0, correlation_id=1)
     before = broker.memory()
     with ExitStack() as stack:

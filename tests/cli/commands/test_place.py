@@ -234,7 +234,7 @@ LEVELS = [{"nodeId": id, "rack": f"/DC{id % 3}/R{id % 6 // 3}"} for id in range(
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> str:
-    """Write a cluster of three levels, whose partitions lie by chance, as `kwire cluster --json` does."""
+    """Write a cluster of three levels, whose partitions lie at random, as `kwire cluster --json` does."""
     rng = seeded("place")
     rows = [
         {"topic": topic, "partition": index, "replicas": rng.sample(range(12), 3)}

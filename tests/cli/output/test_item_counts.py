@@ -27,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def cut_by(flags: int) -> Conversation:
-    """A conversation whose second response ends after 12 bytes: the broker closes, resets, or is heard no more."""
+    """A conversation whose second response ends after 12 bytes: the broker closes, resets, or falls silent."""
     conversation = Conversation().open().ask(1).say(0, request(2)).say(1, response(2)[:12])
     return conversation.say(1, flags=flags) if flags != ACK else conversation
 

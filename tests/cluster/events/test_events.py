@@ -15,9 +15,9 @@ from tests.protocol.nested.test_envelope import ROWS, conversation
 
 def test_an_update_lists_offline_replicas_from_version_4() -> None:
     for version in range(9):
-        heard = update(1.0, offline=(2, 1), epochs=(3, 5), version=version)
+        update_metadata = update(1.0, offline=(2, 1), epochs=(3, 5), version=version)
         offline = (1, 2) if version >= 4 else None
-        found = list(events_of_controller(heard.body))
+        found = list(events_of_controller(update_metadata.body))
         assert found == [Event("t", 0, ReportedState(1, 3, 5, (1, 2), (1, 2), offline))]
 
 

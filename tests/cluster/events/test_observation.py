@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 
 
-def test_frames_of_a_capture_are_heard_with_time_and_connection() -> None:
+def test_frames_of_a_capture_are_observed_with_time_and_connection() -> None:
     found = [one for result in kwire.decode_frames(kwire.read_dump(str(DUMP))) if (one := observed(result)) is not None]
     assert {one.name for one in found} <= set(MESSAGES)
     assert len(found) > 5
@@ -23,7 +23,7 @@ def test_frames_of_a_capture_are_heard_with_time_and_connection() -> None:
         assert one.correlation_id is not None
 
 
-def test_what_cannot_be_decoded_is_not_heard() -> None:
+def test_what_cannot_be_decoded_is_not_observed() -> None:
     (broken,) = kwire.decode_frames([kwire.Frame(bytes.fromhex("00000004 0003 000c"))])
     assert observed(broken) is None
 

@@ -29,7 +29,7 @@ def test_a_broker_comes_goes_and_comes_back() -> None:
     assert brokers.at("b3:9") is None
 
 
-def test_who_hears_late_brings_no_news() -> None:
+def test_a_late_report_changes_nothing() -> None:
     brokers = listed(("a", [1, 2]), ("b", [1, 2]), ("a", [1]), ("b", [1, 2]), ("b", [1]))
     assert lives(brokers) == [(1, 0, None), (2, 0, 2)]
 

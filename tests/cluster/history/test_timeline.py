@@ -1,4 +1,4 @@
-"""What is said to many is one piece of news, whoever is told late; what is older is none."""
+"""What many brokers receive is one change, however late it reaches each; what is older is none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_however_late_each_broker_is_told_the_story_is_that_of_the_first(
     times = [10.0 * place for place in range(len(changes))]
     said = [(A, time, one) for time, one in zip(times, changes, strict=True)]
     for reporter in (B, C):
-        # Late, but before the first broker hears the next but two.
+        # Late, but before the first broker receives the next but two.
         delays = sorted(data.draw(st.floats(0.1, 9.0)) for _ in changes)
         said += [(reporter, time + late, one) for time, late, one in zip(times, delays, changes, strict=True)]
     assert reported(*sorted(said, key=lambda one: one[1] or 0)) == changes
@@ -80,12 +80,12 @@ def test_what_one_message_leaves_open_another_fills_in() -> None:
     assert reported((A, 1, leader), (A, 2 + LAG, DOWN)) == [leader, DOWN]
 
 
-def test_without_times_one_teller_is_followed() -> None:
+def test_without_times_one_reporter_is_followed() -> None:
     assert reported((A, None, UP), (A, None, DOWN), (A, None, UP)) == [UP, DOWN, UP]
     assert reported((A, None, UP), (A, None, DOWN), (B, None, DOWN)) == [UP, DOWN]
 
 
-def test_a_view_counts_where_no_controller_is_heard_or_where_it_is_ahead() -> None:
+def test_a_view_counts_where_no_controller_was_captured_or_where_it_is_ahead() -> None:
     timeline = PartitionTimeline()
     for order, (is_view, one) in enumerate(
         [(True, UP), (False, DOWN), (True, UP), (True, state(3, epochs=(0, 0))), (True, state(2, epochs=(1, 0)))]

@@ -27,7 +27,7 @@ def sequences(said: list[Said], run: Run) -> dict[tuple[int, int, TopicPartition
 def differences(run: Run) -> list[str]:
     """Replay a run; returns a line for each broker, session and partition that was told otherwise.
 
-    A broker that leaves need not hear the end of what the controller has to say to it.
+    A broker that leaves need not receive the end of what the controller has to say to it.
     """
     replay = Replay(run)
     replay.play()

@@ -49,7 +49,7 @@ class Replay:
             protocol=run.protocol,
             unclean=run.unclean,
         )
-        self.heard: list[tuple[float, RequestExchange]] = []
+        self.exchanges: list[tuple[float, RequestExchange]] = []
         self.log: list[str] = []
         # of how many partitions a broker was asked, and has answered, by LeaderAndIsr on the wire, and not yet here
         self.due = {"request": Counter[int](), "answer": Counter[int]()}
@@ -71,7 +71,7 @@ class Replay:
     @property
     def said(self) -> list[Said]:
         """What the controllers have said to brokers, and how these answered."""
-        return [Said(at, one.broker_id, one.request, one.response) for at, one in self.heard]
+        return [Said(at, one.broker_id, one.request, one.response) for at, one in self.exchanges]
 
     def _events(self) -> list[tuple[float, str, Any]]:
         """Return when which method is told what."""
@@ -90,7 +90,7 @@ class Replay:
             if self._rows(step):
                 self.due[step[0]][step[1][1]] -= self._rows(step)  # type: ignore[index]
             self.cluster.take(step)
-        self.heard += [(at, one) for one in self.cluster.journal]
+        self.exchanges += [(at, one) for one in self.cluster.journal]
         self.cluster.journal.clear()
 
     def _rows(self, step: Step) -> int:
@@ -247,7 +247,7 @@ def _assignment(told: Any, index: int) -> ReplicaAssignment:
 
 
 def reassigned(was: ReplicaAssignment, now: ReplicaAssignment) -> tuple[int, ...] | None:
-    """Return to which replicas somebody wanted a partition moved, if that is why its assignment was written."""
+    """Return to which replicas a user wanted a partition moved, if that is why its assignment was written."""
     if was == now:
         return None
     is_end = not (now.adding or now.removing) and now.replicas == was.target

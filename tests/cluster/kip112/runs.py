@@ -96,11 +96,11 @@ class Run:
         return sum(1 for start, _ in self.sessions[broker_id] if start <= time)
 
     def leaving_since(self, broker_id: int, session: int) -> float:
-        """Return from when on a broker may not have heard all: since it asked to shut down, or fell silent."""
+        """Return from when on a broker may not have received all: since it asked to shut down, or fell silent."""
         start, end = self.sessions[broker_id][session - 1]
         asked = [at for at, request in self.shutdowns if request.broker_id == broker_id and start <= at <= end]
-        heard = [one.time for one in self.said if one.broker_id == broker_id and start <= one.time <= end]
-        return min(asked) if asked else max(heard, default=start) if end < float("inf") else end
+        answered = [one.time for one in self.said if one.broker_id == broker_id and start <= one.time <= end]
+        return min(asked) if asked else max(answered, default=start) if end < float("inf") else end
 
     def next_failure(self, broker_id: int, time: float) -> float:
         """Return when a broker next tells of a failed directory, or its session ends."""

@@ -99,7 +99,7 @@ def test_kafka_1_elects_the_preferred_replica_though_it_leads() -> None:
         assert state.leader_epoch == epoch
 
 
-def test_a_broker_that_starts_hears_of_topics_that_go_before_2_6() -> None:
+def test_a_broker_that_starts_learns_of_topics_that_go_before_2_6() -> None:
     for release, told in (("2.4", True), ("3.9", False)):
         cluster = failed(release)
         cluster.run()

@@ -156,7 +156,7 @@ class World:
         return state.isr if state else ()
 
     def settle(self) -> None:
-        """Let the cluster become quiet: the dead are known to be dead, failed disks are noticed, somebody controls."""
+        """Let the cluster become quiet: the dead are known to be dead, failed disks are noticed, one controls."""
         while self.leaving:
             self.cluster.stop(self.leaving.pop())
         for _ in range(3):

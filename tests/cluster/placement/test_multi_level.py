@@ -131,7 +131,7 @@ def unevenness(tree: RackTree, replicas: list[int]) -> dict[str, int]:
 
 
 @given(trees(), st.data(), st.sampled_from(Rings))
-def test_raising_makes_no_level_less_even_whoever_placed_what_is_there(
+def test_raising_makes_no_level_less_even_however_replicas_were_placed(
     brokers: list[Broker], data: st.DataObject, rings: Rings
 ) -> None:
     tree, ids = RackTree(brokers), [broker.node_id for broker in brokers]

@@ -31,7 +31,7 @@ def three_levels(rng: Random, centres: int, racks: int, brokers: int) -> RackTre
 
 
 def drawn(rng: Random, tree: RackTree, partitions: int, most: int = 5) -> Replicas:
-    """Draw replicas by chance, so that most partitions are uneven."""
+    """Draw replicas at random, so that most partitions are uneven."""
     ids, most = sorted(tree.brokers), min(most, len(tree.brokers))
     return {index: rng.sample(ids, rng.randint(1, most)) for index in range(partitions)}
 
@@ -282,7 +282,7 @@ def test_brokers_are_made_even_by_bytes() -> None:
     plan = plan_replicas(tree, current, Goals(balance=True, by_bytes=True), sizes=sizes)
     assert all(is_even(tree, replicas) for replicas in plan.after.values())
     by_count = plan_replicas(tree, current, Goals(balance=True), sizes=sizes)
-    spread_by_bytes = spread_by_count = 0  # over all nodes: one of them may be even by chance
+    spread_by_bytes = spread_by_count = 0  # over all nodes: one of them may be even accidentally
     for node in tree.nodes:  # even partitions decide what each rack holds; its brokers are even
         ids = [child.broker for child in node.children if child.broker is not None]
         spreads = [

@@ -374,7 +374,7 @@ def set_odd_attributes(rng: Random) -> None:
 
 
 def change_rows(rng: Random) -> None:
-    """Change rows by chance while they are iterated over."""
+    """Change rows at random while they are iterated over."""
     rows = filled_rows()
     iterators = [iter(rows)]
     changes: list[Callable[[], object]] = [
@@ -391,7 +391,7 @@ def change_rows(rng: Random) -> None:
 
 
 def change_in_flight(rng: Random) -> None:
-    """Change requests in flight by chance while they are iterated over."""
+    """Change requests in flight at random while they are iterated over."""
     in_flight = rng.choice((filled_in_flight, paired_in_flight))()
     walk = iter(in_flight)
     changes: list[Callable[[], object]] = [

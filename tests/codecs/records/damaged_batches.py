@@ -1,4 +1,4 @@
-"""Batches whose records are damaged by chance, and what `is_whole` and `records` say of them."""
+"""Batches whose records are damaged at random, and what `is_whole` and `records` say of them."""
 
 from __future__ import annotations
 

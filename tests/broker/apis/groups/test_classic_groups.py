@@ -219,7 +219,7 @@ def test_who_is_assigned_nothing_gets_nothing() -> None:
     world = World()
     first = Mate(world)
     first.join()
-    answer = first.sync({"somebody else": b"x"})
+    answer = first.sync({"another member": b"x"})
     assert (answer.error_code, answer.assignment, world.group().state) == (0, b"", GroupState.STABLE)
 
 

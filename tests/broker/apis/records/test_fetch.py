@@ -33,7 +33,7 @@ def test_a_fetch_does_not_wait_for_ever() -> None:
     assert cluster.next_deadline is None
 
 
-def test_a_fetch_that_waits_hears_of_a_failure() -> None:
+def test_a_fetch_that_waits_is_answered_on_a_failure() -> None:
     cluster = cluster_of()
     cluster.controller.create("t", {0: [1]})
     parked = cluster.answer(1, fetching(max_wait_ms=500, min_bytes=1), 11, now=1.0)

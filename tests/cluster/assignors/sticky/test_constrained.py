@@ -15,7 +15,7 @@ PARTITIONS = st.dictionaries(st.sampled_from("tuv"), st.lists(st.lists(RACKS, ma
 
 @st.composite
 def groups(draw: st.DrawFn) -> tuple[dict[str, dict[int, list[str | None]]], list[Member]]:
-    """Members that want the same topics; what they hold is out of these topics, whoever else holds it."""
+    """Members that want the same topics; what they hold is out of these topics, even if others hold it, too."""
     topics = {topic: dict(enumerate(partitions)) for topic, partitions in draw(PARTITIONS).items()}
     every = [(topic, number) for topic, partitions in topics.items() for number in partitions]
     held = st.lists(st.sampled_from(every), unique=True) if every else st.just([])

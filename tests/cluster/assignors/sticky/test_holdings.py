@@ -34,7 +34,7 @@ def holdings_of(racks: dict[str, str]) -> Holdings:
     return Holdings(piles, {("t", 0): "c1"}, {"t": ["c1", "c2"], "u": ["c10", "c1"]}, racks)
 
 
-def test_the_poorest_is_who_holds_least_then_who_is_first_by_id() -> None:
+def test_the_least_loaded_holds_least_then_is_first_by_id() -> None:
     holdings = holdings_of({})
     assert (list(holdings), holdings.least, holdings.most) == (["c10", "c2", "c1"], 0, 1)
     assert (holdings.choose_subscriber("t"), holdings.choose_subscriber("u")) == ("c2", "c10")
