@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.tools import prefetch, sanitize
+from tests.tools import coverage, mutate, native_mutants, prefetch, sanitize, wheel
 from tests.tools.fuzz import failures, files
 from tests.tools.locks import one_at_a_time
 from tests.tools.mutants import changes, with_probes
@@ -32,6 +32,12 @@ def f(a: int = 3, *, b: "x < y" = True) -> "1 + 1":
         continue
     return a if b else g(b, a)
 '''
+
+
+def test_the_paths_that_programs_name_exist() -> None:
+    paths = [*wheel.SUITE, *native_mutants.TESTS, *coverage.SUITE, *mutate.EVERYWHERE, *mutate.LEFT_OUT]
+    paths += [path.removesuffix("*") for path in coverage.MODULES]
+    assert [path for path in paths if not path.startswith("--") and not (ROOT / path).exists()] == []
 
 
 def test_all_kinds_of_changes_are_found() -> None:

@@ -21,8 +21,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 DUMP = ROOT / "fixtures" / "dumps" / "kafka-3.9-zk.pcap"
 SUITE = (  # of a minute, with compiled extensions of other packages, too
-    "tests/wire",
-    "tests/codecs",
+    "tests/codecs/wire",
+    "tests/codecs/columns",
+    "tests/codecs/fallback",
+    "tests/codecs/test_field_search.py",
+    "tests/codecs/test_message_codec.py",
+    "tests/codecs/test_schema_tree.py",
+    "tests/codecs/test_tracing.py",
     "tests/protocol",
     "tests/codecs/records/test_batch.py",
     "tests/capture/packets/test_pcap.py",
