@@ -52,7 +52,7 @@ def multi_level(brokers: Sequence[Broker], num_partitions: int, replication_fact
 
 
 def striped(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place replicas as a KRaft controller does."""
+    """Place replicas as a KRaft controller does (StripedReplicaPlacer)."""
     return dict(enumerate(place_striped(brokers, num_partitions, replication_factor, rng)))
 
 

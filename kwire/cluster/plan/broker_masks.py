@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 
-def scattered(one: int, other: int) -> int:
+def scatter(first: int, second: int) -> int:
     """Return a deterministic hash of two numbers, used to choose among equal candidates.
 
-    >>> scattered(1, 2), scattered(2, 1)
+    >>> scatter(1, 2), scatter(2, 1)
     (22572, 60412)
     """
-    return ((one + 1) * 2654435761 ^ (other + 1) * 2246822519) * 3266489917 >> 16 & 0xFFFF
+    return ((first + 1) * 2654435761 ^ (second + 1) * 2246822519) * 3266489917 >> 16 & 0xFFFF
 
 
 def bits(mask: int) -> Iterator[int]:

@@ -32,12 +32,13 @@ class EvenBytes:
     ) -> None:
         self.chosen: list[int] = list(chosen)
         self.loads: list[int] = list(loads)
-        self._sizes, self._targets = sizes, targets
-        self._least = tolerance * sum(loads) / len(loads)
-        self._held: list[set[int]] = [set() for _ in loads]
+        self._sizes = sizes
+        self._targets = targets
+        self._enough = tolerance * sum(loads) / len(loads)
+        self._partitions_of: list[set[int]] = [set() for _ in loads]
         for partition, mask in enumerate(self.chosen):
             for broker in bits(mask):
-                self._held[broker].add(partition)
+                self._partitions_of[broker].add(partition)
 
     def even_out(self) -> None:
         """Move partitions until no single move relieves a broker."""
@@ -46,17 +47,18 @@ class EvenBytes:
 
     def _pass(self) -> bool:
         """Relieve each broker as often as possible; return whether any was relieved."""
-        left, changed = set(range(len(self.loads))), False
-        while left:
-            broker = max(left, key=lambda one: (self.loads[one], one))
+        untried = set(range(len(self.loads)))
+        changed = False
+        while untried:
+            broker = max(untried, key=lambda index: (self.loads[index], index))
             best = self._best(broker)
             if best is None:
-                left.remove(broker)
+                untried.remove(broker)
                 continue
             partition, other = best
             self.chosen[partition] ^= 1 << broker ^ 1 << other
-            self._held[broker].remove(partition)
-            self._held[other].add(partition)
+            self._partitions_of[broker].remove(partition)
+            self._partitions_of[other].add(partition)
             self.loads[broker] -= self._sizes[partition]
             self.loads[other] += self._sizes[partition]
             changed = True
@@ -67,17 +69,21 @@ class EvenBytes:
         none.
         """
         order = sorted(range(len(self.loads)), key=self.loads.__getitem__)
-        order = order[: next((place for place, one in enumerate(order) if not self._is_far(broker, one)), len(order))]
-        best, most = None, 0
-        for partition in sorted(self._held[broker]):
+        order = order[
+            : next((position for position, index in enumerate(order) if not self._is_far(broker, index)), len(order))
+        ]
+        best: tuple[int, int] | None = None
+        best_gain = 0
+        for partition in sorted(self._partitions_of[broker]):
             size = self._sizes[partition]
-            if not order or size * (self.loads[broker] - self.loads[order[0]] - size) <= most:
+            if not order or size * (self.loads[broker] - self.loads[order[0]] - size) <= best_gain:
                 continue
             open_to = self._targets(partition, self.chosen[partition], broker)
-            other = next((one for one in order if open_to >> one & 1), None)
-            if other is not None and (gain := size * (self.loads[broker] - self.loads[other] - size)) > most:
-                best, most = (partition, other), gain
+            other = next((index for index in order if open_to >> index & 1), None)
+            if other is not None and (gain := size * (self.loads[broker] - self.loads[other] - size)) > best_gain:
+                best = partition, other
+                best_gain = gain
         return best
 
     def _is_far(self, broker: int, other: int) -> bool:
-        return self.loads[broker] - self.loads[other] > self._least
+        return self.loads[broker] - self.loads[other] > self._enough

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from .broker_masks import bits, scattered
+from .broker_masks import bits, scatter
 
 INFINITE = float("inf")
 Offer = tuple[
@@ -45,7 +45,8 @@ class EvenLoads:
     ) -> None:
         self.chosen: list[int] = list(chosen)
         self.loads: list[int] = list(loads)
-        self._classes, self._targets = costs, targets
+        self._classes = costs
+        self._targets = targets
         self._versions = [0] * len(chosen)
         size = len(loads)
         self._offers: list[list[Offer]] = [[] for _ in range(size)]
@@ -74,36 +75,36 @@ class EvenLoads:
                 for load in range(max(self.loads), min(self.loads), -1):
                     changed |= self._shift(load, load - 1, -1)
 
-    def _shift(self, most: int, least: int, most_cost: float) -> bool:
-        """Shift load from brokers with `most` or more to brokers with `least` or fewer, as long as a chain exists."""
+    def _shift(self, high: int, low: int, most_cost: float) -> bool:
+        """Shift load from brokers with a load of `high` or more to brokers with `low` or less, as long as a chain exists."""
         changed = False
         while True:
-            sources = [broker for broker, load in enumerate(self.loads) if load >= most]
+            sources = [broker for broker, load in enumerate(self.loads) if load >= high]
             if most_cost < 0:  # loads are only exchanged, so they stay as even as before
-                sources = [broker for broker in sources if self.loads[broker] == most]
+                sources = [broker for broker in sources if self.loads[broker] == high]
             if not sources:
                 return changed
             distances = _Distances(self._costs, sources)
-            reached = [distances.of[broker] for broker in self._sinks(least, most_cost < 0)]
+            reached = [distances.of[broker] for broker in self._sinks(low, most_cost < 0)]
             nearest = min(reached, default=INFINITE)
             if nearest > most_cost or nearest == INFINITE:
                 return changed
-            while path := self._path(distances, nearest, (most, least, most_cost < 0)):
+            while path := self._path(distances, nearest, (high, low, most_cost < 0)):
                 self._follow(path)
                 changed = True
 
-    def _sinks(self, least: int, exactly: bool) -> list[int]:
-        return [broker for broker, load in enumerate(self.loads) if load == least or (load < least and not exactly)]
+    def _sinks(self, low: int, exactly: bool) -> list[int]:
+        return [broker for broker, load in enumerate(self.loads) if load == low or (load < low and not exactly)]
 
     def _path(self, distances: _Distances, cost: float, ends: tuple[int, int, bool]) -> list[int]:
         """Return a chain of this cost with the fewest exchanges, to the lowest load at this distance; empty if none."""
-        most, least, exactly = ends
+        high, low, exactly = ends
         starts = [
             broker
             for broker, load in enumerate(self.loads)
-            if distances.of[broker] == 0 and (load == most or (load > most and not exactly))
+            if distances.of[broker] == 0 and (load == high or (load > high and not exactly))
         ]
-        sinks = {broker for broker in self._sinks(least, exactly) if distances.of[broker] == cost}
+        sinks = {broker for broker in self._sinks(low, exactly) if distances.of[broker] == cost}
         before: dict[int, int] = dict.fromkeys(starts, -1)
         layer = starts
         while layer and not sinks.intersection(layer):
@@ -143,25 +144,32 @@ class EvenLoads:
 
     def _offers_of(self, partition: int, broker: int) -> list[Offer]:
         """Return offers to replace a broker in the set of a partition, one offer for each cost."""
-        found = self._targets(partition, self.chosen[partition], broker)
-        version, rank = self._versions[partition], scattered(partition, broker)
+        replacements = self._targets(partition, self.chosen[partition], broker)
+        version = self._versions[partition]
+        rank = scatter(partition, broker)
         classes = self._classes[partition]
         saved = next(cost for mask, cost in classes if mask >> broker & 1)
-        return [(cost - saved, rank, partition, version, found & mask) for mask, cost in classes if found & mask]
+        return [
+            (cost - saved, rank, partition, version, replacements & mask)
+            for mask, cost in classes
+            if replacements & mask
+        ]
 
     def _fill(self, broker: int, missing: int) -> None:
         """Find the best exchanges from a broker to given others; offers for sets that have changed are dropped."""
-        costs, best, stale = self._costs[broker], self._best[broker], 0
+        costs = self._costs[broker]
+        best = self._best[broker]
+        stale = 0
         self._forget(broker, missing)
-        for cost, _, partition, version, found in self._offers[broker]:
+        for cost, _, partition, version, replacements in self._offers[broker]:
             if self._versions[partition] != version:
                 stale += 1
                 continue
-            if found & missing:
-                costs[cost] = costs.get(cost, 0) | found & missing
-                for other in bits(found & missing):
+            if replacements & missing:
+                costs[cost] = costs.get(cost, 0) | replacements & missing
+                for other in bits(replacements & missing):
                     best[other] = partition
-                missing &= ~found
+                missing &= ~replacements
             if not missing:
                 break
         if stale > 64:
@@ -170,7 +178,8 @@ class EvenLoads:
 
     def _forget(self, broker: int, others: int) -> None:
         """Drop the best exchanges from a broker to given others."""
-        costs, best = self._costs[broker], self._best[broker]
+        costs = self._costs[broker]
+        best = self._best[broker]
         for cost in list(costs):
             costs[cost] &= ~others
             if not costs[cost]:
@@ -193,7 +202,8 @@ class _Distances:
         self._levels: dict[float, int] = {0: sum(1 << source for source in sources)}  # distance -> brokers
         for source in sources:
             self.of[source] = 0
-        waiting, queued = deque(sources), set(sources)
+        waiting = deque(sources)
+        queued = set(sources)
         while waiting:
             broker = waiting.popleft()
             queued.discard(broker)
@@ -204,20 +214,21 @@ class _Distances:
 
     def _relax(self, broker: int) -> Iterator[int]:
         """Yield the brokers that a chain over this broker reaches at a lower cost than before."""
-        here, of, levels = self.of[broker], self.of, self._levels
+        of = self.of
+        levels = self._levels
         for cost, mask in self._costs[broker].items():
-            there = here + cost
+            reached = of[broker] + cost
             if mask & mask - 1:  # if there are many, first drop those that are already as near
                 for distance, near in levels.items():
-                    if distance <= there:
+                    if distance <= reached:
                         mask &= ~near
             for other in bits(mask):
                 before = of[other]
-                if there < before:
+                if reached < before:
                     if before != INFINITE:
                         levels[before] ^= 1 << other
-                    of[other] = there
-                    levels[there] = levels.get(there, 0) | 1 << other
+                    of[other] = reached
+                    levels[reached] = levels.get(reached, 0) | 1 << other
                     yield other
 
     def next_layer(self, layer: Sequence[int], before: dict[int, int]) -> list[int]:
@@ -228,9 +239,9 @@ class _Distances:
         fresh = ~sum(1 << broker for broker in before)
         for broker in layer:
             for cost, mask in self._costs[broker].items():
-                found = mask & fresh & self._levels.get(self.of[broker] + cost, 0)
-                fresh &= ~found
-                for other in bits(found):
+                reached = mask & fresh & self._levels.get(self.of[broker] + cost, 0)
+                fresh &= ~reached
+                for other in bits(reached):
                     before[other] = broker
                     following.append(other)
         return following

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..placement.rack_tree import RackNode, RackTree
-from .broker_masks import bits, scattered
+from .broker_masks import bits, scatter
 
 
 class EvenSets:
@@ -65,21 +65,23 @@ class EvenSets:
         count = mask.bit_count()
         low, high = self.bounds(count)
         if count not in self._filled:
-            self._filled[count] = [node for node, least in enumerate(low) if least]
-        held = {node for index in bits(mask) for node in self.upwards(index)}.union(self._filled[count])
-        return all(low[node] <= (mask & self.masks[node]).bit_count() <= high[node] for node in held)
+            self._filled[count] = [node for node, minimum in enumerate(low) if minimum]
+        concerned = {node for index in bits(mask) for node in self.upwards(index)}.union(self._filled[count])
+        return all(low[node] <= (mask & self.masks[node]).bit_count() <= high[node] for node in concerned)
 
     def bounds(self, count: int) -> tuple[list[int], list[int]]:
         """Return for each node the smallest and largest number of replicas that it holds, of `count` in total."""
         if count not in self._bounds:
-            low, high = [0] * len(self.sizes), [0] * len(self.sizes)
+            low = [0] * len(self.sizes)
+            high = [0] * len(self.sizes)
             low[self.root] = high[self.root] = count
             nodes = [self.root]
             for node in nodes:
                 share, extra = self.share(node, low[node])
                 more = 1 if extra or high[node] > low[node] else 0
                 for child in self.children[node]:
-                    low[child], high[child] = min(share, self.sizes[child]), min(share + more, self.sizes[child])
+                    low[child] = min(share, self.sizes[child])
+                    high[child] = min(share + more, self.sizes[child])
                 nodes += self.children[node]
             self._bounds[count] = low, high
         return self._bounds[count]
@@ -87,23 +89,24 @@ class EvenSets:
     def targets(self, chosen: int, index: int) -> int:
         """Return the brokers that can replace a broker of an even set such that the set stays even."""
         low, high = self.bounds(chosen.bit_count())
-        found, node = 0, index
+        replacements = 0
+        node = index
         while node != self.root and (chosen & self.masks[node]).bit_count() > low[node]:
             parent = self.parents[node]
-            found |= self._open(parent, chosen, high) & ~self.masks[node]
+            replacements |= self._open(parent, chosen, high) & ~self.masks[node]
             node = parent
-        return found
+        return replacements
 
     def _open(self, node: int, chosen: int, high: list[int]) -> int:
         """Return the brokers below a node that can take another replica, considering only the nodes below it."""
-        found = self.masks[node] & ~chosen
+        candidates = self.masks[node] & ~chosen
         for child in self.children[node]:
-            held = chosen & self.masks[child]
-            if held and self.children[child]:
-                found &= ~self.masks[child]
-                if held.bit_count() < high[child]:
-                    found |= self._open(child, chosen, high)
-        return found
+            inside = chosen & self.masks[child]
+            if inside and self.children[child]:
+                candidates &= ~self.masks[child]
+                if inside.bit_count() < high[child]:
+                    candidates |= self._open(child, chosen, high)
+        return candidates
 
     def nearest(self, wanted: int, first: int, count: int, loads: Sequence[int], turn: int = 0) -> int:
         """Return an even set that has as many brokers of a given set as possible.
@@ -135,7 +138,11 @@ class _Nearest:
     """Finds the even set that keeps most brokers: at each node, the children that lose least get fewer replicas."""
 
     def __init__(self, sets: EvenSets, wanted: int, first: int, loads: Sequence[int], turn: int) -> None:
-        self._sets, self._wanted, self._first, self._loads, self._turn = sets, wanted, first, loads, turn
+        self._sets = sets
+        self._wanted = wanted
+        self._first = first
+        self._loads = loads
+        self._turn = turn
         self._memo: dict[tuple[int, int], int] = {}
 
     def _kept(self, node: int, count: int) -> int:
@@ -144,17 +151,17 @@ class _Nearest:
         A wanted broker counts 2, the first one another 1.
         """
         sets = self._sets
-        found = sets.masks[node] & self._wanted
-        if not count or not found:
+        wanted = sets.masks[node] & self._wanted
+        if not count or not wanted:
             return 0
         if count == sets.sizes[node]:
-            return 2 * found.bit_count() + (found & self._first).bit_count()
+            return 2 * wanted.bit_count() + (wanted & self._first).bit_count()
         if (node, count) not in self._memo:
             share, extra = sets.share(node, count)
             children = sets.children[node]
             gains = sorted((self._gain(child, share) for child in children), reverse=True)
-            least = sum(self._kept(child, min(share, sets.sizes[child])) for child in children)
-            self._memo[node, count] = least + sum(gains[:extra])
+            base = sum(self._kept(child, min(share, sets.sizes[child])) for child in children)
+            self._memo[node, count] = base + sum(gains[:extra])
         return self._memo[node, count]
 
     def _gain(self, node: int, share: int) -> int:
@@ -164,17 +171,18 @@ class _Nearest:
 
     def choose(self, node: int, count: int) -> int:
         """Return a set below a node that keeps as many brokers as possible."""
-        sets, loads = self._sets, self._loads
+        sets = self._sets
+        loads = self._loads
         if count == sets.sizes[node]:
             return sets.masks[node]
         share, extra = sets.share(node, count)
         ranks = [
-            (-self._gain(child, share), loads[child] / sets.sizes[child], scattered(child, self._turn), child)
+            (-self._gain(child, share), loads[child] / sets.sizes[child], scatter(child, self._turn), child)
             for child in sets.children[node]
         ]
-        found = 0
-        for place, (*_, child) in enumerate(sorted(ranks)):
-            part = min(share + (place < extra), sets.sizes[child])
+        mask = 0
+        for rank, (*_, child) in enumerate(sorted(ranks)):
+            part = min(share + (rank < extra), sets.sizes[child])
             if part:
-                found |= self.choose(child, part)
-        return found
+                mask |= self.choose(child, part)
+        return mask

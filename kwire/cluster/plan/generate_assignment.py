@@ -54,13 +54,16 @@ def generate_assignment(
         AdminOperation: only some of the brokers have a rack.
         InvalidReplicationFactor: there are fewer brokers than replicas.
     """
+    # 1. Duplicates are refused (parseGenerateAssignmentArgs).
     _check_lists(topics, topics_to_move, broker_list)
-    usable = _usable(brokers, broker_list, rack_aware)
+    # 2. All brokers have racks, or none is used (getBrokerMetadata, KIP-36).
+    usable = _choose_brokers(brokers, broker_list, rack_aware)
     factors: dict[str, int] = {}
     grouped = HashOrder(STRINGS)
-    for topic, index in _partitions(topics, topics_to_move):
+    for topic, index in _order_partitions(topics, topics_to_move):
         factors.setdefault(topic, len(topics[topic][index]))
         grouped.compute_if_absent(topic)  # even for an existing topic, because the table may grow
+    # 3. Each topic is placed as if it were new (calculateAssignment, AdminUtils.assignReplicasToBrokers).
     proposed: dict[str, Assignment] = {}
     for topic in grouped:
         proposed[topic] = assign_replicas(usable, len(topics[topic]), factors[topic], rng=rng)
@@ -69,27 +72,27 @@ def generate_assignment(
 
 
 def _check_lists(topics: Mapping[str, Replicas], topics_to_move: Sequence[str], broker_list: Sequence[int]) -> None:
-    if twice := _find_repeated(broker_list):
+    if twice := _find_duplicates(broker_list):
         raise AdminCommandFailed("broker_twice_in_list", twice=twice)
-    if twice_named := _find_repeated(topics_to_move):
+    if twice_named := _find_duplicates(topics_to_move):
         raise AdminCommandFailed("topic_twice_in_list", twice=twice_named)
     for topic in topics_to_move:
         if topic not in topics:
             raise UnknownTopicOrPartition("unknown_topic", topic=topic)
 
 
-def _find_repeated(items: Sequence[T]) -> list[T]:
+def _find_duplicates(items: Sequence[T]) -> list[T]:
     return [item for item, count in Counter(items).items() if count > 1]
 
 
-def _usable(brokers: Sequence[Broker], broker_list: Sequence[int], rack_aware: bool) -> list[Broker]:
+def _choose_brokers(brokers: Sequence[Broker], broker_list: Sequence[int], rack_aware: bool) -> list[Broker]:
     """Return the usable brokers in the order of the cluster, not sorted as in `broker_metadatas`."""
     mode = RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED
     chosen = {broker.node_id: broker for broker in broker_metadatas(brokers, mode, broker_list)}
     return [chosen[broker.node_id] for broker in brokers if broker.node_id in chosen]
 
 
-def _partitions(topics: Mapping[str, Replicas], names: Sequence[str]) -> HashOrder[tuple[str, int]]:
+def _order_partitions(topics: Mapping[str, Replicas], names: Sequence[str]) -> HashOrder[tuple[str, int]]:
     """Return the partitions in Kafka's iteration order, which depends on two maps of topics."""
     order = list(hash_order_of(names, STRINGS, max(len(names) * 4 // 3 + 1, DEFAULT_CAPACITY)))
     for _ in range(2):

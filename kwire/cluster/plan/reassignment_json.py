@@ -55,7 +55,9 @@ def read_reassignment(value: Any, file: str) -> Plan:
 
 def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:
     if isinstance(row, dict):
-        topic, index, replicas = row.get("topic"), row.get("partition"), row.get("replicas")
+        topic = row.get("topic")
+        index = row.get("partition")
+        replicas = row.get("replicas")
         if isinstance(topic, str) and is_id(index) and isinstance(replicas, list) and all(map(is_id, replicas)):
             if len(set(replicas)) < len(replicas):
                 label = f"{topic}-{index}"

@@ -61,8 +61,10 @@ class ReplicaPlan(Generic[K]):
 
     def moves(self) -> dict[K, list[int]]:
         """Return the brokers that get a new replica, by partition."""
-        found = {key: [one for one in ids if one not in self.before[key]] for key, ids in self.after.items()}
-        return {key: ids for key, ids in found.items() if ids}
+        new_replicas = {
+            key: [node_id for node_id in ids if node_id not in self.before[key]] for key, ids in self.after.items()
+        }
+        return {key: ids for key, ids in new_replicas.items() if ids}
 
     def moved_bytes(self) -> int | None:
         """Return the number of bytes that brokers copy; None if the size of a moved partition is unknown."""
@@ -126,13 +128,17 @@ class _Planning(Generic[K]):
         factors: Mapping[K, int],
         sizes: Mapping[K, int],
     ) -> None:
-        self._sets, self._current, self._goals, self._sizes = EvenSets(tree), current, goals, sizes
+        self._sets = EvenSets(tree)
+        self._current = current
+        self._goals = goals
+        self._sizes = sizes
         self._counts = {key: factors.get(key, len(replicas)) for key, replicas in current.items()}
         self.after: dict[K, list[int]] = {key: list(replicas) for key, replicas in current.items()}
 
     def place(self, allowed: Sequence[K]) -> None:
         """Choose the brokers of each partition."""
-        sets, goals = self._sets, self._goals
+        sets = self._sets
+        goals = self._goals
         free = [key for key in allowed if goals.balance or self._must_change(key)]
         loads = [0] * len(sets.sizes)
         for key in self.after.keys() - set(free):
@@ -148,15 +154,16 @@ class _Planning(Generic[K]):
         if not free:
             return
         costs = [self._costs(key, weight, len(free)) for key, weight in zip(free, self._weights(free), strict=True)]
-        choice = EvenLoads(chosen, costs, loads[: len(sets.ids)], lambda _, mask, one: sets.targets(mask, one))
+        choice = EvenLoads(chosen, costs, loads[: len(sets.ids)], lambda _, mask, broker: sets.targets(mask, broker))
         choice.even_out(INFINITE if goals.balance and not goals.by_bytes else 0)
-        found = self._even_bytes(free, choice.chosen) if goals.balance and goals.by_bytes else choice.chosen
-        for key, mask in zip(free, found, strict=True):
+        masks = self._even_bytes(free, choice.chosen) if goals.balance and goals.by_bytes else choice.chosen
+        for key, mask in zip(free, masks, strict=True):
             self.after[key] = _in_order(self._current[key], sets.brokers(mask))
 
     def _even_bytes(self, free: Sequence[K], chosen: Sequence[int]) -> list[int]:
         """Balance the bytes of brokers by exchanges, starting from a choice of sets."""
-        sets, sizes = self._sets, self._known_sizes()
+        sets = self._sets
+        sizes = self._known_sizes()
         loads = [0] * len(sets.ids)
         masks = {key: sets.mask(replicas) for key, replicas in self.after.items()} | dict(
             zip(free, chosen, strict=True)
@@ -164,12 +171,15 @@ class _Planning(Generic[K]):
         for key, mask in masks.items():
             for index in bits(mask):
                 loads[index] += sizes[key]
-        choice = EvenBytes(chosen, [sizes[key] for key in free], loads, lambda _, mask, one: sets.targets(mask, one))
+        choice = EvenBytes(
+            chosen, [sizes[key] for key in free], loads, lambda _, mask, broker: sets.targets(mask, broker)
+        )
         choice.even_out()
         return choice.chosen
 
     def _must_change(self, key: K) -> bool:
-        mask, count = self._sets.mask(self._current[key]), self._counts[key]
+        mask = self._sets.mask(self._current[key])
+        count = self._counts[key]
         goes = mask.bit_count() != len(self._current[key])
         return goes or mask.bit_count() != count or (self._goals.repair and not self._sets.is_even(mask))
 
@@ -180,7 +190,8 @@ class _Planning(Generic[K]):
 
     def _costs(self, key: K, weight: int, keys: int) -> list[tuple[int, int]]:
         """Return the cost of each broker for a partition: moves count first, then lost leaders, over all partitions."""
-        first, wanted = self._sets.mask(self._current[key][:1]), self._sets.mask(self._current[key])
+        first = self._sets.mask(self._current[key][:1])
+        wanted = self._sets.mask(self._current[key])
         others = ~wanted & (1 << len(self._sets.ids)) - 1
         return [(first, 0), (wanted & ~first, 1), (others, 1 + weight * (keys + 1))]
 
@@ -205,38 +216,38 @@ class _Planning(Generic[K]):
         self._choose(leaderless, 0, list(self.after))
         followed = allowed if everywhere else created
         longest = max((len(self.after[key]) for key in followed), default=0)
-        for place in range(1, longest - 1):
+        for position in range(1, longest - 1):
             groups: dict[int, list[K]] = {}
             for key, replicas in self.after.items():
-                if len(replicas) > place:
-                    groups.setdefault(replicas[place - 1], []).append(key)
+                if len(replicas) > position:
+                    groups.setdefault(replicas[position - 1], []).append(key)
             may_change = set(followed)
             for members in groups.values():
-                self._choose([key for key in members if key in may_change], place, members)
+                self._choose([key for key in members if key in may_change], position, members)
 
-    def _choose(self, free: Sequence[K], place: int, counted: Sequence[K]) -> None:
+    def _choose(self, free: Sequence[K], position: int, counted: Sequence[K]) -> None:
         """Choose the replica at one position of the lists, among the replicas at this position or later.
 
         Args:
             free: the partitions whose lists may change.
             counted: all partitions that count as load, including `free`.
         """
-        free = [key for key in free if len(self.after[key]) > place + 1]
+        free = [key for key in free if len(self.after[key]) > position + 1]
         if not free:
             return
-        ids = sorted({one for key in counted for one in self.after[key][place:]})
+        ids = sorted({node_id for key in counted for node_id in self.after[key][position:]})
         index = {node_id: number for number, node_id in enumerate(ids)}
         loads = [0] * len(ids)
         for key in counted:
-            for one in self.after[key][place : place + 1]:
-                loads[index[one]] += 1
-        masks = [sum(1 << index[one] for one in self.after[key][place:]) for key in free]
-        chosen = [1 << index[self.after[key][place]] for key in free]
-        wanted = [self._stays(key, place, index) for key in free]
-        for number, (one, stays) in enumerate(zip(chosen, wanted, strict=True)):
-            if stays and not one & stays:
+            for node_id in self.after[key][position : position + 1]:
+                loads[index[node_id]] += 1
+        masks = [sum(1 << index[node_id] for node_id in self.after[key][position:]) for key in free]
+        chosen = [1 << index[self.after[key][position]] for key in free]
+        wanted = [self._stays(key, position, index) for key in free]
+        for number, (mask, stays) in enumerate(zip(chosen, wanted, strict=True)):
+            if stays and not mask & stays:
                 best = min(bits(stays), key=lambda other: (loads[other], other))
-                loads[one.bit_length() - 1] -= 1
+                loads[mask.bit_length() - 1] -= 1
                 loads[best] += 1
                 chosen[number] = 1 << best
         costs = [[(stays, 0), (mask & ~stays, 1)] for mask, stays in zip(masks, wanted, strict=True)]
@@ -245,14 +256,19 @@ class _Planning(Generic[K]):
         for key, mask in zip(free, choice.chosen, strict=True):
             first = ids[mask.bit_length() - 1]
             replicas = self.after[key]
-            self.after[key] = [*replicas[:place], first, *(one for one in replicas[place:] if one != first)]
+            self.after[key] = [
+                *replicas[:position],
+                first,
+                *(node_id for node_id in replicas[position:] if node_id != first),
+            ]
 
-    def _stays(self, key: K, place: int, index: Mapping[int, int]) -> int:
+    def _stays(self, key: K, position: int, index: Mapping[int, int]) -> int:
         """Return the replicas at or after a position that cost nothing: the previous one, or else all that stay."""
-        before, left = self._current[key], self.after[key][place:]
-        if len(before) > place and before[place] in left:
-            return 1 << index[before[place]]
-        return sum(1 << index[one] for one in left if one in before)
+        before = self._current[key]
+        remaining = self.after[key][position:]
+        if len(before) > position and before[position] in remaining:
+            return 1 << index[before[position]]
+        return sum(1 << index[node_id] for node_id in remaining if node_id in before)
 
 
 def _round_weight(weight: int) -> int:
@@ -282,11 +298,11 @@ def _in_order(before: Sequence[int], after: Sequence[int]) -> list[int]:
     >>> _in_order([5, 1, 2], [1, 2, 7]), _in_order([5, 1, 2], [1, 2]), _in_order([5, 1], [1, 2, 7])
     ([7, 1, 2], [1, 2], [2, 1, 7])
     """
-    new = [one for one in after if one not in before]
-    found = []
-    for one in before:
-        if one in after:
-            found.append(one)
+    new = [node_id for node_id in after if node_id not in before]
+    ordered = []
+    for node_id in before:
+        if node_id in after:
+            ordered.append(node_id)
         elif new:
-            found.append(new.pop(0))
-    return [*found, *new]
+            ordered.append(new.pop(0))
+    return [*ordered, *new]
