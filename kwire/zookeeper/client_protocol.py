@@ -31,15 +31,16 @@ class _Jute:
     """Reads values of jute's types from a packet."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+        self._data = data
+        self._at = 0
 
     def numbers(self, layout: str) -> tuple[Any, ...]:
         size = struct.calcsize(layout)
         if self._at + size > len(self._data):
             raise _Cut
-        found = struct.unpack_from(layout, self._data, self._at)
+        numbers = struct.unpack_from(layout, self._data, self._at)
         self._at += size
-        return found
+        return numbers
 
     def buffer(self) -> bytes | None:
         (size,) = self.numbers(">i")
@@ -47,9 +48,9 @@ class _Jute:
             return None
         if self._at + size > len(self._data):
             raise _Cut
-        found = self._data[self._at : self._at + size]
+        data = self._data[self._at : self._at + size]
         self._at += size
-        return found
+        return data
 
     def text(self) -> str:
         return (self.buffer() or b"").decode("utf-8", "replace")
@@ -59,9 +60,9 @@ class _Jute:
         return tuple(self.text() for _ in range(min(max(count, 0), len(self._data))))
 
     def stat(self) -> tuple[int, int, int]:
-        """Return the mzxid, mtime and version of a Stat."""
-        found = self.numbers(">qqqqiiiqiiq")
-        return found[1], found[3], found[4]
+        """Return the mzxid, mtime and version of a Stat: czxid, mzxid, ctime, mtime, version and six others."""
+        _, mzxid, _, mtime, version, *_ = self.numbers(">qqqqiiiqiiq")
+        return mzxid, mtime, version
 
 
 class _ZkRequest(NamedTuple):
@@ -74,27 +75,28 @@ class _ZkRequest(NamedTuple):
     parts: tuple[_ZkRequest, ...] = ()
 
 
-def _request(kind: int, body: _Jute) -> _ZkRequest:
+def _read_request(kind: int, body: _Jute) -> _ZkRequest:
     if kind in _CREATES:
-        return _create(kind, body)
+        return _read_create(kind, body)
     if kind == MULTI:
         parts = []
         while not (head := body.numbers(">i?i"))[1]:
             if head[0] == MULTI:  # a transaction contains no other transaction
                 raise _Cut
-            parts.append(_request(head[0], body))
+            parts.append(_read_request(head[0], body))
         return _ZkRequest(kind, parts=tuple(parts))
     if kind in (DELETE, CHECK, SET_DATA):
-        asked = _ZkRequest(kind, body.text(), body.buffer() if kind == SET_DATA else None)
+        request = _ZkRequest(kind, body.text(), body.buffer() if kind == SET_DATA else None)
         body.numbers(">i")  # the expected version
-        return asked
-    return (
-        _ZkRequest(kind, body.text()) if kind in (EXISTS, GET_DATA, GET_CHILDREN, GET_CHILDREN_2) else _ZkRequest(kind)
-    )
+        return request
+    if kind in (EXISTS, GET_DATA, GET_CHILDREN, GET_CHILDREN_2):
+        return _ZkRequest(kind, body.text())
+    return _ZkRequest(kind)
 
 
-def _create(kind: int, body: _Jute) -> _ZkRequest:
-    path, data = body.text(), body.buffer()
+def _read_create(kind: int, body: _Jute) -> _ZkRequest:
+    path = body.text()
+    data = body.buffer()
     (count,) = body.numbers(">i")
     for _ in range(max(count, 0)):
         body.numbers(">i")  # permissions
@@ -127,7 +129,7 @@ class ZooKeeperConnection:
     def __init__(self, sessions: ZooKeeperSessions) -> None:
         self._sessions = sessions
         self._session: object = self
-        self._asked: dict[int, _ZkRequest] = {}
+        self._in_flight: dict[int, _ZkRequest] = {}
         self._is_new = [True, True]
 
     def packet(self, is_client: bool, data: bytes, time: float | None) -> Iterator[Znode]:
@@ -139,15 +141,16 @@ class ZooKeeperConnection:
             time: when it was captured, in seconds since 1970.
         """
         body = _Jute(data[4:])
-        is_new, self._is_new[is_client] = self._is_new[is_client], False
+        is_new = self._is_new[is_client]
+        self._is_new[is_client] = False
         try:
             if is_new and data[4:8] == bytes(4):
                 self._connect(is_client, body)
             elif is_client:
                 xid, kind = body.numbers(">ii")
-                self._asked[xid] = _request(kind, body)
+                self._in_flight[xid] = _read_request(kind, body)
             else:
-                yield from self._reply(body, time)
+                yield from self._apply_reply(body, time)
         except _Cut:
             return
 
@@ -155,71 +158,78 @@ class ZooKeeperConnection:
         if not is_client:
             _, _, self._session = body.numbers(">iiq")
 
-    def _reply(self, body: _Jute, time: float | None) -> Iterator[Znode]:
+    def _apply_reply(self, body: _Jute, time: float | None) -> Iterator[Znode]:
+        """Process a ReplyHeader and what follows it; yield the znodes.
+
+        1. The xid names the request; a watch event has xid -1 and no request.
+        2. A transaction (multi) is applied as a whole, or not at all.
+        3. The end of a session deletes its ephemeral nodes.
+        4. The error NoNode means that a node does not exist; after other errors nothing is known.
+        """
         xid, zxid, error = body.numbers(">iqi")
-        asked = self._asked.pop(xid, None)
-        if asked is None or xid == _NOTIFICATION:
+        request = self._in_flight.pop(xid, None)
+        if request is None or xid == _NOTIFICATION:
             return
-        if asked.kind == MULTI:
+        if request.kind == MULTI:
             if not error:
-                yield from self._transaction(asked, body, zxid, time)
-        elif asked.kind == CLOSE_SESSION:
+                yield from self._apply_transaction(request, body, zxid, time)
+        elif request.kind == CLOSE_SESSION:
             for path in self._sessions.ephemerals.pop(self._session, {}):
                 yield Znode(path, None, -1, zxid, time)
-        elif error == NO_NODE and asked.kind in (EXISTS, GET_DATA):
-            yield Znode(asked.path, None, -1, zxid, time)
+        elif error == NO_NODE and request.kind in (EXISTS, GET_DATA):
+            yield Znode(request.path, None, -1, zxid, time)
         elif not error:
-            yield from self._result(asked, body, zxid, time)
+            yield from self._apply_result(request, body, zxid, time)
 
-    def _transaction(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
-        found: list[Znode] = []
-        for part in asked.parts:
+    def _apply_transaction(self, request: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        znodes: list[Znode] = []
+        for part in request.parts:
             kind, is_last, error = body.numbers(">i?i")
             if is_last or error or kind == ERROR:
                 return  # if one operation of a transaction fails, none is applied
-            found += self._result(part, body, zxid, time)
-        yield from found
+            znodes += self._apply_result(part, body, zxid, time)
+        yield from znodes
 
-    def _result(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
-        act = _RESULTS.get(asked.kind)
+    def _apply_result(self, request: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        act = _RESULTS.get(request.kind)
         if act is not None:
-            yield from act(self, asked, body, zxid, time)
+            yield from act(self, request, body, zxid, time)
 
-    def _created(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _apply_create(self, request: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         path = body.text()
-        if asked.kind != CREATE:
+        if request.kind != CREATE:
             _, mtime, _ = body.stat()
             time = mtime / _SET_BY
-        if asked.is_ephemeral:
+        if request.is_ephemeral:
             self._sessions.ephemerals.setdefault(self._session, {})[path] = zxid
-        yield Znode(path, asked.data or b"", 0, zxid, time)
+        yield Znode(path, request.data or b"", 0, zxid, time)
 
-    def _set(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _apply_set_data(self, request: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         mzxid, mtime, version = body.stat()
-        yield Znode(asked.path, asked.data or b"", version, mzxid, mtime / _SET_BY)
+        yield Znode(request.path, request.data or b"", version, mzxid, mtime / _SET_BY)
 
-    def _read(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _apply_get_data(self, request: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         data = body.buffer()
         mzxid, mtime, version = body.stat()
-        yield Znode(asked.path, data or b"", version, mzxid, mtime / _SET_BY)
+        yield Znode(request.path, data or b"", version, mzxid, mtime / _SET_BY)
 
-    def _deleted(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+    def _apply_delete(self, request: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
         for paths in self._sessions.ephemerals.values():
-            paths.pop(asked.path, None)
-        yield Znode(asked.path, None, -1, zxid, time)
+            paths.pop(request.path, None)
+        yield Znode(request.path, None, -1, zxid, time)
 
-    def _listed(self, asked: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
-        yield Znode(asked.path, None, -1, zxid, time, body.texts())
+    def _apply_get_children(self, request: _ZkRequest, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        yield Znode(request.path, None, -1, zxid, time, body.texts())
 
 
 _Result = Callable[[ZooKeeperConnection, _ZkRequest, _Jute, int, float | None], Iterator[Znode]]
 
 
 _RESULTS: dict[int, _Result] = {
-    **dict.fromkeys(_CREATES, ZooKeeperConnection._created),
-    SET_DATA: ZooKeeperConnection._set,
-    GET_DATA: ZooKeeperConnection._read,
-    DELETE: ZooKeeperConnection._deleted,
-    GET_CHILDREN: ZooKeeperConnection._listed,
-    GET_CHILDREN_2: ZooKeeperConnection._listed,
+    **dict.fromkeys(_CREATES, ZooKeeperConnection._apply_create),
+    SET_DATA: ZooKeeperConnection._apply_set_data,
+    GET_DATA: ZooKeeperConnection._apply_get_data,
+    DELETE: ZooKeeperConnection._apply_delete,
+    GET_CHILDREN: ZooKeeperConnection._apply_get_children,
+    GET_CHILDREN_2: ZooKeeperConnection._apply_get_children,
 }

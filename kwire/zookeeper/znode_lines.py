@@ -43,7 +43,8 @@ def looks_like_znodes(head: str) -> bool:
 def _read_change(line: str, number: int) -> Znode:
     try:
         row = json.loads(line)
-        path, time = row["path"], row.get("time")
+        path = row["path"]
+        time = row.get("time")
         if not isinstance(path, str):
             raise TypeError("its path is not text")
         seconds = None if time is None else _parse_time(time)

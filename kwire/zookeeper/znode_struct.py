@@ -47,12 +47,12 @@ class ZnodePosition:
         raise ZnodeError(problem, znode=self.znode, json_path=self.json_path)
 
 
-def read_node(kind: type[ZnodeStruct], members: Any, place: ZnodePosition) -> ZnodeStruct:
+def read_node(kind: type[ZnodeStruct], members: Any, position: ZnodePosition) -> ZnodeStruct:
     """Create a node from a JSON object. Raises ZnodeError."""
     if not isinstance(members, dict):
-        place.refuse("an object is needed")
+        position.refuse("an object is needed")
     keys = _keys(kind, members.get("version"))
-    values = {info.name: _member(info, members, keys, place) for info in _fields(kind)}
+    values = {info.name: _member(info, members, keys, position) for info in _fields(kind)}
     known = {info.encode_name for info in _fields(kind) if info.required or values[info.name] is not None}
     unknown = {key: member for key, member in members.items() if key not in known}
     usual = dict.fromkeys((*(key for key in keys if key in members), *unknown))
@@ -75,30 +75,31 @@ def members_of(node: ZnodeStruct) -> dict[str, Any]:
     return {key: members[key] for key in dict.fromkeys((*node.order, *keys, *members)) if key in members}
 
 
-def _member(info: msgspec.structs.FieldInfo, members: dict[str, Any], keys: list[str], place: ZnodePosition) -> Any:
+def _member(info: msgspec.structs.FieldInfo, members: dict[str, Any], keys: list[str], position: ZnodePosition) -> Any:
     """Return the value of a field; a missing field is None if the version has it, otherwise the default."""
-    key, optional = info.encode_name, type(None) in get_args(info.type)
+    key = info.encode_name
+    optional = type(None) in get_args(info.type)
     if members.get(key) is not None:
-        return _value(info.type, members[key], place.child(f".{key}"))
+        return _value(info.type, members[key], position.child(f".{key}"))
     if key in members and not optional:
-        place.child(f".{key}").refuse("null is not allowed here")
+        position.child(f".{key}").refuse("null is not allowed here")
     if key not in members and (info.required or (key in keys and not optional)):
-        place.refuse(f"{key!r} is missing")
+        position.refuse(f"{key!r} is missing")
     return None if key in keys or key in members else _default(info)
 
 
-def _value(kind: Any, value: Any, place: ZnodePosition) -> Any:
+def _value(kind: Any, value: Any, position: ZnodePosition) -> Any:
     inner = _node_in(kind)
     if inner is not None:
         if not isinstance(value, list):
-            place.refuse("an array is needed")
-        return tuple(read_node(inner, item, place.child(f"[{index}]")) for index, item in enumerate(value))
+            position.refuse("an array is needed")
+        return tuple(read_node(inner, item, position.child(f"[{index}]")) for index, item in enumerate(value))
     try:
         return msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
         match = _MSGSPEC_ERROR.fullmatch(str(error))
         assert match is not None
-        place.child(match[3] or "").refuse(f"{'in a key, ' if match[2] else ''}{match[1][:1].lower()}{match[1][1:]}")
+        position.child(match[3] or "").refuse(f"{'in a key, ' if match[2] else ''}{match[1][:1].lower()}{match[1][1:]}")
 
 
 def _plain(node: ZnodeStruct, info: msgspec.structs.FieldInfo, value: Any) -> Any:
