@@ -9,7 +9,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import replace as replaced
+from msgspec.structs import replace as replace_fields
 
 from ..codecs.field_search import FieldLocation, FieldStep, plan_fields
 from ..codecs.message_codec import Codec
@@ -70,7 +70,7 @@ def _mask_decoded(result: Request | Response) -> Request | Response:
         return result
     unclear = always_carries(result.codec) or bool(sealing.found or result.faults or result.rest)
     if unclear and message.unknown_tags:
-        message = replaced(message, unknown_tags=None)
+        message = replace_fields(message, unknown_tags=None)
     spans = tuple(_mask_span(span, sealing.found, unclear) for span in spans_for(result))
     faults = tuple(map(mask_error, result.faults)) if unclear else result.faults
     odd = bool(result.faults or result.rest) or not str(getattr(result.header, "client_id", "")).isprintable()
@@ -102,41 +102,43 @@ class _Masking:
 
     def _struct(self, steps: tuple[FieldStep, ...], value: Any, path: list[str | int]) -> Any:
         changes: dict[str, Any] = {}
-        around, self._sensitive = self._sensitive, self._sensitive or _is_sensitive(value)
+        enclosing = self._sensitive
+        self._sensitive = enclosing or _is_sensitive(value)
         for step in steps:
-            held = getattr(value, step.name)
-            if held:
+            member = getattr(value, step.name)
+            if member:
                 path.append(step.name)
-                kept = self._field(step, held, path)
+                kept = self._field(step, member, path)
                 path.pop()
-                if kept is not held:
+                if kept is not member:
                     changes[step.name] = kept
-        self._sensitive = around
-        return replaced(value, **changes) if changes else value
+        self._sensitive = enclosing
+        return replace_fields(value, **changes) if changes else value
 
-    def _field(self, step: FieldStep, held: Any, path: list[str | int]) -> Any:
+    def _field(self, step: FieldStep, value: Any, path: list[str | int]) -> Any:
         if not step.steps:
-            return self._hide(held, path) if self._is_secret(step.name, held) else held
+            return self._hide(value, path) if self._is_secret(step.name, value) else value
         if not step.is_array:
-            return self._struct(step.steps, held, path)
+            return self._struct(step.steps, value, path)
         items = []
-        for index, item in enumerate(held):
+        for index, item in enumerate(value):
             path.append(index)
             items.append(self._struct(step.steps, item, path))
             path.pop()
-        return tuple(items) if any(one is not other for one, other in zip(items, held, strict=True)) else held
+        is_unchanged = all(after is before for after, before in zip(items, value, strict=True))
+        return value if is_unchanged else tuple(items)
 
-    def _hide(self, held: bytes | str, path: list[str | int]) -> Hidden:
-        hidden = self.found[path_text(path)] = Hidden(held)
+    def _hide(self, secret: bytes | str, path: list[str | int]) -> Hidden:
+        hidden = self.found[path_text(path)] = Hidden(secret)
         return hidden
 
-    def _is_secret(self, name: str, held: bytes | str) -> bool:
+    def _is_secret(self, name: str, value: bytes | str) -> bool:
         if name in SECRET_FIELDS:
             return True
         if name == "value":
             return self._sensitive
         if name in RECORDS:
-            return isinstance(held, bytes) and holds_secrets(held)
+            return isinstance(value, bytes) and holds_secrets(value)
         return name in ENVELOPED and self.hides_inside
 
 
@@ -147,9 +149,10 @@ def _is_sensitive(config: Any) -> bool:
     return bool(getattr(config, "is_sensitive", False)) or is_sensitive(str(getattr(config, "name", "")))
 
 
-def _may_be_secret(place: FieldLocation) -> bool | None:
-    may_be = place.name in SECRET_FIELDS or place.name in ENVELOPED or place.name in RECORDS or place.name == "value"
-    return (may_be and isinstance(place.node, Bytes | String | Uuid) and not place.is_array) or None
+def _may_be_secret(location: FieldLocation) -> bool | None:
+    name = location.name
+    may_be = name in SECRET_FIELDS or name in ENVELOPED or name in RECORDS or name == "value"
+    return (may_be and isinstance(location.node, Bytes | String | Uuid) and not location.is_array) or None
 
 
 def mask_message(codec: Codec, message: Any, *, keep_tags: bool = True) -> Any:
@@ -162,7 +165,11 @@ def mask_message(codec: Codec, message: Any, *, keep_tags: bool = True) -> Any:
     """
     sealing = _Masking()
     sealed = sealing.message(codec, message)
-    return replaced(sealed, unknown_tags=None) if sealed.unknown_tags and (sealing.found or not keep_tags) else sealed
+    return (
+        replace_fields(sealed, unknown_tags=None)
+        if sealed.unknown_tags and (sealing.found or not keep_tags)
+        else sealed
+    )
 
 
 def mask_nested(inside: Any) -> Any:
@@ -193,7 +200,8 @@ def _mask_token(token: Token) -> Token:
 
 
 def _mask_undecodable(result: Undecodable) -> Undecodable:
-    frame, size = result.frame, len(result.frame.data)
+    frame = result.frame
+    size = len(frame.data)
     if isinstance(frame.fault, NotKafka):
         return replace(result, frame=replace(frame, data=b""), spans=(), hidden=size)
     if not size or not (result.is_private or may_hold_secret(result)):
@@ -203,7 +211,8 @@ def _mask_undecodable(result: Undecodable) -> Undecodable:
 
 def _hide_frame(result: Undecodable) -> Undecodable:
     """Return a result that hides the whole frame."""
-    frame, size = result.frame, len(result.frame.data)
+    frame = result.frame
+    size = len(frame.data)
     # If the header is damaged, the client id may also contain bytes of the secret.
     return replace(
         result,
@@ -217,7 +226,7 @@ def _hide_frame(result: Undecodable) -> Undecodable:
 
 def _drop_client_id(header: Any) -> Any:
     fields = {"client_id": None} if hasattr(header, "client_id") else {}
-    return replaced(header, unknown_tags=None, **fields)
+    return replace_fields(header, unknown_tags=None, **fields)
 
 
 def mask_error(error: DecodeError) -> DecodeError:
@@ -229,9 +238,12 @@ def mask_error(error: DecodeError) -> DecodeError:
     """
     masked = copy.copy(error)
     masked.raw = masked.rest = b""
-    masked.partial, masked.faults = None, ()
+    masked.partial = None
+    masked.faults = ()
     if error.quotes and not (_is_count(error.found) and _is_count(error.need)):
-        masked.problem, masked.found, masked.need = _DETAILS, None, None
+        masked.problem = _DETAILS
+        masked.found = None
+        masked.need = None
     return masked
 
 

@@ -67,7 +67,8 @@ class Redactor:
         If the bytes of a body do not match the decoded fields, numbers and names may contain secrets. With its header,
         the frame still decodes as the same message, as far as before.
         """
-        known, codec = _known(result), result.codec
+        known = _known(result)
+        codec = result.codec
         for span in result.spans:
             if codec is not None and span.path.startswith("header.") and span.type not in _OPAQUE:
                 self._span(out, span, codec)
@@ -98,9 +99,12 @@ class Redactor:
         if not name or name == b"*" or name.startswith(b"__"):
             return
         self.counts[kind] += 1
-        separator, prefix = SEPARATORS.get(kind), b""
+        separator = SEPARATORS.get(kind)
+        prefix = b""
         if kind == "user" and b":" in name:  # User:alice
-            prefix, name = name[: name.index(b":") + 1], name[name.index(b":") + 1 :]
+            start_of_name = name.index(b":") + 1
+            prefix = name[:start_of_name]
+            name = name[start_of_name:]
         parts = [name] if separator is None else name.split(separator)
         out[start:stop] = prefix + (separator or b"").join(map(self._stand_in, parts))
 
@@ -111,7 +115,8 @@ class Redactor:
         """
         if name in (b"", b"*") or name in self._names:
             return self._names.get(name, name)
-        number, digits = self._counts[len(name)], ""
+        number = self._counts[len(name)]
+        digits = ""
         self._counts[len(name)] += 1
         while number or not digits:
             number, digit = divmod(number, len(_DIGITS))
@@ -128,8 +133,9 @@ class Redactor:
         plain = _INDEX.sub("", path)
         key = codec, plain, is_text
         if key not in self._kinds:
-            place, (owner, _, name) = field_locations(codec).get(plain), plain.rpartition(".")
-            self._kinds[key] = kind_for(place.owner if place else owner, name, is_text)
+            location = field_locations(codec).get(plain)
+            owner, _, name = plain.rpartition(".")
+            self._kinds[key] = kind_for(location.owner if location else owner, name, is_text)
         return self._kinds[key]
 
 

@@ -79,7 +79,7 @@ def looks_secret(data: bytes) -> bool:
         return True
     if _PARTS.search(data) or names_sensitive(data) or TOPIC.encode() in data:
         return True
-    return any(_is_request(data, found.start()) for found in _REQUEST.finditer(data))
+    return any(_is_request(data, candidate.start()) for candidate in _REQUEST.finditer(data))
 
 
 def reads_as_secret(data: bytes) -> bool:
@@ -116,7 +116,8 @@ def is_recognised(result: Request | Response | Undecodable) -> bool:
     Args:
         result: a result with a codec.
     """
-    frame, header = result.frame, result.header
+    frame = result.frame
+    header = result.header
     if (
         frame.message is not None
         or isinstance(result, Response)
@@ -156,10 +157,10 @@ def _reads_as(carrier: SecretCarrier, data: bytes) -> bool:
 def _ends_behind_secret(error: Truncated) -> bool:
     """Whether a message is truncated inside or after its secret, and the names before it are text."""
     inside = error.segments[-1:] and error.segments[-1] in _SECRETS and (error.have or 0) > FEW
-    return bool(inside or _holds_secret(error.partial)) and _is_named(error.partial)
+    return bool(inside or _holds_secret(error.partial)) and _is_printable(error.partial)
 
 
-def _is_named(value: Any) -> bool:
+def _is_printable(value: Any) -> bool:
     """Whether a value is decoded text with only printable characters."""
     texts = list(_texts(value))
     return any(texts) and all(text.isprintable() for text in texts)
@@ -169,8 +170,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, msgspec.Struct | dict | list | tuple):
-        for _, held in _members(value):
-            yield from _texts(held)
+        for _, member in _members(value):
+            yield from _texts(member)
 
 
 def _members(value: Any) -> Iterable[tuple[str, Any]]:
@@ -179,12 +180,12 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
         return [(name, getattr(value, name)) for name in value.__struct_fields__]
     if isinstance(value, dict):
         return value.items()
-    return [("", held) for held in value] if isinstance(value, list | tuple) else ()
+    return [("", member) for member in value] if isinstance(value, list | tuple) else ()
 
 
 def _holds_secret(value: Any) -> bool:
     """Whether a message, which may be partially decoded, contains a secret."""
     return any(
-        _holds_secret(held) or (name in _SECRETS and bool(held) and not is_short(held))
-        for name, held in _members(value)
+        _holds_secret(member) or (name in _SECRETS and bool(member) and not is_short(member))
+        for name, member in _members(value)
     )

@@ -57,20 +57,21 @@ def may_carry_in_some_version(name: str) -> bool:
 @cache
 def carriers() -> tuple[SecretCarrier, ...]:
     """Return all requests and responses of Kafka that contain a secret in every version."""
-    found = []
+    secret_carriers = []
     for spec in map(catalog_for().spec, catalog_for().names_with(ALWAYS_SECRET)):
         for version in spec.versions if spec.type in WIRE_TYPES else ():
-            codec, header = codec_in(catalog_for(), spec.name, version), header_version_for(spec, version)
+            codec = codec_in(catalog_for(), spec.name, version)
+            header = header_version_for(spec, version)
             if header is not None and _names(codec) & ALWAYS_SECRET:
                 header_name = f"{spec.type.capitalize()}Header"
-                found.append(SecretCarrier(codec, codec_in(catalog_for(), header_name, header)))
-    return tuple(found)
+                secret_carriers.append(SecretCarrier(codec, codec_in(catalog_for(), header_name, header)))
+    return tuple(secret_carriers)
 
 
 def _names(codec: Codec) -> set[str]:
     """Return the names of a message's fields that indicate a secret."""
-    return {step.name for step in leaf_steps(plan_fields(codec, _tells))}
+    return {step.name for step in leaf_steps(plan_fields(codec, _may_tell))}
 
 
-def _tells(place: FieldLocation) -> bool | None:
-    return place.name in ALWAYS_SECRET or place.name in _CONFIG or None
+def _may_tell(location: FieldLocation) -> bool | None:
+    return location.name in ALWAYS_SECRET or location.name in _CONFIG or None
