@@ -95,6 +95,8 @@ class LogManager:
     def get_or_create(self, partition: TopicPartition, *, is_new: bool) -> PartitionLog | None:
         """Return the log of a replica, created if necessary; None means a KafkaStorageException.
 
+        Ports LogManager.getOrCreateLog.
+
         KIP-112: a missing replica is created if it is new, or if no directory is bad: otherwise it may be in the bad
         directory.
         """

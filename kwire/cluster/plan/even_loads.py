@@ -76,7 +76,7 @@ class EvenLoads:
                     changed |= self._shift(load, load - 1, -1)
 
     def _shift(self, high: int, low: int, most_cost: float) -> bool:
-        """Shift load from brokers with a load of `high` or more to brokers with `low` or less, as long as a chain exists."""
+        """Shift load from brokers that have `high` or more to brokers that have `low` or less, while a chain exists."""
         changed = False
         while True:
             sources = [broker for broker, load in enumerate(self.loads) if load >= high]

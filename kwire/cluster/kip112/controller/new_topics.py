@@ -25,7 +25,10 @@ class Topics(ControllerPart):
             self.replicas.handle(self.context.replicas_of(new), ReplicaState.ONLINE)
 
     def process_isr_change(self) -> None:
-        """Read the ISR of the partitions whose leaders have changed it, and send it to all brokers."""
+        """Read the ISR of the partitions whose leaders have changed it, and send it to all brokers.
+
+        Ports KafkaController.processIsrChangeNotification.
+        """
         events = self.zk.notifications(ISR_CHANGES)
         stored = [event.partitions for event in events.values() if event is not None]
         partitions = {(row.topic, row.partition) for rows in stored for row in rows} & set(self.context.assignments)

@@ -19,14 +19,19 @@ class PartitionReassigner(ControllerPart):
         super().__init__(machines)
         self.deletion: TopicDeletionManager = deletion
 
+    # The letters and numbers are those of the comment at KafkaController.onPartitionReassignment.
+
     def start(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         """Start to reassign a partition; a target equal to the current replicas ends the current reassignment."""
         self.context.reassigning[partition] = target
         self.context.deletion_ineligible.add(partition[0])
         assignment = self.context.assignments[partition]
         if self.behaviour.adding_replicas:
+            # U1, U2. ZooKeeper and memory get the union of old and target replicas, with what is added and removed
+            # (KIP-455).
             changed = assignment.reassign_to(target)
             self._assign(partition, changed)
+            # U3. Replicas that only an earlier, now replaced, reassignment was adding are stopped.
             self._drop(partition, tuple(replica for replica in assignment.replicas if replica not in changed.replicas))
         self._go_on(partition, target)
 
@@ -50,23 +55,31 @@ class PartitionReassigner(ControllerPart):
             adding = tuple(replica for replica in target if replica not in old.replicas)
             leaving = (replica for replica in old.replicas if replica not in target)
             self._assign(partition, ReplicaAssignment((*target, *leaving)))
+        # A1. All replicas, old and added, learn the new leader epoch.
         self._report_new_epoch(partition, old.origin, adding)
+        # A2. The added replicas are new, so that they create their logs (isNew, KIP-112).
         for replica in adding:
             self.replicas.handle([(partition, replica)], ReplicaState.NEW)
 
     def _finish(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         old = self.context.assignments[partition]
+        # B1. The added replicas are in sync, and no longer new.
         if self.behaviour.adding_replicas:
             self.replicas.handle([(partition, replica) for replica in old.adding], ReplicaState.ONLINE)
         else:
             for replica in target:
                 self.replicas.handle([(partition, replica)], ReplicaState.ONLINE)
+        # B2. The target is the assignment, in memory only.
         self._assign(partition, ReplicaAssignment(target), write=False)
+        # B3. The leader is one of the target, and all learn the new epoch (moveReassignedPartitionLeaderIfRequired).
         self._move_leader(partition, old, target)
+        # B4, B5. The removed replicas go offline, then cease to exist (stopRemovedReplicasOfReassignedPartition).
         self._drop(partition, tuple(replica for replica in old.replicas if replica not in target))
+        # B6, B7. The target is written, and the request removed: from here on another controller does nothing more.
         self._assign(partition, ReplicaAssignment(target))
         del self.context.reassigning[partition]
         self.zk.delete([] if self.context.reassigning else [REASSIGN])
+        # B8. All brokers learn the replicas; a deletion of the topic that has waited goes on.
         self.batch.update_metadata(self.context.brokers, {partition})
         if partition[0] not in {topic for topic, _ in self.context.reassigning}:
             self.context.deletion_ineligible.discard(partition[0])

@@ -23,7 +23,10 @@ class ReplicaLiveness(ControllerPart):
         self.reassignment: PartitionReassigner = reassignment
 
     def process_broker_change(self) -> None:
-        """Update the live brokers: brokers that started, stopped or restarted."""
+        """Update the live brokers: brokers that started, stopped or restarted.
+
+        Ports KafkaController.processBrokerChange; a broker with another epoch has restarted unnoticed (KIP-380).
+        """
         now = self.zk.brokers()
         known = self.context.broker_epochs
         new = {broker: row for broker, row in now.items() if broker not in known}
@@ -38,7 +41,10 @@ class ReplicaLiveness(ControllerPart):
             self._on_broker_failure(dead)
 
     def process_log_dir_event(self) -> None:
-        """Query brokers that lost a log directory about all their replicas (scenario 2)."""
+        """Query brokers that lost a log directory about all their replicas (scenario 2).
+
+        Ports KafkaController.processLogDirEventNotification and onBrokerLogDirFailure.
+        """
         events = self.zk.notifications(LOG_DIR_EVENTS)
         brokers = {event.broker for event in events.values() if event is not None} & set(self.context.brokers)
         if self.behaviour.delete_event_first:
@@ -48,7 +54,10 @@ class ReplicaLiveness(ControllerPart):
         self.zk.delete(events)
 
     def process_leader_and_isr_response(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
-        """Derive the offline replicas of a broker from its response (KIP-112)."""
+        """Derive the offline replicas of a broker from its response (KIP-112).
+
+        Ports KafkaController.processLeaderAndIsrResponseReceived.
+        """
         known = self.context.offline_dirs.get(broker_id, set())
         online = {partition for partition, code in errors.items() if code == NONE}
         offline = {partition for partition, code in errors.items() if self._is_offline(code)}
@@ -61,7 +70,7 @@ class ReplicaLiveness(ControllerPart):
     def _on_broker_startup(self, brokers: dict[int, Any]) -> None:
         """Send requests about all their replicas to started brokers (scenario 3).
 
-        The responses determine which replicas may lead.
+        The responses determine which replicas may lead. Ports KafkaController.onBrokerStartup.
         """
         existing = [broker for broker in self.context.brokers if broker not in brokers]
         self.context.add_brokers(brokers)
@@ -92,7 +101,15 @@ class ReplicaLiveness(ControllerPart):
         self._on_replicas_become_offline(self.context.replicas_on(brokers))
 
     def _on_replicas_become_offline(self, replicas: list[Replica]) -> None:
-        """Elect leaders for replicas that went offline, remove them from the ISR, notify all brokers (scenario 2)."""
+        """Elect leaders for replicas that went offline, remove them from the ISR, notify all brokers (scenario 2).
+
+        Ports KafkaController.onReplicasBecomeOffline:
+
+        1. Partitions whose leader is offline go offline, and get another leader where a replica in sync is left.
+        2. The replicas go offline, and leave the ISR.
+        3. The deletion of topics with such replicas waits.
+        4. If no election has told the brokers already, they learn which brokers are live.
+        """
         leaderless = [
             partition
             for partition, state in self.context.leaders.items()

@@ -26,7 +26,10 @@ class SendRequest:
 
 
 class ControllerBrokerRequestBatch:
-    """Collects requests and sends them in Kafka's order: LeaderAndIsr, then UpdateMetadata, then StopReplica."""
+    """Collects requests and sends them in Kafka's order: LeaderAndIsr, then UpdateMetadata, then StopReplica.
+
+    In Kafka, ControllerChannelManager then sends the outbox, one request at a time to each broker.
+    """
 
     def __init__(
         self, broker_id: int, context: ControllerContext, protocol: InterBrokerProtocol, behaviour: Behaviour
@@ -49,7 +52,8 @@ class ControllerBrokerRequestBatch:
     ) -> None:
         """Add the leader and ISR of a partition for its brokers, and its metadata for all brokers.
 
-        `is_new` is KIP-112's `is_new_replica`: true only when the replica goes from NewReplica to Online.
+        `is_new` is KIP-112's `is_new_replica`: true only when the replica goes from NewReplica to Online. Ports
+        ControllerBrokerRequestBatch.addLeaderAndIsrRequestForBrokers.
         """
         assignment = self.context.assignments[partition]
         for broker in brokers:
@@ -92,7 +96,10 @@ class ControllerBrokerRequestBatch:
         rows[partition] = (delete or (partition in rows and rows[partition][0]), deleted)
 
     def send_requests(self) -> None:
-        """Put the collected requests for live brokers into the outbox, and start a new batch."""
+        """Put the collected requests for live brokers into the outbox, and start a new batch.
+
+        Ports ControllerBrokerRequestBatch.sendRequestsToBrokers.
+        """
         controller = (self.broker_id, self.context.epoch)
         live = list(self.context.brokers.values())
         ids = self.context.topic_ids
