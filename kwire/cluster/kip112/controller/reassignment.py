@@ -19,7 +19,7 @@ class PartitionReassigner(ControllerPart):
         super().__init__(machines)
         self.deletion: TopicDeletionManager = deletion
 
-    # The letters and numbers are those of the comment at KafkaController.onPartitionReassignment.
+    # Letters and numbers of the steps are those of the comment at KafkaController.onPartitionReassignment since 2.4.
 
     def start(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         """Start to reassign a partition; a target equal to the current replicas ends the current reassignment."""

@@ -97,7 +97,7 @@ class TopicDeletionManager(ControllerPart):
         return {replica: self.context.replica_state(replica) for replica in self.context.replicas_of(partitions)}
 
     def _delete(self, topics: list[str]) -> None:
-        """Take partitions offline, tell all brokers, and delete replicas. Ports TopicDeletionManager.onTopicDeletion."""
+        """Take partitions offline, tell all brokers, delete replicas. Ports TopicDeletionManager.onTopicDeletion."""
         partitions = [partition for topic in topics for partition in self.context.partitions_of(topic)]
         unseen = [partition for partition in partitions if partition[0] not in self.context.deletion_started]
         self.partitions.handle(unseen, PartitionStates.OFFLINE)
