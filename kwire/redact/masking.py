@@ -63,21 +63,24 @@ def mask(result: Result) -> Result:
 
 
 def _mask_decoded(result: Request | Response) -> Request | Response:
-    sealing = _Masking(result.inside)
-    message = sealing.message(result.codec, result.message)
-    inside = sealing.inside
-    if not sealing.found and inside is result.inside and not (result.faults or result.rest):
+    masking = _Masking(result.inside)
+    message = masking.message(result.codec, result.message)
+    inside = masking.inside
+    if not masking.secrets and inside is result.inside and not (result.faults or result.rest):
         return result
-    unclear = always_carries(result.codec) or bool(sealing.found or result.faults or result.rest)
+    unclear = always_carries(result.codec) or bool(masking.secrets or result.faults or result.rest)
     if unclear and message.unknown_tags:
         message = replace_fields(message, unknown_tags=None)
-    spans = tuple(_mask_span(span, sealing.found, unclear) for span in spans_for(result))
+    spans = tuple(_mask_span(span, masking.secrets, unclear) for span in spans_for(result))
     faults = tuple(map(mask_error, result.faults)) if unclear else result.faults
     odd = bool(result.faults or result.rest) or not str(getattr(result.header, "client_id", "")).isprintable()
+    header = result.header
+    if unclear and odd and header is not None:
+        header = _drop_client_id(header)
     return replace(
         result,
         frame=replace(result.frame, data=masked(result.frame.data, spans)),
-        header=_drop_client_id(result.header) if unclear and odd and result.header is not None else result.header,
+        header=header,
         message=message,
         inside=inside,
         faults=faults,
@@ -87,10 +90,10 @@ def _mask_decoded(result: Request | Response) -> Request | Response:
 
 
 class _Masking:
-    """A traversal of one message; `found` maps paths to secrets."""
+    """A traversal of one message; `secrets` maps paths to secrets."""
 
     def __init__(self, inside: Any = None) -> None:
-        self.found: dict[str, Hidden] = {}
+        self.secrets: dict[str, Hidden] = {}
         self.inside = mask_nested(inside)
         # The contents of an envelope are shown decoded; its bytes are shown only if they contain no secret.
         self.hides_inside = inside is None or self.inside is not inside
@@ -129,7 +132,7 @@ class _Masking:
         return value if is_unchanged else tuple(items)
 
     def _hide(self, secret: bytes | str, path: list[str | int]) -> Hidden:
-        hidden = self.found[path_text(path)] = Hidden(secret)
+        hidden = self.secrets[path_text(path)] = Hidden(secret)
         return hidden
 
     def _is_secret(self, name: str, value: bytes | str) -> bool:
@@ -163,13 +166,11 @@ def mask_message(codec: Codec, message: Any, *, keep_tags: bool = True) -> Any:
         message: the decoded message.
         keep_tags: keep unknown tags, which may be secrets, in a message without known secrets.
     """
-    sealing = _Masking()
-    sealed = sealing.message(codec, message)
-    return (
-        replace_fields(sealed, unknown_tags=None)
-        if sealed.unknown_tags and (sealing.found or not keep_tags)
-        else sealed
-    )
+    masking = _Masking()
+    masked_message = masking.message(codec, message)
+    if masked_message.unknown_tags and (masking.secrets or not keep_tags):
+        return replace_fields(masked_message, unknown_tags=None)
+    return masked_message
 
 
 def mask_nested(inside: Any) -> Any:
@@ -254,9 +255,9 @@ def _is_count(value: Any) -> bool:
     return value is None or (isinstance(value, int) and abs(value) <= LIMIT)
 
 
-def _mask_span(span: Span, found: dict[str, Hidden], unclear: bool) -> Span:
+def _mask_span(span: Span, secrets: dict[str, Hidden], unclear: bool) -> Span:
     faults = tuple(map(mask_error, span.faults)) if unclear else span.faults
-    hidden = found.get(span.path) if isinstance(span.value, bytes | str) else None
+    hidden = secrets.get(span.path) if isinstance(span.value, bytes | str) else None
     if hidden is None and unclear and span.type in _UNCLEAR and isinstance(span.value, bytes):
         hidden = Hidden(span.value)
     return span._replace(faults=faults) if hidden is None else span._replace(value=hidden, faults=faults)

@@ -95,15 +95,15 @@ class _Share:
 
     def fill_by_rack(self, assignment: Assignment) -> None:
         """Assign partitions to members in their racks, up to their share; a member without a rack matches all racks."""
-        left: dict[str | None, Iterator[int]] = {}
+        remaining: dict[str | None, Iterator[int]] = {}
         for consumer, rack in self.consumers.items():
-            if rack not in left:
-                left[rack] = self._left_in(rack)
-            run = list(islice(left[rack], self.room(consumer)))
+            if rack not in remaining:
+                remaining[rack] = self._yield_remaining(rack)
+            run = list(islice(remaining[rack], self.room(consumer)))
             if run:
                 self.give(consumer, run, assignment)
 
-    def _left_in(self, rack: str | None) -> Iterator[int]:
+    def _yield_remaining(self, rack: str | None) -> Iterator[int]:
         for number in self.numbers:
             if number not in self._taken and (rack is None or rack in self.racks[number]):
                 yield number
@@ -122,7 +122,8 @@ def _shares(group: GroupSubscription) -> list[_Share]:
         if key not in sorted_once:
             sorted_once[key] = {member.member_id: member.rack or None for member in in_order(subscribers[topic])}
         consumers = sorted_once[key]
-        racks = group.racks(topic) if group.has_racks and any(consumers.values()) else {}
+        uses_racks = group.has_racks and any(consumers.values())
+        racks = group.racks(topic) if uses_racks else {}
         shares.append(_Share(topic, numbers, consumers, racks))
     return shares
 

@@ -95,16 +95,16 @@ def _fill_shares(group: GroupSubscription, former: Assignment, ids: Ids | None) 
         has_more = more > 0 and (len(former[member_id]) > quota or len(group.members) - turn <= more)
         more -= has_more
         shares[member_id] = quota + has_more
-        left = _beyond(former[member_id], shares[member_id], ids)
-        assignment[member_id] = set(former[member_id]).difference(left)
-        free += left
+        revoked = _list_surplus(former[member_id], shares[member_id], ids)
+        assignment[member_id] = set(former[member_id]).difference(revoked)
+        free += revoked
     rest = iter(free)
     for member_id, share in shares.items():
         assignment[member_id].update(islice(rest, share - len(assignment[member_id])))
     return assignment
 
 
-def _beyond(partitions: list[TopicPartition], share: int, ids: Ids | None) -> list[TopicPartition]:
+def _list_surplus(partitions: list[TopicPartition], share: int, ids: Ids | None) -> list[TopicPartition]:
     """Return the partitions that a member gives up, in Kafka's order: those that come last in its maps."""
     numbers: dict[str, list[int]] = {}
     for topic, number in partitions:

@@ -151,7 +151,9 @@ class Offline:
         sure = [at for at in returns if limit is None or at < limit]
         if sure:
             return max(begun.back, min(sure))
-        return begun.back if limit is None and node_id not in self._answering else None
+        if limit is None and node_id not in self._answering:
+            return begun.back
+        return None
 
     def _find_losses(self, key: Key, timeline: PartitionTimeline) -> Iterator[_Outage]:
         """Yield the outages that result from log directories reported as offline."""
@@ -239,7 +241,9 @@ def _leaders_around(timeline: PartitionTimeline, now: Moment) -> tuple[int | Non
     before = [entry for entry in timeline.entries if entry.since < now and not _is_close(entry.since, now)]
     after = [entry for entry in timeline.entries if entry.since <= now or _is_close(entry.since, now)]
     led = [entry.state.leader for entry in after if not entry.state.is_deleted]
-    return None if not before or before[-1].state.is_deleted else before[-1].state.leader, led[-1]
+    if not before or before[-1].state.is_deleted:
+        return None, led[-1]
+    return before[-1].state.leader, led[-1]
 
 
 def _is_close(first: Moment, second: Moment) -> bool:

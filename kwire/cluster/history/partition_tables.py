@@ -72,7 +72,8 @@ def _reassignment_row(topic: str, partition: int, begun: TimelineEntry, end: Tim
     ended_by = None
     if end is not None:
         replicas = set(end.state.replicas or ())
-        ended_by = DONE if set(adding) <= replicas and not replicas & set(removing) else CANCELLED
+        is_done = replicas.issuperset(adding) and replicas.isdisjoint(removing)
+        ended_by = DONE if is_done else CANCELLED
     return ReassignmentRow(
         topic,
         partition,

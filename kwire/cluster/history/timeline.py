@@ -165,9 +165,11 @@ class PartitionTimeline:
         for index in range(last, -1, -1):
             entry = self.entries[index]
             if entry.state.is_deleted or state.is_deleted:
-                return last if entry.state.is_deleted and state.is_deleted else None
+                both = entry.state.is_deleted and state.is_deleted
+                return last if both else None
             if entry.state.agrees(state) and (index == last or _has_epochs(entry.state, state)):
-                return index if entry.authority < Authority.RECORD or index == last else None
+                may_confirm = entry.authority < Authority.RECORD or index == last
+                return index if may_confirm else None
         return None
 
     def is_of(self, topic_id: bytes) -> bool:

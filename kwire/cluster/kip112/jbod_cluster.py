@@ -279,12 +279,15 @@ class JbodCluster(Steps):
         }
         for _ in range(4):  # an epoch, the records, and the high watermark twice
             for follower in served.values():
-                source = served.get(follower.leader) if follower is not None and follower.log is not None else None
-                if follower is not None and source is not None and not follower.is_leader:
-                    request = follower.fetch()
-                    response = source.answer(request)
-                    if response is not None:
-                        follower.follow(request, response)
+                if follower is None or follower.log is None or follower.is_leader:
+                    continue
+                source = served.get(follower.leader)
+                if source is None:
+                    continue
+                request = follower.fetch()
+                response = source.answer(request)
+                if response is not None:
+                    follower.follow(request, response)
         for broker_id, source in served.items():
             broker = self.hosts[broker_id].broker
             if broker is not None and source is not None and source.is_leader and source.caught_up():

@@ -252,7 +252,9 @@ class ReplicaManager:
         partition = self.partitions.get(topic_partition)
         if partition is None:
             return UNKNOWN_TOPIC_OR_PARTITION
-        return partition if partition.is_leader and partition.log is not None else NOT_LEADER_OR_FOLLOWER
+        if not partition.is_leader or partition.log is None:
+            return NOT_LEADER_OR_FOLLOWER
+        return partition
 
     def change_isr(self, topic_partition: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
         """Write another ISR as the leader; return whether ZooKeeper accepted it.

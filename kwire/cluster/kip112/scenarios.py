@@ -207,7 +207,9 @@ class Scenario:
         if text and named not in known:
             names = ", ".join(f"{topic}-{index}" for topic, index in known[:20])
             raise BadStep(f"there is no partition {text}", f"there are {names}")
-        return named if text and named is not None else known[0]
+        if not text or named is None:
+            return known[0]
+        return named
 
 
 _Step = Callable[[Scenario, str], str]

@@ -156,7 +156,9 @@ class _Planning(Generic[K]):
         costs = [self._costs(key, weight, len(free)) for key, weight in zip(free, self._weights(free), strict=True)]
         choice = EvenLoads(chosen, costs, loads[: len(sets.ids)], lambda _, mask, broker: sets.targets(mask, broker))
         choice.even_out(INFINITE if goals.balance and not goals.by_bytes else 0)
-        masks = self._even_bytes(free, choice.chosen) if goals.balance and goals.by_bytes else choice.chosen
+        masks = choice.chosen
+        if goals.balance and goals.by_bytes:
+            masks = self._even_bytes(free, masks)
         for key, mask in zip(free, masks, strict=True):
             self.after[key] = _in_order(self._current[key], sets.brokers(mask))
 

@@ -118,8 +118,10 @@ class Balance:
             return before
         if partition[0] in self._even.odd and not self._another_member_has_fewer(partition, count):
             return None
-        least_loaded = holdings.choose_subscriber(partition[0])
-        return least_loaded if least_loaded is not None and count > self._size(least_loaded) + 1 else None
+        subscriber = holdings.choose_subscriber(partition[0])
+        if subscriber is None or count <= self._size(subscriber) + 1:
+            return None
+        return subscriber
 
     def _another_member_has_fewer(self, partition: TopicPartition, count: int) -> bool:
         """Whether another subscriber has fewer partitions.

@@ -39,9 +39,11 @@ class _Owners:
 
 def start_before_3_0(group: GroupSubscription, past_of: Mapping[str, MemberData], rules: AssignorRules) -> Start:
     """Return the initial state of the general algorithm."""
-    owners, wishes = _Owners(group, past_of), Wishes(group)
+    owners = _Owners(group, past_of)
+    wishes = Wishes(group)
     every = [(topic, number) for topic in wishes.rarest_first for number in group.topics[topic]]
-    owned, existing = {}, set(every)
+    existing = set(every)
+    owned = {}
     piles = {}
     for member_id, member in group.members.items():
         owned[member_id] = [partition for partition in owners.now[member_id] if partition in existing]
@@ -92,7 +94,8 @@ class _Shares:
 
     def __init__(self, assignor: str, group: GroupSubscription, claims: Claims) -> None:
         every = [(topic, number) for topic in sorted(group.topics, key=utf16) for number in group.topics[topic]]
-        self._assignor, self._claims = assignor, claims
+        self._assignor = assignor
+        self._claims = claims
         self._least, more = divmod(len(every), len(group.members))
         self._most = self._least + (more > 0)
         self._left = deque(every)

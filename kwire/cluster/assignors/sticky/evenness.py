@@ -60,7 +60,8 @@ class Evenness:
                         self._twice.add(topic)
 
     def _is_odd(self, topic: str) -> bool:
-        piles, wanted_by = self._holdings.piles, self._wishes.wanted_by[topic]
+        piles = self._holdings.piles
+        wanted_by = self._wishes.wanted_by[topic]
         taking_part = sum(member_id in piles for member_id in wanted_by)
         return taking_part > 0 and (
             topic in self._twice

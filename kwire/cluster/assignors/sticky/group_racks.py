@@ -43,7 +43,8 @@ class GroupRacks:
         """Sort partitions by the number of members in their racks; unknown partitions count as 0."""
         if not self._topics:
             return partitions
-        topics, members_in = self._topics, self._members_in
+        topics = self._topics
+        members_in = self._members_in
         counts = [members_in.get(topics[topic].get(number, NOWHERE), 0) for topic, number in partitions]
         order = sorted(range(len(partitions)), key=counts.__getitem__)
         return [partitions[position] for position in order]
