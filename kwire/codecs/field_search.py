@@ -71,7 +71,8 @@ def plan_fields(codec: HasTree, interest: Interest) -> tuple[FieldStep, ...]:
 
 def _find_steps(message: str, struct: wire.Struct, above: str, interest: Interest) -> Iterator[FieldStep]:
     for field in struct.all_fields:
-        content, name = wire.content_of(field.subcon), str(field.name)
+        content = wire.content_of(field.subcon)
+        name = str(field.name)
         if content.struct is not None:
             steps = tuple(_find_steps(message, content.struct, f"{above}{name}.", interest))
             if steps:
@@ -89,26 +90,26 @@ def find_values(steps: tuple[FieldStep, ...], *values: Any) -> list[tuple[FieldS
         steps: a plan.
         values: the message.
     """
-    found: list[tuple[FieldStep, tuple[Any, ...], Any]] = []
-    _collect_values(steps, values, found)
-    return found
+    matches: list[tuple[FieldStep, tuple[Any, ...], Any]] = []
+    _collect_values(steps, values, matches)
+    return matches
 
 
 def _collect_values(
-    steps: tuple[FieldStep, ...], values: tuple[Any, ...], found: list[tuple[FieldStep, tuple[Any, ...], Any]]
+    steps: tuple[FieldStep, ...], values: tuple[Any, ...], matches: list[tuple[FieldStep, tuple[Any, ...], Any]]
 ) -> None:
     """Append to a list: a generator per struct, most of which find nothing, took 1.5 times as long."""
     for step in steps:
-        held = getattr(values[-1], step.name)
-        if not held:
+        value = getattr(values[-1], step.name)
+        if not value:
             continue
         if not step.steps:
-            found.append((step, values, held))
+            matches.append((step, values, value))
         elif step.is_array:
-            for item in held:
-                _collect_values(step.steps, (*values, item), found)
+            for item in value:
+                _collect_values(step.steps, (*values, item), matches)
         else:
-            _collect_values(step.steps, (*values, held), found)
+            _collect_values(step.steps, (*values, value), matches)
 
 
 def leaf_steps(steps: tuple[FieldStep, ...]) -> Iterator[FieldStep]:
@@ -125,5 +126,5 @@ def field_locations(codec: HasTree) -> dict[str, FieldLocation]:
     }
 
 
-def _accept_all(place: FieldLocation) -> FieldLocation:
-    return place
+def _accept_all(location: FieldLocation) -> FieldLocation:
+    return location

@@ -104,12 +104,12 @@ def _write_struct(node: wire.Struct) -> JsonWriter:
     def write(value: Any) -> dict[str, Any]:
         members = {}
         for name, attribute, inner in fields:
-            held = getattr(value, attribute)
-            members[name] = held if inner is None else inner(held)
+            field_value = getattr(value, attribute)
+            members[name] = field_value if inner is None else inner(field_value)
         for name, attribute, inner, default in tagged:
-            held = getattr(value, attribute)
-            if not is_default(held, default):
-                members[name] = held if inner is None else inner(held)
+            field_value = getattr(value, attribute)
+            if not is_default(field_value, default):
+                members[name] = field_value if inner is None else inner(field_value)
         if value.unknown_tags:
             members[UNKNOWN_TAGS] = write_unknown_tags(value.unknown_tags)
         return members

@@ -224,7 +224,9 @@ class Codec(Generic[M]):
         if type(reader) is Reader and type(reader.data) is bytes and reader.end == len(reader.data):
             try:
                 message, stop = self._fast.decode_from(reader.data, reader.pos)
-                reader.pos, reader.message, reader.version = stop, self.name, self.version
+                reader.pos = stop
+                reader.message = self.name
+                reader.version = self.version
                 return message
             except REFUSALS:  # the reference path raises the detailed error
                 pass
@@ -232,7 +234,9 @@ class Codec(Generic[M]):
 
     def explain(self, reader: Reader) -> M:
         """Decode one body on the reference path, which raises detailed errors."""
-        reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
+        reader.message = self.name
+        reader.version = self.version
+        reader.ahead = self._ahead.__getitem__
         message: M
         begin = reader.checkpoint()
         try:
@@ -253,7 +257,9 @@ class Codec(Generic[M]):
         Kafka reads any unknown tag, and first refuses a message with such tags when it writes it.
         """
         trial = Reader(reader.data, start, salvage=True)
-        trial.end, trial.ahead, trial.unwritable = reader.end, reader.ahead, set()
+        trial.end = reader.end
+        trial.ahead = reader.ahead
+        trial.unwritable = set()
         try:
             self.schema._parse(trial, None, "")
         except DecodeError:

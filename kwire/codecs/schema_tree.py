@@ -42,7 +42,8 @@ class _TreeBuilder:
     """One message at one version."""
 
     def __init__(self, spec: MessageSpec, version: int) -> None:
-        self.spec, self.version = spec, version
+        self.spec = spec
+        self.version = version
         self.flexible = version in spec.flexible_versions
         self.message_class: Any = message_class(spec)
 

@@ -45,7 +45,8 @@ class TracingReader(Reader):
 
     def child(self, segment: str | int, node: Construct) -> Any:
         """Read a part; if it recorded no span, it is a scalar and gets one."""
-        start, before = self.pos, len(self.spans)
+        start = self.pos
+        before = len(self.spans)
         self.path.append(segment)
         value = node._parse(self, None, "")
         if len(self.spans) == before:

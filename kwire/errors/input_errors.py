@@ -22,8 +22,8 @@ class DumpError(KwireError):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = (self.file or "dump") + (f":{self.line}" if self.line else "")
-        return f"{place}: {self.reason}"
+        position = (self.file or "dump") + (f":{self.line}" if self.line else "")
+        return f"{position}: {self.reason}"
 
     @property
     def reason(self) -> str:

@@ -57,5 +57,5 @@ class UnsupportedVersion(KwireError):
         self.hint: str = f"versions: {supported or 'none'}"
 
     def __str__(self) -> str:
-        place = f" in {self.where}" if self.where else ""
-        return f"{self.message} has no version {self.version}{place}; {self.hint}"
+        release = f" in {self.where}" if self.where else ""
+        return f"{self.message} has no version {self.version}{release}; {self.hint}"

@@ -28,7 +28,12 @@ def path_text(segments: Iterable[str | int]) -> str:
     """
     text = ""
     for segment in segments:
-        text += f"[{segment}]" if isinstance(segment, int) else f".{segment}" if text else segment
+        if isinstance(segment, int):
+            text += f"[{segment}]"
+        elif text:
+            text += f".{segment}"
+        else:
+            text = segment
     return text
 
 
@@ -52,7 +57,7 @@ def version_hint(first: int | None, last: int | None = None, version: int | None
     return "no version has it" if first is None else text
 
 
-def excerpt(value: Any, most: int = 80) -> str:
+def excerpt(value: Any, max_length: int = 80) -> str:
     """Format a value for the text of an error, with a limited length.
 
     >>> excerpt("topic"), excerpt(b"x" * 100, 12)
@@ -62,7 +67,7 @@ def excerpt(value: Any, most: int = 80) -> str:
         text = repr(value)
     except Exception:  # an integer with more than 4300 digits, or an object whose __repr__ fails
         text = f"<{type(value).__name__}>"
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
 
 
 def json_problem(error: ValueError | RecursionError) -> str:

@@ -107,23 +107,25 @@ class FrameDecoder:
                 always decoded.
         """
         connection, header = self.connections.receive(frame)
-        found = peek_of(frame, header, self.connections.apis)
-        if found.is_request is None or wanted(found):
+        peeked = peek_of(frame, header, self.connections.apis)
+        if peeked.is_request is None or wanted(peeked):
             return self.result(frame, connection, header)
-        if found.api_key in AFFECTS_OTHERS:
+        if peeked.api_key in AFFECTS_OTHERS:
             self.result(frame, connection, header)
-        elif found.is_request:
-            connection.meet(found.api_key, found.client_id)
+        elif peeked.is_request:
+            connection.meet(peeked.api_key, peeked.client_id)
         return None
 
     def decode_alone(self, frame: Frame) -> Result:
         """Decode a frame as the only one of its connection."""
-        direction, connection = frame.source.direction, self._begin(self.connections.apis)
+        direction = frame.source.direction
+        connection = self._begin(self.connections.apis)
         from_client = None if direction is None else direction == "request"
         return self.result(frame, connection, connection.receive(frame.data, from_client, None, frame.fault))
 
     def _begin(self, apis: Apis) -> DecodedConnection:
-        connection, codec = DecodedConnection(apis), self.answers
+        connection = DecodedConnection(apis)
+        codec = self.answers
         if codec is not None:
             api = Api(codec.spec.api_key, codec.version, codec.spec.api_name, self.catalog)
             api.response = codec
@@ -153,7 +155,8 @@ def _decode_request(reading: FrameParser, connection: DecodedConnection, header:
     assert isinstance(result, Request)
     software = software_of(result.message) if codec.spec.api_key == API_VERSIONS else ""
     connection.meet(codec.spec.api_key, getattr(result.header, "client_id", None), software)
-    inside, client = decode_inside_request(result, connection, reading), connection.client
+    inside = decode_inside_request(result, connection, reading)
+    client = connection.client
     return result if inside is None and client == result.client else replace(result, client=client, inside=inside)
 
 
@@ -177,36 +180,41 @@ def _decode_response(
 
 def explain_unread(reading: FrameParser, connection: Connection, header: Header) -> Result:
     """Return the reason why a frame is neither a request of a known api nor the response to one."""
-    data, direction = reading.frame.data, reading.frame.source.direction
+    data = reading.frame.data
+    direction = reading.frame.source.direction
     if (bad := size_fault(data)) is not None:
         return reading.undecodable(bad)
     if header.request is not None:
         return reading.undecodable(UnknownApi(offset=4, found=header.request.api_key))
     if direction == "response":
         return reading.undecodable(connection.unexpected(get_int32(data, 4)))
-    found = _codec_of_request(reading)
     may_be_answer = connection.in_flight and direction is None
-    if isinstance(found, Codec):
-        result = reading.request(found)
+    codec = _codec_of_request(reading)
+    if isinstance(codec, Codec):
+        result = reading.request(codec)
         if result.header is not None or not may_be_answer:
             return result  # usually its header does not decode
         # No request starts like this: it is a response without a request.
-        found = connection.unexpected(get_int32(data, 4))
-    reader, message = reading.reader(), None
+        error: DecodeError = connection.unexpected(get_int32(data, 4))
+    else:
+        error = codec
+    reader = reading.reader()
+    message = None
     try:
         message = reading.header(reader, "RequestHeader", 1)
         force_setattr(header, "decoded", message)
     except DecodeError:
         truncated = cut_short(data) if reading.frame.fault is not None else None  # possibly a token
-        found = connection.unexpected(get_int32(data, 4)) if may_be_answer else truncated or found
+        error = connection.unexpected(get_int32(data, 4)) if may_be_answer else truncated or error
         reader = reading.reader()
-    found.rest = data[found.offset :]
-    return reading.undecodable(found, reader, message)
+    error.rest = data[error.offset :]
+    return reading.undecodable(error, reader, message)
 
 
 def _codec_of_request(reading: FrameParser) -> Codec | DecodeError:
     """Return the codec that the header of a request names, or the error if there is none."""
-    api_key, version = get_int16(reading.frame.data, 4), get_int16(reading.frame.data, 6)
+    api_key = get_int16(reading.frame.data, 4)
+    version = get_int16(reading.frame.data, 6)
     spec = reading.catalog.find(api_key, "request", version)
     if spec is not None:
         return codec_in(reading.catalog, spec.name, version)
@@ -218,7 +226,12 @@ def _codec_of_request(reading: FrameParser) -> Codec | DecodeError:
 
 def _prefer_truncation(frame: Frame, error: DecodeError) -> DecodeError:
     """Return the error of truncation if the frame is truncated; else the given error."""
-    cut = frame.fault if isinstance(frame.fault, CutShort) else None if frame.bare else cut_short(frame.data)
+    if isinstance(frame.fault, CutShort):
+        cut: CutShort | None = frame.fault
+    elif frame.bare:
+        cut = None
+    else:
+        cut = cut_short(frame.data)
     if cut is None or error is cut or not isinstance(error, Truncated | UnexpectedResponse):
         return error
     names = "offset", "segments", "message", "version", "partial", "rest", "faults"

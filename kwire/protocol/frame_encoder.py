@@ -103,7 +103,8 @@ def _codec_for(message: Any, wanted: str, version: int, catalog: Catalog) -> Cod
 
 def _join_frame(codec: Codec, message: Any, header: str, fields: dict[str, Any], catalog: Catalog) -> bytes:
     version = header_version_for(codec.spec, codec.version)
-    head, body = b"", codec.encode(message)
+    head = b""
+    body = codec.encode(message)
     if version is not None:
         header_codec = codec_in(catalog, header, version)
         head = header_codec.encode(message_class(header_codec.spec)(**fields))

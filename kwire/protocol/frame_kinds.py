@@ -47,7 +47,10 @@ class FrameKind(KindState):
     codec: Codec[Any]
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
-        self.call, self.is_request, self.codec, self.tagged = call, is_request, codec, tagged
+        self.call = call
+        self.is_request = is_request
+        self.codec = codec
+        self.tagged = tagged
         self.table = self.facts = None
 
 
@@ -70,7 +73,8 @@ class FrameKinds(Generic[K]):
         return kinds
 
     def _kind(self, call: Call, is_request: bool) -> K | None:
-        api, codec = call.api, call.codec(is_request)
+        api = call.api
+        codec = call.codec(is_request)
         version = api.request_header if is_request else api.response_header
         tagged = None if version is None else TAGGED.get(version - is_request)
         if codec is None or tagged is None or api.key in CAREFULLY or not call.is_clean:
@@ -86,15 +90,15 @@ class FrameKinds(Generic[K]):
             The header, as from `Connection.pair`; the kind of the frame; and its body, or None if it must be decoded
             completely.
         """
-        _, asked, _, now, data, _, first, _ = captured
+        _, is_request, _, now, data, _, first, _ = captured
         header = connection.pair(captured)
-        if asked:
+        if is_request:
             header.number(number)
         call = header.call
         if header.problem or first is None or now is None or call is None or header.overtaken:
             return header, None, b""
-        kind = (call.note or self.of(call))[asked]
-        start = call.start if asked else 8
+        kind = (call.note or self.of(call))[is_request]
+        start = call.start if is_request else 8
         if kind is None or (kind.tagged and data[start : start + 1] != b"\0"):
             return header, None, b""
         return header, kind, data[start + kind.tagged :]

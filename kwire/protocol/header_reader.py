@@ -58,9 +58,9 @@ def peek(frame: Frame | Buffer, catalog: Catalog | None = None) -> Peek:
     if frame.fault is not None or len(frame.data) < 8:
         return NEITHER
     is_answer = frame.source.direction == "response"
-    asked = None if is_answer else Connection(catalog).read_request(frame.data, frame.source.time)
-    if asked is not None:
-        return peek_header(asked)
+    request = None if is_answer else Connection(catalog).read_request(frame.data, frame.source.time)
+    if request is not None:
+        return peek_header(request)
     if frame.source.direction == "request":
         return NEITHER
     return Peek(False, correlation_id=get_int32(frame.data, 4))

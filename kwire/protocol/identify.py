@@ -60,8 +60,8 @@ def guess_types(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
     """
     kinds = ("request", "response") if frame.source.direction is None else (frame.source.direction,)
     codecs = [codec for codec in _codecs(catalog or catalog_for(), kinds) if _may_be(frame, codec)]
-    found = [guess for codec in codecs if (guess := _try(frame, codec, catalog))]
-    return sorted(found, key=lambda guess: (not guess.named, guess.doubts, -guess.evidence))
+    guesses = [guess for codec in codecs if (guess := _try(frame, codec, catalog))]
+    return sorted(guesses, key=lambda guess: (not guess.named, guess.doubts, -guess.evidence))
 
 
 def _codecs(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Codec]:
@@ -79,7 +79,8 @@ def _may_be(frame: Frame, codec: Codec) -> bool:
     Requests start with api key and version. Other frames are decoded by the reference path, because compiling all
     versions of all messages takes more than a second.
     """
-    data, is_request = frame.data, codec.spec.type == "request"
+    data = frame.data
+    is_request = codec.spec.type == "request"
     if is_request and not frame.bare:
         return (get_int16(data, 4), get_int16(data, 6)) == (codec.spec.api_key, codec.version)
     if codec.name == "ApiVersionsResponse":  # KIP-511: possibly in version 0
@@ -124,7 +125,9 @@ class _Judge:
     """Counts evidence for and against a message."""
 
     def __init__(self, codec: Codec) -> None:
-        self.codec, self.doubts, self.evidence = codec, 0, 0
+        self.codec = codec
+        self.doubts = 0
+        self.evidence = 0
 
     def struct(self, node: Struct, value: Any) -> None:
         self.doubts += bool(value.unknown_tags)
@@ -132,8 +135,8 @@ class _Judge:
         for field in node.all_fields:
             kind = kind_of(self.codec.name, owner, field.json_name)
             _, struct, is_array = content_of(field.subcon)
-            held = getattr(value, field.name)
-            for item in (held or ()) if is_array else (held,):
+            field_value = getattr(value, field.name)
+            for item in (field_value or ()) if is_array else (field_value,):
                 if struct is None:
                     self.value(item, kind)
                 elif item is not None:

@@ -51,15 +51,15 @@ class MessageSummary:
 
         A topic with only an id gets the name that an earlier message contained; otherwise `?` and the start of the id.
         """
-        found: list[tuple[bytes | None, str]] = []
-        for step, structs, held in find_values(plan_fields(codec, _find_topic), message):
+        ids_and_names: list[tuple[bytes | None, str]] = []
+        for step, structs, field_value in find_values(plan_fields(codec, _find_topic), message):
             if not isinstance(step.interest, _TopicIdField):
-                found += [(None, name) for name in (held if step.is_array else (held,))]
-            elif any(held):
+                ids_and_names += [(None, name) for name in (field_value if step.is_array else (field_value,))]
+            elif any(field_value):
                 name = step.interest.name
-                found.append((held, getattr(structs[-1], name) if name else ""))
+                ids_and_names.append((field_value, getattr(structs[-1], name) if name else ""))
         return MessageFacts(
-            self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message))
+            self.names(ids_and_names), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message))
         )
 
     def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
@@ -68,9 +68,9 @@ class MessageSummary:
         Args:
             topics: ids and names; either may be missing.
         """
-        return tuple({name or "" if id_ is None else self._named(id_, name): None for id_, name in topics})
+        return tuple({name or "" if id_ is None else self._name_topic(id_, name): None for id_, name in topics})
 
-    def _named(self, topic_id: bytes, name: str | None) -> str:
+    def _name_topic(self, topic_id: bytes, name: str | None) -> str:
         if name and len(self._names) < MOST_TOPICS:
             self._names[topic_id] = name
         return name or self._names.get(topic_id) or f"?{topic_id.hex()[:8]}"
@@ -87,8 +87,8 @@ def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
     """
     return tuple(
         (step.path, code)
-        for step, _, held in find_values(plan_fields(codec, _is_error_code), message)
-        for code in (held if step.is_array else (held,))
+        for step, _, field_value in find_values(plan_fields(codec, _is_error_code), message)
+        for code in (field_value if step.is_array else (field_value,))
         if code
     )
 
@@ -130,11 +130,11 @@ def make_body_facts(codec: Codec, guarded: frozenset[str | bytes] = frozenset())
         return None
 
 
-def _mark_field(place: FieldLocation) -> tuple[Any, str] | None:
-    topic = _find_topic(place)
+def _mark_field(location: FieldLocation) -> tuple[Any, str] | None:
+    topic = _find_topic(location)
     if topic is not None:
-        return place.field, "topic id" if isinstance(topic, _TopicIdField) else "topic name"
-    return (place.field, "error code") if _is_error_code(place) else None
+        return location.field, "topic id" if isinstance(topic, _TopicIdField) else "topic name"
+    return (location.field, "error code") if _is_error_code(location) else None
 
 
 class _TopicIdField(NamedTuple):
@@ -143,14 +143,16 @@ class _TopicIdField(NamedTuple):
     name: str | None
 
 
-def _find_topic(place: FieldLocation) -> _TopicIdField | bool | None:
-    if place.name == "topic_id" and not place.is_array:
-        names = [str(field.name) for field in place.struct.all_fields if isinstance(field.subcon, String)]
-        return _TopicIdField(next((name for name in names if is_topic_field(place.owner, name)), None))
+def _find_topic(location: FieldLocation) -> _TopicIdField | bool | None:
+    if location.name == "topic_id" and not location.is_array:
+        names = [str(field.name) for field in location.struct.all_fields if isinstance(field.subcon, String)]
+        return _TopicIdField(next((name for name in names if is_topic_field(location.owner, name)), None))
     # These fields are not topic indexes.
-    return True if isinstance(place.node, String) and is_topic_field(place.owner, place.name) else None
+    return True if isinstance(location.node, String) and is_topic_field(location.owner, location.name) else None
 
 
-def _is_error_code(place: FieldLocation) -> bool | None:
-    is_number = isinstance(place.node, Integer)
-    return (is_number and kind_of(place.message, place.owner, place.field.json_name) is kind("ErrorCode")) or None
+def _is_error_code(location: FieldLocation) -> bool | None:
+    is_number = isinstance(location.node, Integer)
+    return (
+        is_number and kind_of(location.message, location.owner, location.field.json_name) is kind("ErrorCode")
+    ) or None

@@ -30,15 +30,16 @@ def decode_inside_request(request: Request[Any], connection: DecodedConnection, 
     if request.codec.spec.api_key != ENVELOPE:
         return None
     inner = _parse_inner(request.message.request_data, request, reading)
-    api_key, version = get_int16(inner.frame.data, SIZE), get_int16(inner.frame.data, SIZE + 2)
+    api_key = get_int16(inner.frame.data, SIZE)
+    version = get_int16(inner.frame.data, SIZE + 2)
     spec = inner.catalog.find(api_key, "request", version)
     bad = size_fault(inner.frame.data)
     if spec is None or bad is not None or api_key == ENVELOPE:
         return None
-    found = inner.request(codec_in(inner.catalog, spec.name, version))
-    if isinstance(found, Request) and request.correlation_id is not None:
-        connection.forward(request.correlation_id, found.header)
-    return found
+    forwarded = inner.request(codec_in(inner.catalog, spec.name, version))
+    if isinstance(forwarded, Request) and request.correlation_id is not None:
+        connection.forward(request.correlation_id, forwarded.header)
+    return forwarded
 
 
 def decode_inside_response(response: Response[Any], connection: DecodedConnection, reading: FrameParser) -> Inside:
@@ -47,14 +48,14 @@ def decode_inside_response(response: Response[Any], connection: DecodedConnectio
         return read_token(response.message.auth_bytes, connection.mechanism, from_client=False)
     if response.codec.spec.api_key != ENVELOPE or response.correlation_id is None:
         return None
-    asked = connection.forwarded(response.correlation_id)
-    if asked is None or response.message.response_data is None:
+    request_header = connection.forwarded(response.correlation_id)
+    if request_header is None or response.message.response_data is None:
         return None
     inner = _parse_inner(response.message.response_data, response, reading)
-    spec = inner.catalog.find(asked.request_api_key, "response", asked.request_api_version)
+    spec = inner.catalog.find(request_header.request_api_key, "response", request_header.request_api_version)
     if spec is None or size_fault(inner.frame.data) is not None:
         return None
-    return inner.response(codec_in(inner.catalog, spec.name, asked.request_api_version), asked)
+    return inner.response(codec_in(inner.catalog, spec.name, request_header.request_api_version), request_header)
 
 
 def parse_token(reading: FrameParser, connection: DecodedConnection, from_client: bool) -> Token:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from .headers.unanswered_requests import expects_response
 from .results import Request, Response, Result, Token, Undecodable
 
-MOST_HELD, MOST_BYTES = 100_000, 1 << 26  # limits: waiting results, and bytes of their frames
+MOST_HELD = 100_000  # waiting results
+MOST_BYTES = 1 << 26  # bytes of their frames
 T = TypeVar("T")
 
 
@@ -51,26 +52,26 @@ class _ResultWindow:
         for number in result.frame.closed:
             self._end(number)
         connection = source.connection_key
-        held = _HeldItem(result, len(result.frame.data), connection)
-        self._held.append(held)
-        self._size += held.size
+        item = _HeldItem(result, len(result.frame.data), connection)
+        self._held.append(item)
+        self._size += item.size
         if isinstance(result, Request) and source.frame is not None and expects_response(result.message):
-            held.waits = True
-            self._requests.setdefault(connection, {})[source.frame] = held
+            item.waits = True
+            self._requests.setdefault(connection, {})[source.frame] = item
         elif isinstance(result, Response) and result.request_frame is not None:
             self._answer(connection, result.request_frame, source.frame)
 
     def _answer(self, connection: object, request: int, response: int | None) -> None:
         waiting = self._requests.get(connection, {})
         for number in list(takewhile(lambda number: number <= request, waiting)):
-            held = waiting.pop(number)
-            held.waits = False
+            item = waiting.pop(number)
+            item.waits = False
             if number == request:
-                held.result = replace(held.result, response_frame=response)
+                item.result = replace(item.result, response_frame=response)
 
     def _end(self, connection: object) -> None:
-        for held in self._requests.pop(connection, {}).values():
-            held.waits = False
+        for item in self._requests.pop(connection, {}).values():
+            item.waits = False
 
     def release(self) -> None:
         """Mark all results as ready."""
@@ -80,11 +81,11 @@ class _ResultWindow:
     def ready(self) -> Iterator[Any]:
         """Yield the first results that do not wait, and the results that exceed the window."""
         while self._held and (not self._held[0].waits or len(self._held) > MOST_HELD or self._size > MOST_BYTES):
-            held = self._held.popleft()
-            self._size -= held.size
-            if held.waits:
-                del self._requests[held.connection][held.result.frame.source.frame]
-            yield held.result
+            item = self._held.popleft()
+            self._size -= item.size
+            if item.waits:
+                del self._requests[item.connection][item.result.frame.source.frame]
+            yield item.result
 
 
 def with_response_frames(results: Iterable[T]) -> Iterator[T]:

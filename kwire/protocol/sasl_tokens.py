@@ -61,21 +61,21 @@ def read_token(data: bytes, mechanism: str | None = None, from_client: bool = Tr
     >>> read_token(b"n,,n=carol,r=abc").mechanism
     'SCRAM'
     """
-    name = mechanism or _recognised(data, from_client)
+    name = mechanism or _guess_mechanism(data, from_client)
     if name == "PLAIN":
-        return _plain(data, name, from_client)
+        return _read_plain(data, name, from_client)
     if name is not None and name.startswith("SCRAM"):
-        return _scram(data, name, from_client)
+        return _read_scram(data, name, from_client)
     phase = "token" if from_client or data else "outcome"
     return SaslMessage(name, phase, len(data), {_OPAQUE: data} if data else {})
 
 
 def seems_token(data: bytes) -> bool:
     """Whether bytes of unknown type look like a token that contains a secret."""
-    return _recognised(data, True) in ("PLAIN", "SCRAM", "OAUTHBEARER")
+    return _guess_mechanism(data, True) in ("PLAIN", "SCRAM", "OAUTHBEARER")
 
 
-def _recognised(data: bytes, from_client: bool) -> str | None:
+def _guess_mechanism(data: bytes, from_client: bool) -> str | None:
     if _BEARER.match(data):
         return "OAUTHBEARER"
     if _SCRAM.match(data):
@@ -87,7 +87,7 @@ def _recognised(data: bytes, from_client: bool) -> str | None:
     return "PLAIN" if plain else None
 
 
-def _plain(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:
+def _read_plain(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:
     parts = data.split(b"\0")
     if not from_client or len(parts) != 3:
         phase = "credentials" if from_client else "outcome"
@@ -97,7 +97,7 @@ def _plain(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:
     return SaslMessage(mechanism, "credentials", len(data), fields)
 
 
-def _scram(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:
+def _read_scram(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:
     if not _SCRAM.match(data):
         return SaslMessage(mechanism, "token", len(data), {_OPAQUE: data} if data else {})
     fields: dict[str, object] = {}

@@ -111,13 +111,13 @@ def decode_response(
     codec = answers.codec if isinstance(answers, Request) else answers
     if not isinstance(codec, Codec) or codec.spec.type not in ("request", "response"):
         raise TypeError(f"a Request, or the codec of a request or response is needed, not {answers!r}"[:300])
-    asked = answers.header if isinstance(answers, Request) else None  # it decides, by its correlation id too
-    response_codec = None if asked is not None else _find_response_codec(codec, catalog or catalog_for())
+    request_header = answers.header if isinstance(answers, Request) else None  # it decides, by its correlation id too
+    response_codec = None if request_header is not None else _find_response_codec(codec, catalog or catalog_for())
     decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=response_codec)
-    if asked is not None:
+    if request_header is not None:
         connection = decoder.connections.on((None, None))
-        api = connection.apis.unknown(asked.request_api_key, asked.request_api_version)
-        connection.in_flight.append(Header(True, Call(api, b""), asked.correlation_id, decoded=asked))
+        api = connection.apis.unknown(request_header.request_api_key, request_header.request_api_version)
+        connection.in_flight.append(Header(True, Call(api, b""), request_header.correlation_id, decoded=request_header))
     response: Response[Any] = _need_decoded(decoder.decode(Frame(bytes_of(data), Source(direction="response"))))
     return response
 

@@ -27,20 +27,22 @@ def once(make: Callable[_P, _T]) -> Callable[_P, _T]:
     """
     made: dict[Hashable, _T] = {}
 
-    def make_locked(*args: Any) -> _T:
+    def make_under_lock(*args: Any) -> _T:
         with LOCK:
             if args not in made:
                 made[args] = cast(Callable[..., _T], make)(*args)
             return made[args]
 
-    return cast(Callable[_P, _T], cache(update_wrapper(make_locked, make)))
+    return cast(Callable[_P, _T], cache(update_wrapper(make_under_lock, make)))
 
 
 class once_attribute(Generic[_T]):  # noqa: N801 (a decorator)
     """Decorate a method whose result becomes an attribute on first use; like `functools.cached_property`."""
 
     def __init__(self, make: Callable[[Any], _T]) -> None:
-        self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
 
     def __get__(self, instance: Any, owner: Any = None) -> _T:
         """Create the attribute. It then hides this descriptor, so that later access takes no lock."""

@@ -10,11 +10,12 @@ class _LazyPattern:
     """A pattern that is compiled when one of its methods is first used."""
 
     def __init__(self, text: Any, flags: int) -> None:
-        self._text, self._flags = text, flags
+        self._text = text
+        self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        found = vars(self)[name] = getattr(re.compile(self._text, self._flags), name)
-        return found
+        method = vars(self)[name] = getattr(re.compile(self._text, self._flags), name)
+        return method
 
 
 def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:

@@ -24,11 +24,11 @@ def preload() -> None:
     >>> preload()
     """
     package = sys.modules[PACKAGE]
-    for found in walk_packages(package.__path__, f"{PACKAGE}."):
-        name = found.name.removeprefix(f"{PACKAGE}.")
+    for module in walk_packages(package.__path__, f"{PACKAGE}."):
+        name = module.name.removeprefix(f"{PACKAGE}.")
         if not any(name == apart or name.startswith(f"{apart}.") for apart in _APART):
             with suppress(ImportError):  # an extra is not installed
-                import_module(found.name)
+                import_module(module.name)
     for library in _LIBRARIES:
         with suppress(ImportError):
             import_module(library)

@@ -36,18 +36,19 @@ class Pattern:
     """A compiled regular expression; create it by `compile_pattern`."""
 
     def __init__(self, search: Callable[[Any], object], fullmatch: Callable[[Any], object], *, is_linear: bool) -> None:
-        self._search, self._fullmatch = search, fullmatch
+        self._search = search
+        self._fullmatch = fullmatch
         self.is_linear: bool = is_linear
 
     def search(self, text: str) -> bool:
         """Return whether any part of a text matches."""
-        return self._search(self._prepared(text)) is not None
+        return self._search(self._prepare_text(text)) is not None
 
     def fullmatch(self, text: str) -> bool:
         """Return whether the whole text matches; without RE2, no text of more than 1024 characters does."""
-        return (self.is_linear or len(text) <= MOST_SEARCHED) and self._fullmatch(self._prepared(text)) is not None
+        return (self.is_linear or len(text) <= MOST_SEARCHED) and self._fullmatch(self._prepare_text(text)) is not None
 
-    def _prepared(self, text: str) -> str:
+    def _prepare_text(self, text: str) -> str:
         # RE2 works on UTF-8, which has no lone surrogates.
         return text.encode(errors="replace").decode() if self.is_linear else text[:MOST_SEARCHED]
 
@@ -78,7 +79,7 @@ def compile_pattern(pattern: str) -> Pattern:
             raise BadPattern("it has a lone surrogate") from None
         return Pattern(compiled.search, compiled.fullmatch, is_linear=True)
     try:
-        found = re.compile(pattern)
+        compiled = re.compile(pattern)
         repeats = _count_repeats(re._parser.parse(pattern))  # type: ignore[attr-defined] # `re` offers no other tree
     except re.error as error:
         raise BadPattern(error.msg) from None
@@ -86,7 +87,7 @@ def compile_pattern(pattern: str) -> Pattern:
         raise BadPattern("it is nested too deep, or repeats too often") from None
     if repeats > MOST_REPEATS:
         raise BadPattern(f"{repeats} repetitions in a row could take too long; {_ADVICE}")
-    return Pattern(found.search, found.fullmatch, is_linear=False)
+    return Pattern(compiled.search, compiled.fullmatch, is_linear=False)
 
 
 def _count_repeats(tree: Any) -> int:
@@ -103,8 +104,8 @@ def _repeats_of(operation: str, argument: Any) -> int:
         return _count_repeats(argument[-1] if operation == "SUBPATTERN" else argument)
     if not operation.endswith("_REPEAT"):
         return 0
-    _, most, repeated = argument
-    if most <= 1:
+    _, max_repeats, repeated = argument
+    if max_repeats <= 1:
         return _count_repeats(repeated)
     if any(str(inner) not in ("LITERAL", "NOT_LITERAL", "IN", "ANY") for inner, _ in repeated) or len(repeated) != 1:
         raise BadPattern(f"a repetition of more than one character could take too long; {_ADVICE}")

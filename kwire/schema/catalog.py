@@ -137,8 +137,8 @@ class Catalog:
         (['ApiVersionsRequest', 'ApiVersionsResponse'], ['MetadataRequest', 'MetadataResponse'], ['FetchRequest'])
         """
         if word.isdecimal() and word.isascii() and len(word) <= 5:
-            found = [self.find(int(word), part, version) or self.find(int(word), part) for part in WIRE_TYPES]
-            names = [spec.name for spec in found if spec is not None]
+            specs = [self.find(int(word), part, version) or self.find(int(word), part) for part in WIRE_TYPES]
+            names = [spec.name for spec in specs if spec is not None]
         else:
             names = [name for name in (word, f"{word}Request", f"{word}Response") if name in self]
             if not names:
@@ -158,13 +158,13 @@ class Catalog:
 
         Without a version, return the first message that has the key.
         """
-        found = self._found.get((api_key, type_name, version))
-        if found is None:
+        spec = self._found.get((api_key, type_name, version))
+        if spec is None:
             specs = (layer.find(api_key, type_name, version, self.release) for layer in self.layers)
-            found = next((spec for spec in specs if spec is not None), None)
-            if found is not None:
-                self._found[api_key, type_name, version] = found
-        return found
+            spec = next((spec for spec in specs if spec is not None), None)
+            if spec is not None:
+                self._found[api_key, type_name, version] = spec
+        return spec
 
     def _specs(self, name: str) -> list[MessageSpec]:
         if not any(name in layer.files for layer in self.layers):
@@ -229,9 +229,9 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
     """
     if profile:
         known = {fold_name(name): name for name in profiles()}
-        if (found := known.get(fold_name(profile)) or known.get(f"kip{profile}")) is None:
+        if (full_name := known.get(fold_name(profile)) or known.get(f"kip{profile}")) is None:
             raise UnknownMessage("profile", profile, profiles())
-        profile = found
+        profile = full_name
     return _make_catalog(profile or "", releases().find(release) if release else None)
 
 

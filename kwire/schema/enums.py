@@ -51,7 +51,8 @@ class Value(IntEnum):
     @classmethod
     def _nameless(cls, value: int) -> Value:
         member = int.__new__(cls, value)
-        member._value_, member._name_ = int(value), cast(str, cls._text(value))
+        member._value_ = int(value)
+        member._name_ = cast(str, cls._text(value))
         return member
 
     @classmethod
@@ -162,8 +163,8 @@ def kind_of(message: str, struct: str, field: str) -> type[Value] | None:
         if key in fields:
             return kind(fields[key])
     suffixes = (name for name in fields if name[0] == "*" and field.endswith(name[1:]))
-    found = next(suffixes, None)
-    return kind(fields[found]) if found else None
+    suffix = next(suffixes, None)
+    return kind(fields[suffix]) if suffix else None
 
 
 def words(name: str) -> tuple[str, ...]:

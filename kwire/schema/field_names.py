@@ -26,7 +26,8 @@ def snake_case(name: str) -> str:
     >>> [snake_case(name) for name in ("TopicId", "isKRaftController", "V0Host", "BrokerID")]
     ['topic_id', 'is_kraft_controller', 'v0_host', 'broker_id']
     """
-    text, after_capital = "", True
+    text = ""
+    after_capital = True
     for character in name:
         if character.isupper() and not after_capital:
             text += "_"

@@ -37,24 +37,24 @@ class _Token(NamedTuple):
 
 
 # the position of a value: the position of its container, and its key or index there
-JsonPlace = tuple["JsonPlace", str | int] | None
+JsonPath = tuple["JsonPath", str | int] | None
 
 
 class JsonValue:
     """A JSON value and its position: `value` (for an object: name -> Value; for an array: a list of Values)."""
 
-    __slots__ = ("file", "line", "place", "value")
+    __slots__ = ("file", "line", "path", "value")
 
-    def __init__(self, value: Any, file: str, line: int, place: JsonPlace = None) -> None:
+    def __init__(self, value: Any, file: str, line: int, path: JsonPath = None) -> None:
         self.value: Any = value
         self.file: str = file
         self.line: int = line
-        self.place: JsonPlace = place
+        self.path: JsonPath = path
 
     @property
     def json_path(self) -> str:
         """The path of the value, such as `$.fields[0].name`."""
-        return _format_path(self.place)
+        return _format_path(self.path)
 
     def error(self, problem: str, hint: str = "") -> SpecError:
         """Return an error about this value."""
@@ -159,15 +159,16 @@ class _JsonParser:
         self.tokens = _split_tokens(text)
         self.token = next(self.tokens)
 
-    def fail(self, token: _Token, problem: str, place: JsonPlace, hint: str = "") -> NoReturn:
-        raise SpecError(problem, file=self.file, line=token.line, json_path=_format_path(place), hint=hint)
+    def fail(self, token: _Token, problem: str, path: JsonPath, hint: str = "") -> NoReturn:
+        raise SpecError(problem, file=self.file, line=token.line, json_path=_format_path(path), hint=hint)
 
-    def need(self, token: _Token, what: str, place: JsonPlace) -> NoReturn:
-        found = "the end of the file" if token.kind == "end" else excerpt(token.text)
-        self.fail(token, f"{what} is needed, not {found}", place)
+    def need(self, token: _Token, what: str, path: JsonPath) -> NoReturn:
+        token_text = "the end of the file" if token.kind == "end" else excerpt(token.text)
+        self.fail(token, f"{what} is needed, not {token_text}", path)
 
     def step(self) -> _Token:
-        token, self.token = self.token, next(self.tokens, self.token)
+        token = self.token
+        self.token = next(self.tokens, self.token)
         return token
 
     def document(self) -> JsonValue:
@@ -176,66 +177,66 @@ class _JsonParser:
             self.fail(self.token, f"{excerpt(self.token.text)} follows the end of the document", None)
         return value
 
-    def value(self, place: JsonPlace, depth: int) -> JsonValue:
+    def value(self, path: JsonPath, depth: int) -> JsonValue:
         token = self.step()
         if depth > DEPTH:
-            self.fail(token, f"nested deeper than {DEPTH} levels", place)
+            self.fail(token, f"nested deeper than {DEPTH} levels", path)
         if token.text == "{":
-            return JsonValue(self.object(place, depth), self.file, token.line, place)
+            return JsonValue(self.object(path, depth), self.file, token.line, path)
         if token.text == "[":
-            return JsonValue(self.array(place, depth), self.file, token.line, place)
-        return JsonValue(self.scalar(token, place), self.file, token.line, place)
+            return JsonValue(self.array(path, depth), self.file, token.line, path)
+        return JsonValue(self.scalar(token, path), self.file, token.line, path)
 
-    def scalar(self, token: _Token, place: JsonPlace) -> Any:
+    def scalar(self, token: _Token, path: JsonPath) -> Any:
         if token.kind not in ("string", "number", "word"):
-            self.need(token, "a value", place)
+            self.need(token, "a value", path)
         if token.kind == "number" and len(token.text) > LONGEST_NUMBER:
-            self.fail(token, f"a number of {len(token.text)} characters", place)
+            self.fail(token, f"a number of {len(token.text)} characters", path)
         try:
             return json.loads(token.text)
         except ValueError as error:
-            self.fail(token, f"{excerpt(token.text)} is not right: {getattr(error, 'msg', error)}", place)
+            self.fail(token, f"{excerpt(token.text)} is not right: {getattr(error, 'msg', error)}", path)
 
-    def object(self, place: JsonPlace, depth: int) -> dict[str, JsonValue]:
+    def object(self, path: JsonPath, depth: int) -> dict[str, JsonValue]:
         members: dict[str, JsonValue] = {}
         while self.token.text != "}":
             key = self.step()
             if key.kind != "string":
-                self.need(key, "a key in double quotes", place)
-            name = self.scalar(key, place)
+                self.need(key, "a key in double quotes", path)
+            name = self.scalar(key, path)
             colon = self.step()
             if colon.text != ":":
-                self.need(colon, f"a colon after {excerpt(name)}", place)
-            value = self.value((place, name), depth + 1)
+                self.need(colon, f"a colon after {excerpt(name)}", path)
+            value = self.value((path, name), depth + 1)
             # Kafka 3.9's DescribeTopicPartitionsRequest has "versions" twice, with equal values.
             if name in members and not _is_same_scalar(members[name].value, value.value):
-                self.fail(key, f"the key {excerpt(name)} is repeated here", place, "keep one of them")
+                self.fail(key, f"the key {excerpt(name)} is repeated here", path, "keep one of them")
             members[name] = value
-            self.comma("}", place)
+            self.comma("}", path)
         self.step()
         return members
 
-    def array(self, place: JsonPlace, depth: int) -> list[JsonValue]:
+    def array(self, path: JsonPath, depth: int) -> list[JsonValue]:
         items: list[JsonValue] = []
         while self.token.text != "]":
-            items.append(self.value((place, len(items)), depth + 1))
-            self.comma("]", place)
+            items.append(self.value((path, len(items)), depth + 1))
+            self.comma("]", path)
         self.step()
         return items
 
-    def comma(self, end: str, place: JsonPlace) -> None:
+    def comma(self, end: str, path: JsonPath) -> None:
         if self.token.text == ",":
             comma = self.step()
             if self.token.text == end:
-                self.fail(comma, f"there is a comma before {end!r}", place, "drop it: Kafka's generator refuses it")
+                self.fail(comma, f"there is a comma before {end!r}", path, "drop it: Kafka's generator refuses it")
         elif self.token.text != end:
-            self.need(self.token, f"a comma or {end!r}", place)
+            self.need(self.token, f"a comma or {end!r}", path)
 
 
-def _format_path(place: JsonPlace) -> str:
+def _format_path(path: JsonPath) -> str:
     segments: list[str] = []
-    while place is not None:
-        place, segment = place
+    while path is not None:
+        path, segment = path
         plain = isinstance(segment, str) and segment.isidentifier() and segment.isascii() and len(segment) < 128
         segments.append(f".{segment}" if plain else f"[{segment if isinstance(segment, int) else excerpt(segment)}]")
     return "$" + "".join(reversed(segments))
@@ -251,8 +252,8 @@ def _split_tokens(text: str) -> Iterator[_Token]:
     yield _Token("end", "", line)
 
 
-def _is_same_scalar(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and not isinstance(one, dict | list) and bool(one == other)
+def _is_same_scalar(first: Any, second: Any) -> bool:
+    return type(first) is type(second) and not isinstance(first, dict | list) and bool(first == second)
 
 
 def _describe_kind(value: Any) -> str:

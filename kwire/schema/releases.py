@@ -129,10 +129,13 @@ class Releases:
         Raises UnsupportedVersion if no release does.
         """
         spoken = {name: self.versions(name, api.key) for name in self.names}
-        found = tuple(name for name in self.names if (spoken[name] if version is None else version in spoken[name]))
-        if not found:
+        if version is None:
+            speakers = [name for name in self.names if spoken[name]]
+        else:
+            speakers = [name for name in self.names if version in spoken[name]]
+        if not speakers:
             raise UnsupportedVersion(api.name, version or 0, _format_union(api.changes), "any release of Kafka")
-        return found
+        return tuple(speakers)
 
 
 @once

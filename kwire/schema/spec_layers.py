@@ -89,23 +89,23 @@ class Layer:
 
         If there are several, return the one with the name that the api has in the release.
         """
-        found = [self.spec(name) for name in self.keys.get((api_key, type_name), ())]
-        found = [spec for spec in found if version is None or version in spec.versions]
-        if len(found) < 2:
-            return found[0] if found else None
+        specs = [self.spec(name) for name in self.keys.get((api_key, type_name), ())]
+        specs = [spec for spec in specs if version is None or version in spec.versions]
+        if len(specs) < 2:
+            return specs[0] if specs else None
         now = releases().name_of(release, api_key)
-        return next((spec for spec in found if spec.api_name == now), found[0])
+        return next((spec for spec in specs if spec.api_name == now), specs[0])
 
     def check_keys(self) -> None:
         """Raise SpecError if two messages claim the same api key and version without a renaming."""
         for (api_key, _), names in self.keys.items():
             known = releases().names_of(api_key)
-            for one, other in combinations(map(self.spec, names), 2):
-                both = one.versions.meets(other.versions)
-                if both and not {one.api_name, other.api_name} <= known:
-                    problem = f"api key {api_key} version {both.first} is {one.name} and {other.name}"
-                    hint = f"change the api key of one of them ({one.file}, {other.file})"
-                    raise SpecError(problem, file=other.file, line=1, json_path="$.apiKey", hint=hint)
+            for first, second in combinations(map(self.spec, names), 2):
+                both = first.versions.meets(second.versions)
+                if both and not {first.api_name, second.api_name} <= known:
+                    problem = f"api key {api_key} version {both.first} is {first.name} and {second.name}"
+                    hint = f"change the api key of one of them ({first.file}, {second.file})"
+                    raise SpecError(problem, file=second.file, line=1, json_path="$.apiKey", hint=hint)
 
     @once_attribute
     def heads(self) -> dict[str, tuple[str, int | None]]:
@@ -141,8 +141,9 @@ class Layer:
         with self.files[name].open("rb") as file:
             head = file.read(HEAD)
         text = head.decode("utf-8", "replace") if b'"fields"' in head else _read_text(self.files[name])
-        key, type_name = _API_KEY.search(text), _TYPE.search(text)
-        return (type_name[1] if type_name else ""), (int(key[1]) if key else None)
+        api_key = _API_KEY.search(text)
+        type_name = _TYPE.search(text)
+        return (type_name[1] if type_name else ""), (int(api_key[1]) if api_key else None)
 
 
 @once
@@ -160,7 +161,8 @@ def layer_of(files: tuple[tuple[str, str], ...], profile: str, release: str) -> 
         spec = spec_of(text, file, profile, release)
         if spec.name in layer.files:
             raise SpecError(f"{spec.name} is in {layer.files[spec.name]} too", file=file, line=1)
-        layer.files[spec.name], layer._specs[spec.name] = Path(file), spec
+        layer.files[spec.name] = Path(file)
+        layer._specs[spec.name] = spec
     layer.check_keys()
     return layer
 
@@ -168,7 +170,12 @@ def layer_of(files: tuple[tuple[str, str], ...], profile: str, release: str) -> 
 @once
 def shipped_layer(profile: str, release: str) -> Layer:
     """Return the layer of a profile's drafts, of a release's overlay, or of the released messages."""
-    folder = f"drafts/{profile}" if profile else f"releases/{release}" if release else "kafka"
+    if profile:
+        folder = f"drafts/{profile}"
+    elif release:
+        folder = f"releases/{release}"
+    else:
+        folder = "kafka"
     return Layer.of_folder(SCHEMAS / folder, profile, release)
 
 

@@ -18,7 +18,7 @@ from .field_defaults import RANGES, parse_default
 from .json_with_comments import JsonValue
 from .message_spec import FieldSpec, MessageSpec, StructSpec
 from .spec_validation import ENTITY_TYPES, check_field, check_message, check_struct
-from .struct_validation import FieldPlaces, check_tree
+from .struct_validation import FieldEntries, check_tree
 from .version_ranges import NONE, Versions
 
 _MESSAGE_KEYS = frozenset(
@@ -78,11 +78,14 @@ class _SpecReader:
     """Reads one document. Errors are collected, so that all of them can be shown."""
 
     def __init__(self, document: JsonValue, text: str, profile: str, release: str) -> None:
-        self.document, self.text, self.profile, self.release = document, text, profile, release
+        self.document = document
+        self.text = text
+        self.profile = profile
+        self.release = release
         self.errors: list[SpecError] = []
         self.common: dict[str, JsonValue] = {}
         self.structs: dict[str, StructSpec] = {}
-        self.places: FieldPlaces = {}
+        self.entries: FieldEntries = {}
         self.growing: list[str] = []
 
     def keep(self, error: SpecError) -> None:
@@ -131,7 +134,7 @@ class _SpecReader:
         )
         check_message(spec, self.document, members)
         if not self.errors:
-            check_tree(spec, self.document, self.places, {name: self.structs[name] for name in self.common})
+            check_tree(spec, self.document, self.entries, {name: self.structs[name] for name in self.common})
         return spec
 
     def read_common(self, given: JsonValue | None) -> None:
@@ -144,7 +147,7 @@ class _SpecReader:
 
     def fields(self, given: JsonValue, owner: str) -> tuple[FieldSpec, ...]:
         fields = []
-        self.places[owner] = given.items()
+        self.entries[owner] = given.items()
         for item in given.items():
             with self.collecting():
                 fields.append(self.field(item, owner))
@@ -184,30 +187,30 @@ class _SpecReader:
 
     def struct_of(self, members: dict[str, JsonValue], versions: Versions) -> StructSpec | None:
         """Return the struct that a field's type names: defined in the field, or a common struct."""
-        place = members["type"]
-        name = place.text().removeprefix("[]")
+        type_name = members["type"]
+        name = type_name.text().removeprefix("[]")
         if name in SCALARS:
             return None
         if not _STRUCT_NAME.fullmatch(name):
             hint = suggestion(name, SCALARS) or f"write a struct's name or one of {', '.join(SCALARS)}"
-            raise place.error(f"there is no type {excerpt(place.text())}", hint)
+            raise type_name.error(f"there is no type {excerpt(type_name.text())}", hint)
         if "fields" not in members:
-            return self.common_struct(name, place)
+            return self.common_struct(name, type_name)
         if name in self.structs or name in self.common or name in self.growing:
-            raise place.error(f"the struct {name} occurs twice", "rename it, or move it to commonStructs")
+            raise type_name.error(f"the struct {name} occurs twice", "rename it, or move it to commonStructs")
         if outer := next((outer for outer in self.growing if outer in self.common), None):
-            raise place.error(
+            raise type_name.error(
                 f"the struct {name} is written inside the common struct {outer}", "move it to commonStructs"
             )
         return self.grow(name, versions, members["fields"])
 
-    def common_struct(self, name: str, place: JsonValue) -> StructSpec:
+    def common_struct(self, name: str, type_name: JsonValue) -> StructSpec:
         if name in self.growing:
             chain = " -> ".join([*self.growing[self.growing.index(name) :], name])
-            raise place.error(f"the struct holds itself: {excerpt(chain)}", "a struct cannot be part of itself")
+            raise type_name.error(f"the struct holds itself: {excerpt(chain)}", "a struct cannot be part of itself")
         if name not in self.common:
             hint = suggestion(name, self.common) or "give the field its fields, or write it in commonStructs"
-            raise place.error(f"there is no struct {name}", hint)
+            raise type_name.error(f"there is no struct {name}", hint)
         return self.structs[name] if name in self.structs else self.grow_common(name, self.common[name])
 
     def grow_common(self, name: str, item: JsonValue) -> StructSpec:

@@ -112,7 +112,9 @@ def _join_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ..
 
 
 def _format_range(low: int, high: int) -> str:
-    return f"{low}+" if high == HIGHEST_VERSION else str(low) if low == high else f"{low}-{high}"
+    if high == HIGHEST_VERSION:
+        return f"{low}+"
+    return str(low) if low == high else f"{low}-{high}"
 
 
 NONE = Versions()

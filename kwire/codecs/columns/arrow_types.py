@@ -24,10 +24,10 @@ _OTHERS = {
 
 def scalar_type(node: Any) -> Any:
     """Return the type of a scalar node. Raises TypeError for an unknown class."""
-    found = _NUMBERS.get(node.struct.format[-1:]) if type(node) is wire.Integer else _OTHERS.get(type(node))
-    if found is None:
+    arrow_type = _NUMBERS.get(node.struct.format[-1:]) if type(node) is wire.Integer else _OTHERS.get(type(node))
+    if arrow_type is None:
         raise TypeError(f"no Arrow type is known for {type(node).__name__}")
-    return found
+    return arrow_type
 
 
 def arrow_type(nodes: Sequence[Any], wanted: Wanted = None) -> Any:
@@ -51,13 +51,13 @@ def field_types(nodes: Sequence[wire.Struct], wanted: Wanted = None) -> dict[str
 
 def fields_of(nodes: Sequence[wire.Struct]) -> dict[str, list[Any]]:
     """Return the nodes of a struct's fields by name, in the order of the spec; `unknown_tags` is the last one."""
-    found: dict[str, list[Any]] = {name: [] for node in nodes[:1] for name in names_of(node)}
+    types: dict[str, list[Any]] = {name: [] for node in nodes[:1] for name in names_of(node)}
     for node in nodes:
         for field in node.all_fields:
-            found[field.name].append(field.subcon)
+            types[field.name].append(field.subcon)
         if node.tagged is not None:
-            found[TAGS].append(wire.Bytes(nullable=True))
-    return {name: there for name, there in found.items() if there}
+            types[TAGS].append(wire.Bytes(nullable=True))
+    return {name: there for name, there in types.items() if there}
 
 
 def names_of(node: wire.Struct) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from .arrow_types import TAGS, Wanted, names_of, scalar_type
 from .column import Column, EnclosingColumn
 from .column_plan import ColumnPlan
 
-SKIP, DESCEND = -1, -2
+SKIP = -1
+DESCEND = -2
 SHAPES = {wire.Integer: "fixed", wire.Float64: "fixed", wire.Boolean: "bits"}
 
 
@@ -36,9 +37,11 @@ class BufferCollector:
     """
 
     def __init__(self, schema: wire.Struct, plan: ColumnPlan) -> None:
-        self._plan, self._layout = plan, _ColumnLayout(schema, plan)
+        self._plan = plan
+        self._layout = _ColumnLayout(schema, plan)
         self._table = ColumnTable(*self._layout.arguments(len(plan.levels)))
-        self.add_bodies, self.add_message = self._table.feed, self._table.feed_message
+        self.add_bodies = self._table.feed
+        self.add_message = self._table.feed_message
 
     def take(self) -> tuple[int, list[Column]]:
         """Return and clear the collected rows: their number, and the columns of the plan."""
@@ -46,16 +49,20 @@ class BufferCollector:
         levels = [_RowCounts(memory) for memory in memories]
         last = len(levels)
         columns: list[Column] = []
-        for choice, place in zip(self._plan.choices, self._layout.places, strict=True):
+        for choice, column_index in zip(self._plan.choices, self._layout.places, strict=True):
             level = max(choice.level, 0)
             count = rows if level == last else levels[level].count
-            array = pa.nulls(count, choice.plain_type) if place is None else self._array(place, taken)
+            array = pa.nulls(count, choice.plain_type) if column_index is None else self._array(column_index, taken)
             if level == last:
                 columns.append(Column(array, choice))
                 continue
             column = _BufferColumn(array, choice, levels[level])
-            if place is not None and not choice.is_dictionary and not self._layout.columns[place].children:
-                column.repeated = self._layout.columns[place], taken[place]
+            if (
+                column_index is not None
+                and not choice.is_dictionary
+                and not self._layout.columns[column_index].children
+            ):
+                column.repeated = self._layout.columns[column_index], taken[column_index]
             columns.append(column)
         return rows, columns
 
@@ -65,10 +72,12 @@ class BufferCollector:
         rows, valid, ends, data = taken[at]
         children = [self._array(child, taken) for child in column.children]
         if column.layout == "list":
-            buffers, type_ = [ends], pa.list_(children[0].type)
+            buffers = [ends]
+            type_ = pa.list_(children[0].type)
         elif column.layout == "record":
             names = zip(column.names, children, strict=True)
-            buffers, type_ = [], pa.struct([(name, child.type) for name, child in names])
+            buffers = []
+            type_ = pa.struct([(name, child.type) for name, child in names])
         else:
             return _build_flat_array(column, rows, valid, ends, data)
         return pa.Array.from_buffers(type_, rows, [_pack_valid(valid), *map(pa.py_buffer, buffers)], children=children)
@@ -78,7 +87,8 @@ class _RowCounts:
     """The number of rows for each row of an enclosing level."""
 
     def __init__(self, memory: Any) -> None:
-        self.memory, self.count = memory, len(memoryview(memory)) // 8
+        self.memory = memory
+        self.count = len(memoryview(memory)) // 8
         self._last: tuple[int, int, Repeat] | None = None
 
     def repeat(self, start: int, stop: int) -> Repeat:
@@ -156,7 +166,8 @@ class _ColumnLayout:
         self.nodes, self.fields = node_table(schema)
         self._node_at = {id(row.source): at for at, row in enumerate(self.nodes)}
         self._field_at = {id(row.source): at for at, row in enumerate(self.fields) if row.source is not None}
-        self.actions, self.unknown = [SKIP] * len(self.fields), [SKIP] * len(self.nodes)
+        self.actions = [SKIP] * len(self.fields)
+        self.unknown = [SKIP] * len(self.nodes)
         self.elements = SKIP
         self.columns = [_RawColumn("fixed", pa.int64(), 8)]
         self.places: list[int | None] = [0 if choice.level < 0 else None for choice in plan.choices]
@@ -183,8 +194,8 @@ class _ColumnLayout:
     def arguments(self, levels: int) -> tuple[Any, ...]:
         """Return the arguments for the native engine's table."""
         rows = [
-            (one.layout, one.width, one.nullable, one.children[0] if one.children else SKIP, one.next)
-            for one in self.columns
+            (column.layout, column.width, column.nullable, column.children[0] if column.children else SKIP, column.next)
+            for column in self.columns
         ]
         nodes = NodeTable(self.nodes, self.fields)
         return nodes, rows, self.actions, self.unknown, self.elements, levels
@@ -221,11 +232,11 @@ class _ColumnLayout:
         at = self.column(_RawColumn("record", nullable=nullable))
         names = [name for name in names_of(struct) if wanted is None or name in wanted]
         members = [(name, self.member(struct, name, wanted and wanted[name], nullable)) for name in names]
-        there = [(name, child) for name, child in members if child is not None]
-        self.columns[at].names = [name for name, _ in there]
-        self.columns[at].children = [child for _, child in there]
-        for (_, one), (_, other) in pairwise(there):
-            self.columns[one].next = other
+        members_there = [(name, child) for name, child in members if child is not None]
+        self.columns[at].names = [name for name, _ in members_there]
+        self.columns[at].children = [child for _, child in members_there]
+        for (_, child), (_, next_child) in pairwise(members_there):
+            self.columns[child].next = next_child
         return at
 
     def column(self, column: _RawColumn) -> int:

@@ -54,11 +54,11 @@ class EnclosingColumn(Column):
     def index(self, start: int, stop: int) -> Any:
         """Return the index of the value in each row."""
         first = bisect_right(self.ends, start)
-        found: list[int] = []
-        while len(found) < stop - start:
-            found += [first] * (min(self.ends[first], stop) - max(self.ends[first - 1] if first else 0, start))
+        indices: list[int] = []
+        while len(indices) < stop - start:
+            indices += [first] * (min(self.ends[first], stop) - max(self.ends[first - 1] if first else 0, start))
             first += 1
-        return pa.array(found, pa.int64())
+        return pa.array(indices, pa.int64())
 
     def size(self, start: int, stop: int) -> int:
         """Return the size of the repeated values of these rows, in bytes."""

@@ -81,10 +81,10 @@ class ColumnPlan:
     ) -> None:
         self.dictionary = dictionary
         self.levels: list[PathLevel] = levels_at(trees, path)
-        selected = self._selected(self._defaults() if columns is None else columns)
-        self.choices: list[ChosenColumn] = [self._choice(name, deeper) for name, deeper in selected.items()]
+        selected = self._select_fields(self._default_columns() if columns is None else columns)
+        self.choices: list[ChosenColumn] = [self._choose_column(name, deeper) for name, deeper in selected.items()]
         self.schema: Any = pa.schema([(choice.name, choice.type) for choice in self.choices])
-        self.wanted: dict[str, Any] | None = self._wanted(selected)
+        self.wanted: dict[str, Any] | None = self._nest_by_level(selected)
 
     def available(self) -> Iterator[tuple[str, int, str]]:
         """Yield (name, level, field) for all possible columns, without the arrays and structs of the path."""
@@ -96,7 +96,7 @@ class ColumnPlan:
                 elif field != self.levels[depth + 1].name:
                     yield f"{level.name or 'message'}_{field}", depth, field
 
-    def _defaults(self) -> list[str]:
+    def _default_columns(self) -> list[str]:
         """Return the names of all columns except the arrays of enclosing levels."""
         rows = len(self.levels) - 1
         return [BODY] + [
@@ -105,7 +105,7 @@ class ColumnPlan:
             if depth == rows or not wire.content_of(self.levels[depth].fields[field][0]).is_array
         ]
 
-    def _selected(self, columns: Sequence[str]) -> dict[str, dict[str, Any] | None]:
+    def _select_fields(self, columns: Sequence[str]) -> dict[str, dict[str, Any] | None]:
         """Return the columns by name, each with its selected fields; None means all."""
         selected: dict[str, Any] = {}
         for column in columns:
@@ -119,7 +119,7 @@ class ColumnPlan:
                 inside[last] = None
         return selected
 
-    def _choice(self, name: str, deeper: dict[str, Any] | None) -> ChosenColumn:
+    def _choose_column(self, name: str, deeper: dict[str, Any] | None) -> ChosenColumn:
         if name == BODY and deeper is None:
             return ChosenColumn(BODY, -1, "", pa.int64())
         known = {known: (level, field) for known, level, field in self.available()}
@@ -133,7 +133,8 @@ class ColumnPlan:
             type_ = pa.dictionary(pa.int32(), type_)
         return ChosenColumn(name, level, field, type_, deeper)
 
-    def _wanted(self, selected: dict[str, dict[str, Any] | None]) -> dict[str, Any] | None:
+    def _nest_by_level(self, selected: dict[str, dict[str, Any] | None]) -> dict[str, Any] | None:
+        """Return the selected fields of the message, with those of each level inside the level above it."""
         wanted: list[Any] = [{} for _ in self.levels]
         for choice in self.choices:
             if choice.level >= 0:

@@ -77,7 +77,8 @@ class Columns:
         self._tree = grow_tree(spec, version)
         self._plan = ColumnPlan(trees_of(spec) if union else [self._tree], path, columns, dictionary=dictionary)
         self.schema: Any = self._plan.schema
-        self._most_rows, self._most_bytes = max(max_rows, 1), min(max(max_bytes, 1), MOST_BATCH)
+        self._max_rows = max(max_rows, 1)
+        self._max_bytes = min(max(max_bytes, 1), MOST_BATCH)
         self._title = f"{self.name} v{self.version}: columns"
         self._idle: list[Collector] = []
         bytearray(ARENA)  # freeing a large block makes glibc keep the memory of later batches,
@@ -117,7 +118,7 @@ class Columns:
         return ObjectCollector(self._tree, self._plan, choose_fast_path(self._tree, self._title).decode)
 
     def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[ColumnBatch]:
-        enough = min(self._most_bytes, ENOUGH)
+        enough = min(self._max_bytes, ENOUGH)
         if is_small(bodies, enough):  # the loop below would take two fifths of the time for Heartbeat bodies
             if bodies:
                 yield from self._batches(collector, bodies, list(range(len(bodies))))
@@ -131,13 +132,17 @@ class Columns:
                 continue
             if size and len(data) >= enough:  # a body that fills Arrow's offsets becomes a batch of its own
                 yield from self._batches(collector, some, numbers)
-                some, numbers, size = [], [], 0
+                some = []
+                numbers = []
+                size = 0
             some.append(data)
             numbers.append(number)
             size += len(data)
             if size >= enough or len(some) == MOST_BODIES:
                 yield from self._batches(collector, some, numbers)
-                some, numbers, size = [], [], 0
+                some = []
+                numbers = []
+                size = 0
         if some:
             yield from self._batches(collector, some, numbers)
 
@@ -146,7 +151,7 @@ class Columns:
         bad: list[BadBody] = []
         index = collector.add_bodies(bodies, numbers, 0)
         while index < len(bodies):
-            message = self._accepted(bodies[index])
+            message = self._read_salvaged(bodies[index])
             try:
                 if message is not None:
                     collector.add_message(message, numbers[index])
@@ -157,8 +162,8 @@ class Columns:
             index = collector.add_bodies(bodies, numbers, index + 1)
         return bad
 
-    def _accepted(self, data: bytes) -> Any:
-        """Return a body re-encoded by the reference path; None if the selected fields cannot be decoded."""
+    def _read_salvaged(self, data: bytes) -> Any:
+        """Return a body as the reference path decodes it; None if the selected fields cannot be decoded."""
         reader = Reader(data, salvage=True)
         try:
             message = self._tree._parse(reader, None, "")
@@ -177,7 +182,7 @@ class Columns:
             errors = tuple(self._add(collector, bodies, numbers))
         finally:
             rows, columns = collector.take()  # also clears the collector for its next user
-        for batch in build_batches(self._plan, rows, columns, self._most_bytes):
+        for batch in build_batches(self._plan, rows, columns, self._max_bytes):
             for piece in self._pieces(batch):
                 yield ColumnBatch(piece, errors)
                 errors = ()
@@ -186,13 +191,14 @@ class Columns:
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
         """Split a batch into pieces within the limits."""
-        for start in range(0, batch.num_rows, self._most_rows):
-            yield from halve_batch(batch.slice(start, self._most_rows), self._most_bytes)
+        for start in range(0, batch.num_rows, self._max_rows):
+            yield from halve_batch(batch.slice(start, self._max_rows), self._max_bytes)
 
     def explain(self, body: bytes) -> DecodeError:
         """Return the error of a body from the reference path."""
         reader = Reader(body)
-        reader.message, reader.version = self.name, self.version
+        reader.message = self.name
+        reader.version = self.version
         try:
             self._tree._parse(reader, None, "")
             reader.finish()
@@ -213,13 +219,13 @@ def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
     return True
 
 
-def is_small(bodies: Iterable[Any], most: int) -> TypeGuard[list[bytes]]:
+def is_small(bodies: Iterable[Any], max_bytes: int) -> TypeGuard[list[bytes]]:
     """Whether the bodies are a list of bytes that fits in one batch."""
     return (
         type(bodies) is list
         and len(bodies) <= MOST_BODIES
         and set(map(type, bodies)) <= {bytes}
-        and sum(map(len, bodies)) <= most
+        and sum(map(len, bodies)) <= max_bytes
     )
 
 

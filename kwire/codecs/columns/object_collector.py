@@ -46,7 +46,8 @@ class ObjectCollector:
     """
 
     def __init__(self, schema: wire.Struct, plan: ColumnPlan, decode: Callable[[bytes], Any]) -> None:
-        self._plan, self._decode = plan, decode
+        self._plan = plan
+        self._decode = decode
         self._known = _known_fields(schema, plan)
         self._begin()
 
@@ -74,17 +75,21 @@ class ObjectCollector:
 
     def _level(self, depth: int, value: Any) -> None:
         """Append a row of a level, and all rows below it."""
-        levels, known = self._plan.levels, self._known[depth]
+        levels = self._plan.levels
+        known = self._known[depth]
         for choice, values in zip(self._plan.choices, self._values, strict=True):
             if choice.level == depth and choice.field in known:
-                found = getattr(value, choice.field) if hasattr(value, "__struct_fields__") else value
-                values.append(plain_value(found, known[choice.field][0]))
+                cell = getattr(value, choice.field) if hasattr(value, "__struct_fields__") else value
+                values.append(plain_value(cell, known[choice.field][0]))
         if depth == len(levels) - 1:
             self.rows += 1
         elif levels[depth + 1].name in self._known[depth]:
             below = getattr(value, levels[depth + 1].name)
-            for item in below if isinstance(below, tuple) else () if below is None else (below,):
-                self._level(depth + 1, item)
+            if isinstance(below, tuple):
+                for item in below:
+                    self._level(depth + 1, item)
+            elif below is not None:
+                self._level(depth + 1, below)
         self._ends[depth].append(self.rows)
 
     def take(self) -> tuple[int, list[Column]]:

@@ -27,7 +27,8 @@ class _GzipMembers:
     """Decompresses gzip; `at` is the position of the next member."""
 
     def __init__(self, data: bytes, limit: int) -> None:
-        self.data, self.limit = data, limit
+        self.data = data
+        self.limit = limit
         self.at = 0
         self.out = io.BytesIO()
 
@@ -45,7 +46,8 @@ class _GzipMembers:
         self.at -= len(engine.unused_data)
 
     def _inflate(self, engine: Any, chunk: bytes) -> None:
-        start, more = self.at - len(chunk), True
+        start = self.at - len(chunk)
+        more = True
         while more:
             try:
                 piece = engine.decompress(chunk, _STEP)

@@ -12,7 +12,11 @@ from .xxh32 import xxh32
 
 LZ4_MAGIC = bytes.fromhex("04224d18")
 LZ4_BLOCK = 64 * 1024
-_VERSION_AND_RESERVED, _INDEPENDENT, _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM = 0xC3, 0x20, 0x10, 0x08, 0x04
+_VERSION_AND_RESERVED = 0xC3
+_INDEPENDENT = 0x20
+_BLOCK_CHECKSUM = 0x10
+_CONTENT_SIZE = 0x08
+_CONTENT_CHECKSUM = 0x04
 _LZ4_STORED = 0x80000000
 
 
@@ -70,7 +74,8 @@ def _read_lz4_header(data: bytes, magic: int) -> tuple[int, int]:
     """Return the position of the first block, and the largest decompressed size of a block."""
     if data[:4] != LZ4_MAGIC or len(data) < 7:
         refuse("lz4", "it does not begin with a frame's header")
-    flags, sizes = data[4], data[5]
+    flags = data[4]
+    sizes = data[5]
     at = 14 if flags & _CONTENT_SIZE else 6
     if flags & _VERSION_AND_RESERVED != 0x40 or sizes & 0x8F or sizes < 0x40:
         refuse("lz4", f"flags {flags:#04x} and block size {sizes:#04x}", 4)
@@ -81,13 +86,13 @@ def _read_lz4_header(data: bytes, magic: int) -> tuple[int, int]:
     return at + 1, 1 << (8 + 2 * (sizes >> 4))
 
 
-def _most_of_lz4(data: bytes, at: int, longest: int, extra: int) -> int:
+def _most_of_lz4(data: bytes, at: int, block_size: int, extra: int) -> int:
     """Return the largest possible decompressed size of the blocks. Faults are only found by decompression."""
-    most = 0
+    max_size = 0
     while size := int.from_bytes(data[at : at + 4], "little") & ~_LZ4_STORED:
-        most += longest
+        max_size += block_size
         at += 4 + size + extra
-    return most
+    return max_size
 
 
 def _little_endian(data: bytes, at: int) -> int:

@@ -25,7 +25,9 @@ def inflate_snappy(data: bytes, limit: int) -> Inflated:
         total += sizes[-1]
         if total > limit:
             refuse_size("snappy", limit, len(data))
-    output, done, view = OutputBuffer(total), 0, memoryview(data)
+    output = OutputBuffer(total)
+    done = 0
+    view = memoryview(data)
     decompress = load_cramjam("snappy").snappy.decompress_raw_into
     for start, stop, size in zip(bounds[::2], bounds[1::2], sizes, strict=True):
         run_cramjam("snappy", decompress, view[start:stop], output.view[done : done + size])
@@ -51,7 +53,8 @@ def _cut_snappy(data: bytes) -> tuple[array[int], int]:
     """
     if data[:8] != _SNAPPY_MAGIC or len(data) < len(SNAPPY_HEADER):
         return array("q", (0, len(data))), len(data)
-    bounds, at = array("q"), len(SNAPPY_HEADER)
+    bounds = array("q")
+    at = len(SNAPPY_HEADER)
     while at + 4 <= len(data):
         start = at + 4
         if data[at:start] != SNAPPY_HEADER[:4]:

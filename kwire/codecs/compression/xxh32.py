@@ -20,10 +20,10 @@ def xxh32(data: bytes) -> int:
     value += len(data)
     at = whole
     while at + 4 <= len(data):
-        value = _rotated(value + int.from_bytes(data[at : at + 4], "little") * prime3, 17) * prime4
+        value = _rotate_left(value + int.from_bytes(data[at : at + 4], "little") * prime3, 17) * prime4
         at += 4
     for byte in data[at:]:
-        value = _rotated(value + byte * prime5, 11) * prime1
+        value = _rotate_left(value + byte * prime5, 11) * prime1
     value &= _MASK
     value = (value ^ value >> 15) * prime2 & _MASK
     value = (value ^ value >> 13) * prime3 & _MASK
@@ -36,10 +36,10 @@ def _stripes(words: Any) -> int:
     lanes = [prime1 + prime2 & _MASK, prime2, 0, -prime1 & _MASK]
     for at in range(0, len(words), 4):
         for lane in range(4):
-            lanes[lane] = _rotated(lanes[lane] + words[at + lane] * prime2, 13) * prime1 & _MASK
-    return sum(_rotated(value, bits) for value, bits in zip(lanes, (1, 7, 12, 18), strict=True))
+            lanes[lane] = _rotate_left(lanes[lane] + words[at + lane] * prime2, 13) * prime1 & _MASK
+    return sum(_rotate_left(value, bits) for value, bits in zip(lanes, (1, 7, 12, 18), strict=True))
 
 
-def _rotated(value: int, bits: int) -> int:
+def _rotate_left(value: int, bits: int) -> int:
     value &= _MASK
     return (value << bits | value >> 32 - bits) & _MASK

@@ -12,7 +12,8 @@ from .bounded_decompression import Inflated, OutputBuffer, load_cramjam, refuse,
 ZSTD_LEVEL = 3  # Kafka's level
 ZSTD_WINDOW = 8 * 1024 * 1024  # the size that every decoder should support (RFC 8878, 3.1.1.1.2)
 _ZSTD_BLOCK = 128 * 1024  # largest size of a block
-_FRAME, _SKIPPABLE = 0xFD2FB528, range(0x184D2A50, 0x184D2A60)
+_FRAME = 0xFD2FB528
+_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
 _ZSTD_WINDOW_COUNTS = {"hint": "its large window takes the rest of what is allowed; allow more with limit="}
 _ZSTD_FULL = "failed to write whole buffer"
 
@@ -21,13 +22,13 @@ def inflate_zstd(data: bytes, limit: int) -> Inflated:
     """Decompress zstd. Raises BadCompression, or LimitExceeded for more than `limit` bytes; neither has a path."""
     if not data:
         refuse("zstd", "there are no bytes")
-    most, window = _zstd_needs(data)
+    max_size, window = _zstd_needs(data)
     allowed = limit if window <= ZSTD_WINDOW else max((limit + ZSTD_WINDOW) // 2, limit + ZSTD_WINDOW - window)
-    output = OutputBuffer(min(most, allowed))
+    output = OutputBuffer(min(max_size, allowed))
     try:
         size: int = run_cramjam("zstd", load_cramjam("zstd").zstd.decompress_into, data, output.view)
     except BadCompression as error:
-        if error.found[1] == _ZSTD_FULL and most > allowed:
+        if error.found[1] == _ZSTD_FULL and max_size > allowed:
             refuse_size("zstd", allowed, len(data), **_ZSTD_WINDOW_COUNTS if allowed < limit else {})
         raise
     return Inflated(output.first(size))
@@ -43,7 +44,7 @@ def _zstd_needs(data: bytes) -> tuple[int, int]:
 
     The search ends at bytes that are not a frame; the library will report them.
     """
-    most = window = at = 0
+    max_size = window = at = 0
     while at + 8 <= len(data):
         magic = int.from_bytes(data[at : at + 4], "little")
         if magic in _SKIPPABLE:
@@ -53,10 +54,10 @@ def _zstd_needs(data: bytes) -> tuple[int, int]:
             break
         at, size, checksum = _zstd_frame_header(data, at + 4)
         window = max(window, size)
-        at, held = _zstd_blocks(data, at)
-        most += held
+        at, content_size = _zstd_blocks(data, at)
+        max_size += content_size
         at += checksum
-    return most, window
+    return max_size, window
 
 
 def _zstd_frame_header(data: bytes, at: int) -> tuple[int, int, int]:
@@ -79,10 +80,12 @@ def _zstd_frame_header(data: bytes, at: int) -> tuple[int, int, int]:
 
 def _zstd_blocks(data: bytes, at: int) -> tuple[int, int]:
     """Return the end of a frame's blocks, and their largest possible decompressed size."""
-    held = last = 0
+    content_size = last = 0
     while not last and at + 3 <= len(data):
         header = int.from_bytes(data[at : at + 3], "little")
-        last, kind, size = header & 1, header >> 1 & 3, header >> 3
-        held += size if kind < 2 else _ZSTD_BLOCK
+        last = header & 1
+        kind = header >> 1 & 3
+        size = header >> 3
+        content_size += size if kind < 2 else _ZSTD_BLOCK
         at += 3 + (1 if kind == 1 else size)
-    return at, held
+    return at, content_size

@@ -75,16 +75,16 @@ def _straight_loop(element: Any, out: ReadingFunction, left: str) -> None:
 
 def _fixed_fields(node: Any) -> dict[str, tuple[str, str]]:
     """Return the fields of a struct with their format codes and value expressions; empty if one has a variable size."""
-    found = {}
+    formats = {}
     for field in node.fields if type(node) is Struct else ():
         kind = type(field.subcon)
         if kind in (Integer, Float64):
-            found[checked_attribute(field.name)] = code_of(field.subcon), "{}"
+            formats[checked_attribute(field.name)] = code_of(field.subcon), "{}"
         elif kind in _FORMS:
-            found[checked_attribute(field.name)] = _FORMS[kind]
+            formats[checked_attribute(field.name)] = _FORMS[kind]
         else:
             return {}
-    return found
+    return formats
 
 
 def _fixed_loop(node: Struct, fields: dict[str, tuple[str, str]], out: ReadingFunction) -> None:
@@ -94,14 +94,15 @@ def _fixed_loop(node: Struct, fields: dict[str, tuple[str, str]], out: ReadingFu
     """
     codes = "".join(code for code, _ in fields.values()) + ("B" if node.tagged is not None else "")
     absent = [*node.absent, *(node.tagged.fields.values() if node.tagged is not None else ())]
-    values = {checked_attribute(one.name): out.source.literal(one.default) for one in absent}
+    values = {checked_attribute(field.name): out.source.literal(field.default) for field in absent}
     targets = []
     for name, (_, form) in fields.items():
         targets.append(out.variable())
         values[name] = form.format(targets[-1])
     tagged = ["t"] if node.tagged is not None else []
     size = calcsize(f">{codes}")
-    a, n = f"a{out.loops}", f"n{out.loops}"
+    a = f"a{out.loops}"
+    n = f"n{out.loops}"
     unpack = out.source.struct(codes, "iter_unpack")
     with out.block(f"for {', '.join(targets + tagged)}, in {unpack}(b[p:p + {size} * {n}]):"):
         if tagged:
@@ -116,7 +117,8 @@ def _fixed_loop(node: Struct, fields: dict[str, tuple[str, str]], out: ReadingFu
 
 def _read_numbers(node: Array, out: ReadingFunction) -> str:
     """Unpack a short array with one struct from a table, indexed by its count."""
-    code, size = code_of(node.element), node.element.least
+    code = code_of(node.element)
+    size = node.element.least
     value = out.variable()
     compact = node.length is COMPACT_LENGTH
     table = out.source.constant("N", unpackers(code, compact), f"unpack_from >0{code}, >1{code}, >2{code} ...")
@@ -124,12 +126,13 @@ def _read_numbers(node: Array, out: ReadingFunction) -> str:
     # Two comparisons instead of a chained one: Python's jumps are twice as fast.
     test = f"{count} > 0 and {count} <= {SHORT}" if compact else f"{count} >= 0 and {count} < {SHORT}"
     out.settle()
-    start, back = out.at(), out.behind - size * compact
+    start = out.at()
+    back = out.behind - size * compact
     step = f"{size} * {count}" + (f" {'+' if back > 0 else '-'} {abs(back)}" if back else "")
     out.early(f"if {test}: {value} = {table}[{count}](b, {start}); p += {step}")
     long = "compact_numbers" if compact else "numbers"
     out.early(f"else: {value}, p = {long}(b, {start}, {count}, '{code}', {size}, {node.nullable})")
-    out.arrived()
+    out.mark_read()
     return value
 
 
@@ -146,7 +149,7 @@ def _emit_writing_of_array(node: Array, out: WritingFunction, value: str) -> Non
 
 
 def _write_array(node: Array, out: WritingFunction, variable: str) -> None:
-    out.line(f"if type({variable}) is not tuple: sequence({variable})")
+    out.line(f"if type({variable}) is not tuple: check_sequence({variable})")
     if type(node.element) in (Integer, Float64):
         _write_numbers(node, out, variable)
         return
@@ -170,7 +173,8 @@ def _write_loop(node: Array, out: WritingFunction, items: str) -> None:
 
 def _write_numbers(node: Array, out: WritingFunction, variable: str) -> None:
     """Pack a short array and its count with one struct from a table."""
-    code, type_name = code_of(node.element), type_of(node.element)
+    code = code_of(node.element)
+    type_name = type_of(node.element)
     prefix, count = ("B", "n + 1") if node.length is COMPACT_LENGTH else ("i", "n")
     table = out.source.constant("Q", packers(prefix, code), f"pack >{prefix}0{code}, >{prefix}1{code} ...")
     out.check()

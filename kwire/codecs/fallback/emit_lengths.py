@@ -26,8 +26,8 @@ def emit_read_length(length: Node, out: ReadingFunction, *, nullable: bool, most
     if type(length) is not Integer:
         raise NoEmitter(f"no reading is written for the length {type(length).__name__}")
     variable = out.fixed(code_of(length))
-    least = -1 if nullable else 0
-    test = f"{variable} < {least}" if most >= length.high else f"not {least} <= {variable} <= {most}"
+    lowest = -1 if nullable else 0
+    test = f"{variable} < {lowest}" if most >= length.high else f"not {lowest} <= {variable} <= {most}"
     out.early(f"if {test}: raise Declined")
     return f"{variable} >= 0" if nullable else "", variable, 0
 
@@ -50,7 +50,7 @@ def emit_write_length(length: Any, out: WritingFunction, size: str, most: int = 
     if length is not COMPACT_LENGTH:
         if most < length.high:
             out.line(f"if {size} > {most}: raise Declined")
-        packed = out.packed((code_of(length), size))  # its struct refuses lengths that are too large
+        packed = out.pack_pending((code_of(length), size))  # its struct refuses lengths that are too large
         if not out.waits:
             table = out.source.constant("K", packed_lengths(code_of(length)), f"pack >{code_of(length)} of 0, 1, 2 ...")
             packed = f"({table}[{size}] if {size} < {len(packed_lengths('h'))} else {packed})"
@@ -68,4 +68,4 @@ def emit_write_length(length: Any, out: WritingFunction, size: str, most: int = 
 
 def write_null(length: Node, out: WritingFunction) -> str:
     """Return an expression for the pending values and null."""
-    return out.packed(("x", "") if length is COMPACT_LENGTH else (code_of(length), "-1"))
+    return out.pack_pending(("x", "") if length is COMPACT_LENGTH else (code_of(length), "-1"))

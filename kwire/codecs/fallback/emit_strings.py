@@ -28,7 +28,7 @@ def _read_counted(node: String | Bytes, out: ReadingFunction, decode: str, most:
         out.early(f"else: {value} = None{out.step()}")
     else:
         out.early(cut)
-    out.arrived()
+    out.mark_read()
     return value
 
 

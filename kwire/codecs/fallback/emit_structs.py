@@ -67,7 +67,7 @@ def check_message(node: Struct, out: WritingFunction, message: str) -> None:
     name = out.source.constant("C", cls, checked_attribute(cls.__name__))
     out.line(f"if type({message}) is not {name}: raise Declined")
     lost = {checked_attribute(absent.name): absent.default for absent in node.absent if not absent.ignorable}
-    tests = [differs(f"{message}.{held}", out.source.literal(default)) for held, default in lost.items()]
+    tests = [differs(f"{message}.{attribute}", out.source.literal(default)) for attribute, default in lost.items()]
     if node.tagged is None:
         tests.insert(0, f"{message}.unknown_tags")
         lost["unknown_tags"] = None
@@ -94,7 +94,7 @@ def _emit_reading_of_nullable_struct(node: NullableStruct, out: ReadingFunction)
 def _emit_writing_of_nullable_struct(node: NullableStruct, out: WritingFunction, value: str) -> None:
     variable = out.held(value)
     out.check()
-    out.line(f"if {variable} is None: o.append({out.packed(('b', str(node.null)))})")
+    out.line(f"if {variable} is None: o.append({out.pack_pending(('b', str(node.null)))})")
     with out.block("else:"):
         out.fixed("b", "1")
         write_node(node.subcon, out, variable)

@@ -24,7 +24,7 @@ def read_tagged(node: TaggedFields, out: ReadingFunction) -> dict[str, str]:
     out.early(f"if {count}: {', '.join(variables)}, p = {section}")
     none = "".join(f"{variable} = {value}; " for variable, value in zip(variables, [*defaults, "None"], strict=True))
     out.early(f"else: {none}p += {out.behind}")
-    out.arrived()
+    out.mark_read()
     return dict(zip([*names, "unknown_tags"], variables, strict=True))
 
 
@@ -61,7 +61,7 @@ def write_tagged(node: TaggedFields, out: WritingFunction, message: str) -> None
         section = f"unknown({message}.unknown_tags, {unknown})"
     out.check()
     out.line(f"if {is_tagged(node, out, message)}: {out.piece(section)}")
-    out.line(f"else: o.append({out.packed(('x', ''))})")
+    out.line(f"else: o.append({out.pack_pending(('x', ''))})")
     out.forget()
 
 
@@ -78,10 +78,11 @@ def _write_section(node: TaggedFields, out: WritingFunction, unknown: str) -> st
     inner = WritingFunction(out.source, out.source.fresh("tagged"), "m")
     inner.line("fields = []")
     for tag, field in node.fields.items():
-        held, default = f"m.{checked_attribute(field.name)}", out.source.literal(field.default)
-        with inner.block(f"if not is_default({held}, {default}):"):
+        value = f"m.{checked_attribute(field.name)}"
+        default = out.source.literal(field.default)
+        with inner.block(f"if not is_default({value}, {default}):"):
             inner.line("o = []")
-            write_node(field.subcon, inner, held)
+            write_node(field.subcon, inner, value)
             inner.finish()
             inner.line(f"fields.append(({tag}, b''.join(o)))")
     inner.line(f"return section(fields, m.unknown_tags, {unknown})")

@@ -120,7 +120,7 @@ def keep(message: Any, fields: Sequence[tuple[str, Any]]) -> None:
             raise Declined
 
 
-def sequence(value: Any) -> None:
+def check_sequence(value: Any) -> None:
     """Refuse a value that is not written as an array."""
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence):
         raise Declined
@@ -159,7 +159,21 @@ def section(fields: list[tuple[int, bytes]], unknown: Any, checked: Callable[...
 
 _FUNCTIONS = (
     *(refuse, wide, compact_numbers, numbers, unknown_tags, unknown_tag),
-    *(ints, floats, bools, uuids, raw, keep, sequence, long, long_compact, long_numbers, unknown, section, is_default),
+    *(
+        ints,
+        floats,
+        bools,
+        uuids,
+        raw,
+        keep,
+        check_sequence,
+        long,
+        long_compact,
+        long_numbers,
+        unknown,
+        section,
+        is_default,
+    ),
 )
 
 

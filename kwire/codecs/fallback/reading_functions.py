@@ -59,12 +59,12 @@ class ReadingFunction(GeneratedFunction):
         self.settle()
         super().line(text + self._comment())
 
-    def arrived(self) -> None:
+    def mark_read(self) -> None:
         """Record that the emitted lines have moved `p` to the next byte."""
         self.behind = 0
 
     def step(self) -> str:
-        """Return the end of a line that moves `p` to the next byte; call `arrived` once every branch does."""
+        """Return the end of a line that moves `p` to the next byte; call `mark_read` once every branch does."""
         return f"; p += {self.behind}" if self.behind else ""
 
     def settle(self) -> None:
@@ -90,7 +90,8 @@ class ReadingFunction(GeneratedFunction):
             self.behind = 0
 
     def _comment(self) -> str:
-        names, self._notes = self._notes, []
+        names = self._notes
+        self._notes = []
         return f"  # {', '.join(names)}" if names else ""
 
 

@@ -36,7 +36,7 @@ class WritingFunction(GeneratedFunction):
         if type_name:
             self._typed.setdefault(type_name, []).append(value)
 
-    def packed(self, *more: tuple[str, str]) -> str:
+    def pack_pending(self, *more: tuple[str, str]) -> str:
         """Return an expression for the bytes of the pending values and of `more`, which stay pending; empty without
         any.
         """
@@ -75,7 +75,7 @@ class WritingFunction(GeneratedFunction):
 
     def piece(self, *parts: str) -> str:
         """Return a statement that writes the pending values and these parts as one piece; they stay pending."""
-        together = " + ".join(filter(None, (self.packed(), *parts)))
+        together = " + ".join(filter(None, (self.pack_pending(), *parts)))
         return f"o.append({together})" if together else ""
 
     def finish(self) -> None:

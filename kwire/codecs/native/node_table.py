@@ -115,7 +115,8 @@ class _TableRows:
         fields = [self.field(node, field, -1) for field in node.fields]
         fields += [self.field(node, field, tag) for tag, field in tagged.items()]
         fields += [
-            FieldRow(0, -1, one.ignorable, one.name, one.default, b"", node.message_class) for one in node.absent
+            FieldRow(0, -1, absent.ignorable, absent.name, absent.default, b"", node.message_class)
+            for absent in node.absent
         ]
         first = len(self.fields)
         self.fields += fields
@@ -131,7 +132,8 @@ class _TableRows:
 
     def field(self, struct: wire.Struct, field: wire.Field, tag: int) -> FieldRow:
         key = b"," + msgspec.json.encode(field.json_name) + b":"
-        name, row = str(field.name), self.add(field.subcon)
+        name = str(field.name)
+        row = self.add(field.subcon)
         return FieldRow(row, tag, False, name, field.default, key, struct.message_class, field)
 
 

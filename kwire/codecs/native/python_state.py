@@ -57,7 +57,9 @@ else:
         """The state of a connection that uses Kafka's protocol."""
 
         def _make_state(self, *_: Any, **__: Any) -> None:
-            self.in_flight, self._client, self.tokens = InFlight(), b"", 0
+            self.in_flight = InFlight()
+            self._client = b""
+            self.tokens = 0
             self._known = self._calls = NO_CALLS
             self.authenticating = self.expects_tokens = self.lossy = False
             self.answers = self.group = self.mechanism = self._doubt = self._ids = self.call = self.note = None
@@ -76,27 +78,27 @@ else:
 
         def others(self) -> list[Any]:
             """Return the items that are not complete frames: tuples with a fault, and numbers."""
-            return [one for one in self if type(one) is not tuple or one[5] is not None]
+            return [item for item in self if type(item) is not tuple or item[5] is not None]
 
         def add_rows(self, pairing: Any, connections: dict[Any, Any], rows: Any) -> None:
             """Pass all frames to the pairing, which adds the rows."""
-            for one in self:
-                pairing.take(one)
+            for item in self:
+                pairing.take(item)
 
         def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
             """Pass all frames to the counter."""
-            for one in self:
-                counter.count(one)
+            for item in self:
+                counter.count(item)
             return 0, 0, []
 
         def tally(self, tally: Any, number: int, width: float) -> Any:
             """Pass all frames to the tally of a report."""
-            for one in self:
-                if type(one) is tuple:
-                    tally.rest(one, number, None, None)
+            for item in self:
+                if type(item) is tuple:
+                    tally.rest(item, number, None, None)
                     number += 1
                 else:
-                    tally.forget(one)
+                    tally.forget(item)
             return number, [], {}, ({}, {})
 
     class FrameRows(list[Any]):
@@ -129,14 +131,15 @@ else:
 
         def parts(self, most_rows: int, most_bytes: int) -> list[tuple[int, FrameRows]]:
             """Divide the rows into parts, each with the index of its first row; see `FrameRows` of the engine."""
-            found, size = list[tuple[int, FrameRows]](), most_bytes
+            parts = list[tuple[int, FrameRows]]()
+            size = most_bytes
             for index, row in enumerate(self):
-                if size >= most_bytes or len(found[-1][1]) >= most_rows:
-                    found.append((index, FrameRows(self.keeps_bytes)))
+                if size >= most_bytes or len(parts[-1][1]) >= most_rows:
+                    parts.append((index, FrameRows(self.keeps_bytes)))
                     size = 0
-                found[-1][1].append(row)
+                parts[-1][1].append(row)
                 size += len(row[1])
-            return found
+            return parts
 
         def faults(self) -> dict[int, Any]:
             """Return the faults by the indices of their rows."""
@@ -186,7 +189,11 @@ else:
         """The state of one direction of a TCP connection."""
 
         def _make_state(self, side: int) -> None:
-            self.side, self.position, self.held, self.sent, self.pieces = side, 0, 0, 0, []
+            self.side = side
+            self.position = 0
+            self.held = 0
+            self.sent = 0
+            self.pieces = []
             self.begun = self.late = self.finished = self.opened = False
             self.sequence = self.first = self.acked = self.excused = self.end = None
             self.peer = self.connection = None
@@ -195,13 +202,17 @@ else:
         """A TCP connection."""
 
         def _make_state(self, number: int, key: bytes, half: Any = None) -> None:
-            self.number, self.key, self.newest, self.packets = number, key, 0, 0
+            self.number = number
+            self.key = key
+            self.newest = 0
+            self.packets = 0
             self.calm = self.closed = False
             self.last = self.opener = self.halves = None
             self.unseen = -1, -1
             if half is not None:
                 one, other = self.halves = half(0), half(1)
-                one.peer, other.peer = other, one
+                one.peer = other
+                other.peer = one
                 one.connection = other.connection = self
 
         def release(self) -> None:
@@ -214,7 +225,10 @@ else:
 
         def _make_state(self, *_: Any, **__: Any) -> None:
             self.count = self.packets = self.read = 0
-            self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
+            self.known = {}
+            self.open = {}
+            self.stuck = {}
+            self.closing = {}
 
         def add(self, key: bytes) -> Any:
             """Add a connection; `key` is the key of its first segment."""
@@ -229,7 +243,9 @@ else:
         """The connection on which a frame arrived."""
 
         def _make_state(self, connection: int = -1, key: bytes = b"", side: int = 0) -> None:
-            self.connection, self.key, self.side = connection, key, side
+            self.connection = connection
+            self.key = key
+            self.side = side
             self.texts = self.note = None
 
     class ConversationState(_State):
@@ -238,14 +254,20 @@ else:
         def _make_state(
             self, recogniser: Any = None, connection: Any = None, client: int = 0, head: bytes = b""
         ) -> None:
-            self.recogniser, self.connection, self.client = recogniser, connection, client
+            self.recogniser = recogniser
+            self.connection = connection
+            self.client = client
             self.readers = self.reader(), self.reader()
-            self.tokens, self.client_id, self.general = False, None, None
+            self.tokens = False
+            self.client_id = None
+            self.general = None
             if connection is not None:
                 self.ends = self.ends_class(connection.number, connection.key, client)
             number = int.from_bytes(head[4:], "big")
-            self.newest, self.answered = number if head and number < 0x7FFFFFF8 else None, None
-            self._expected, self._apis = deque(maxlen=1024), {}
+            self.newest = number if head and number < 0x7FFFFFF8 else None
+            self.answered = None
+            self._expected = deque(maxlen=1024)
+            self._apis = {}
             if head:
                 self.add_api(int.from_bytes(head[:4], "big", signed=True))
 
@@ -259,9 +281,9 @@ else:
             """Return the api keys and versions of requests, as in their headers."""
             return [api.to_bytes(4, "big", signed=True) for api in self._apis]
 
-        def expected(self, most: int) -> list[tuple[int, int | None]]:
+        def expected(self, count: int) -> list[tuple[int, int | None]]:
             """Return the api and correlation id of the next responses."""
-            return list(islice(self._expected, most))
+            return list(islice(self._expected, count))
 
         def expect(self, api: int, correlation_id: int | None) -> None:
             """Add an awaited response."""

@@ -89,7 +89,7 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
     delete_horizon: int | None = None
     attributes: int = 0
 
-    def checked(self) -> BatchPlan:
+    def check(self) -> BatchPlan:
         """Return the plan; raise an EncodeError for an invalid one."""
         if self.magic not in (0, 1, 2):
             self.wrong("0, 1 or 2", self.magic, "magic")
@@ -123,11 +123,11 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
             self._lost(record.timestamp, 1, "records", index, "timestamp")
 
     def _check_lost(self) -> None:
-        nones = _ONLY_MAGIC_2 if self.codec else _ONLY_MAGIC_2 | _ONLY_AROUND
+        nones = _ONLY_MAGIC_2 if self.compression_id else _ONLY_MAGIC_2 | _ONLY_AROUND
         for name, none in nones.items():
             if getattr(self, name) != none:
                 self._lost(getattr(self, name), 2, name)
-        if self.codec and not self.records:
+        if self.compression_id and not self.records:
             self.wrong("one record at least", "none", "records")
 
     def _check_number(self, value: Any, *path: str | int, node: Integer = INT64) -> None:
@@ -136,15 +136,17 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         if not node.low <= value <= node.high:
             self._refuse(OutOfRange(need=node.type_name, found=excerpt(value), low=node.low, high=node.high), path)
 
-    def wrong(self, need: str, found: Any, *path: str | int) -> NoReturn:
+    def wrong(self, need: str, value: Any, *path: str | int) -> NoReturn:
         """Raise an error about a value of the wrong type."""
-        self._refuse(WrongType(need=need, found=f"{type(found).__name__} {excerpt(found)}"), path)
+        self._refuse(WrongType(need=need, found=f"{type(value).__name__} {excerpt(value)}"), path)
 
-    def _lost(self, found: Any, first: int, *path: str | int) -> NoReturn:
-        self._refuse(NotInVersion(found=excerpt(found, 60), first=first), path)
+    def _lost(self, value: Any, first: int, *path: str | int) -> NoReturn:
+        self._refuse(NotInVersion(found=excerpt(value, 60), first=first), path)
 
     def _refuse(self, error: EncodeError, path: tuple[str | int, ...]) -> NoReturn:
-        error.segments, error.message, error.version = path, "RecordBatch", self.magic
+        error.segments = path
+        error.message = "RecordBatch"
+        error.version = self.magic
         raise error
 
     def writer(self, *path: str | int) -> Writer:
@@ -154,8 +156,8 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         return writer
 
     @property
-    def codec(self) -> int:
-        """The compression's number."""
+    def compression_id(self) -> int:
+        """The number of the compression in the attributes."""
         return NAMES.index(self.compression)
 
     @property
@@ -173,7 +175,7 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         return self.records[-1].offset if self.records else self.first_offset
 
     @property
-    def appended(self) -> bool:
+    def has_append_time(self) -> bool:
         """Whether the broker assigns the records' timestamps."""
         return self.magic > 0 and self.timestamp_type == "LogAppendTime"
 
@@ -198,7 +200,7 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         """Return the attributes of the batch, or of a message with its own bits; `inside` a wrapper without
         compression."""
         bits = (self.attributes if attributes is None else attributes | self.attributes) & ~_NAMED_BITS[self.magic]
-        bits |= (0 if inside else self.codec) | (LOG_APPEND_TIME if self.appended else 0)
+        bits |= (0 if inside else self.compression_id) | (LOG_APPEND_TIME if self.has_append_time else 0)
         bits |= (TRANSACTIONAL if self.is_transactional else 0) | (CONTROL if self.is_control else 0)
         return bits | (0 if self.delete_horizon is None else DELETE_HORIZON)
 
@@ -243,14 +245,14 @@ def build_batch(
     """
     if isinstance(records, Record):
         raise TypeError("an iterable of records is needed, not one Record: [record]")
-    plan = BatchPlan(records=tuple(records), magic=magic, compression=compression, **fields).checked()
+    plan = BatchPlan(records=tuple(records), magic=magic, compression=compression, **fields).check()
     return _build_batch(plan) if magic == 2 else _build_message_set(plan)
 
 
 def _build_batch(plan: BatchPlan) -> bytes:
     base_timestamp = plan.first_timestamp()
     body = b"".join(_build_record(plan, index, base_timestamp) for index in range(len(plan.records)))
-    if plan.codec and body:  # an empty batch consists of the header only
+    if plan.compression_id and body:  # an empty batch consists of the header only
         body = deflate(plan.compression, body)
     writer = plan.writer()
     writer.child("base_offset", INT64, plan.first_offset)
@@ -289,15 +291,15 @@ def _build_record(plan: BatchPlan, index: int, base_timestamp: int) -> bytes:
 
 def _build_message_set(plan: BatchPlan) -> bytes:
     """Build consecutive messages; to compress them, put them into a wrapper message."""
-    relative = plan.first_offset if plan.codec and plan.magic else 0
+    relative = plan.first_offset if plan.compression_id and plan.magic else 0
     messages = []
     for index, record in enumerate(plan.records):
-        timestamp = plan.written_timestamp(record) if plan.codec else record.timestamp
+        timestamp = plan.written_timestamp(record) if plan.compression_id else record.timestamp
         fields = MessageFields(record.key, record.value, timestamp)
         bits = plan.bits(record.attributes, inside=True)
         messages.append(_build_message(plan, record.offset - relative, bits, fields, "records", index))
     body = b"".join(messages)
-    if not plan.codec:
+    if not plan.compression_id:
         return body
     value = deflate(plan.compression, body, magic=plan.magic)
     return _build_message(plan, plan.end_offset, plan.bits(), MessageFields(None, value, plan.highest_timestamp()))

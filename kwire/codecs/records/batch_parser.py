@@ -77,8 +77,12 @@ class Batches(Generic[Item]):
     def __init__(self, data: bytes, *, salvage: bool, may_be_cut: bool, check_crcs: bool) -> None:
         self.rest: bytes = b""
         self.faults: list[DecodeError] = []
-        self._data, self._at, self._index = data, 0, 0
-        self._salvage, self._may_be_cut, self._check_crcs = salvage, may_be_cut, check_crcs
+        self._data = data
+        self._at = 0
+        self._index = 0
+        self._salvage = salvage
+        self._may_be_cut = may_be_cut
+        self._check_crcs = check_crcs
 
     def __iter__(self) -> Iterator[Item]:
         return self

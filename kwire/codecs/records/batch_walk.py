@@ -39,7 +39,7 @@ class BatchWalk:
         reader.faults = self.faults
         return reader
 
-    def inflated(self, data: bytes, start: int) -> LocatedReader:
+    def open_inflated(self, data: bytes, start: int) -> LocatedReader:
         """Decompress `data`, which starts at `start` in the batch, and return a reader of the result."""
         batch = self.batch
         self.stand(data, 0)
@@ -50,7 +50,8 @@ class BatchWalk:
         except DecodeError as error:
             error.segments = (*self._path, "records")
             error.offset += batch.position + start
-            error.rest, error.faults = self.unread, tuple(self.faults)
+            error.rest = self.unread
+            error.faults = tuple(self.faults)
             error.__context__ = None  # its frames reference the decompressed bytes
             raise error.with_traceback(None) from None
         if tail:
@@ -65,15 +66,17 @@ class BatchWalk:
         self, reader: LocatedReader, start: int, stop: int, index: int, read: Callable[[LocatedReader], Record]
     ) -> Record | UndecodableRecords:
         """Read the record from `start` to `stop`; afterwards, the reader is always at `stop`."""
-        end, depth = reader.end, len(reader.path)
+        end = reader.end
+        depth = len(reader.path)
         reader.end = stop
         reader.path += ("records", index)
         try:
             return read(reader)
         except DecodeError as error:
-            failed = self.failed(reader.data[start:stop], error)
+            failed = self.take_failure(reader.data[start:stop], error)
         finally:
-            reader.pos, reader.end = stop, end
+            reader.pos = stop
+            reader.end = end
             del reader.path[depth:]
         self._failures += 1
         if self._failures > MOST_FAULTS or isinstance(failed.error, TooManyFaults):
@@ -91,7 +94,7 @@ class BatchWalk:
         data, start = self._unread
         return data[start:]
 
-    def failed(self, data: bytes, error: DecodeError) -> UndecodableRecords:
+    def take_failure(self, data: bytes, error: DecodeError) -> UndecodableRecords:
         """With salvage, return undecodable bytes as a value; otherwise raise the error."""
         if not self.salvage:
             raise error
@@ -105,5 +108,6 @@ class BatchWalk:
             segments=(*self._path, "attributes"),
             found=(batch.compression_id, batch.magic),
         )
-        error.rest, error.faults = self.unread, tuple(self.faults)
+        error.rest = self.unread
+        error.faults = tuple(self.faults)
         raise error

@@ -33,7 +33,8 @@ def crc32c_by_table(data: bytes) -> int:
     >>> hex(crc32c_by_table(b"123456789"))
     '0xe3069283'
     """
-    table, crc = _make_table(), _MASK
+    table = _make_table()
+    crc = _MASK
     for byte in data:
         crc = table[(crc ^ byte) & 255] ^ crc >> 8
     return crc ^ _MASK

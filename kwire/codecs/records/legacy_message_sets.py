@@ -44,7 +44,7 @@ def read_message(walk: BatchWalk) -> Iterator[Record | UndecodableRecords]:
     if fields.value is None:
         reader.refuse_field("value", NullNotAllowed, reader.pos - 4, found=-1)
     _check_tail(reader)
-    yield from _read_set(walk, walk.inflated(fields.value, reader.pos - len(fields.value)))
+    yield from _read_set(walk, walk.open_inflated(fields.value, reader.pos - len(fields.value)))
 
 
 def _read_record(walk: BatchWalk, reader: LocatedReader) -> Record:
@@ -68,7 +68,8 @@ def _check_tail(reader: LocatedReader) -> None:
 
 def _read_set(walk: BatchWalk, reader: LocatedReader) -> Iterator[Record | UndecodableRecords]:
     """Read the messages of a message set. A truncated last message is ignored, as Kafka does."""
-    base, index = _base_offset(walk, reader), 0
+    base = _base_offset(walk, reader)
+    index = 0
     while reader.pos < reader.end:
         start = reader.pos
         walk.stand(reader.data, start)
@@ -81,7 +82,8 @@ def _read_set(walk: BatchWalk, reader: LocatedReader) -> Iterator[Record | Undec
 
 def _find_stop(reader: LocatedReader, index: int) -> int | None:
     """Return the end of the message that starts here; None if it is truncated."""
-    start, left = reader.pos, reader.end - reader.pos
+    start = reader.pos
+    left = reader.end - reader.pos
     size = int.from_bytes(reader.data[start + 8 : start + 12], "big", signed=True) if left >= LOG_OVERHEAD else LEAST
     depth = len(reader.path)
     reader.path += ("records", index)
@@ -110,7 +112,8 @@ def _base_offset(walk: BatchWalk, reader: LocatedReader) -> int:
 
 def _last_offset(data: bytes) -> int | None:
     """Return the offset field of the last complete message of a message set; None if there is none."""
-    last, at = None, 0
+    last = None
+    at = 0
     while at + LOG_OVERHEAD <= len(data):
         offset, size = _OFFSET_AND_SIZE.unpack_from(data, at)
         at += LOG_OVERHEAD + size
@@ -121,7 +124,8 @@ def _last_offset(data: bytes) -> int | None:
 
 
 def _read_inner_record(walk: BatchWalk, reader: LocatedReader, base: int) -> Record:
-    batch, start = walk.batch, reader.pos
+    batch = walk.batch
+    start = reader.pos
     offset, _, crc, magic, attributes = MESSAGE.unpack_from(reader.data, start)
     if magic != batch.magic:
         reader.fault_field("magic", MixedMagic, start + 16, found=magic, need=batch.magic)

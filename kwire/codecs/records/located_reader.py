@@ -52,7 +52,8 @@ class LocatedReader(Reader):
     def _error(self, kind: type[DecodeError], offset: int, facts: dict[str, Any]) -> DecodeError:
         error = super()._error(kind, offset, facts)
         if self.inflated:
-            error.offset, error.inflated_offset = self.base, offset
+            error.offset = self.base
+            error.inflated_offset = offset
         else:
             error.offset = self.base + offset
         return error

@@ -42,7 +42,7 @@ class RecordIterator(Generic[Item]):
         try:
             yield from (read_message if walk.batch.magic < 2 else read_batch)(walk)
         except DecodeError as error:
-            yield walk.failed(walk.unread, error)
+            yield walk.take_failure(walk.unread, error)
 
 
 class RecordBatch(BatchHeader, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class RecordBatch(BatchHeader, frozen=True, kw_only=True):
         if not self.compression_id:
             return native.records_are_whole(self.data, BATCH.size, count)
         walk = BatchWalk(self, salvage=salvage, limit=limit)
-        return native.records_are_whole(walk.inflated(self.data[BATCH.size :], BATCH.size).data, 0, count)
+        return native.records_are_whole(walk.open_inflated(self.data[BATCH.size :], BATCH.size).data, 0, count)
 
     def tolerant_records(self, *, limit: int = LIMIT) -> Iterator[Record]:
         """Decode the records as a broker does: what Kafka tolerates, such as a varint of more bytes than its value

@@ -26,7 +26,11 @@ MESSAGE = Packed(">qiIbb")
 CHECKED_FROM = {0: 16, 1: 16, 2: 21}
 # The smallest length field: a batch that is only a header; a message with neither key nor value.
 LEAST_LENGTH = {0: 14, 1: 22, 2: BATCH.size - LOG_OVERHEAD}
-COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+COMPRESSION = 0x07
+LOG_APPEND_TIME = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
 _SHORT = Bytes(VARINT, nullable=True)
 _LONG = Bytes(INT32, nullable=True)
 

@@ -20,14 +20,16 @@ from .record_layouts import BATCH, LOG_APPEND_TIME, RECORD
 
 def read_batch(walk: BatchWalk) -> Iterator[Record | UndecodableRecords]:
     """Yield the records of a batch of magic 2."""
-    data, count = walk.batch.data, walk.batch.record_count or 0
+    data = walk.batch.data
+    count = walk.batch.record_count or 0
     if count and walk.batch.compression_id:
-        reader = walk.inflated(data[BATCH.size :], BATCH.size)
+        reader = walk.open_inflated(data[BATCH.size :], BATCH.size)
     else:
         reader = walk.reader(BATCH.size)
         if walk.batch.compression is None:
             walk.refuse_codec()
-    make, index = _make_reader(walk), 0
+    make = _make_reader(walk)
+    index = 0
     while index < count and reader.pos < reader.end:
         try:
             fields, stop = read_fast(reader.data, reader.pos)
@@ -55,12 +57,14 @@ def _check_count(reader: LocatedReader, count: int, index: int) -> None:
 def _make_reader(walk: BatchWalk) -> Callable[[Any], Record]:
     """Return a function that creates a `Record` of this batch from the fields of a record."""
     batch = walk.batch
-    base_offset, base_timestamp = batch.base_offset or 0, batch.base_timestamp
+    base_offset = batch.base_offset or 0
+    base_timestamp = batch.base_timestamp
     appended = batch.max_timestamp if batch.attributes & LOG_APPEND_TIME else None
 
     def make(fields: Any) -> Record:
         attributes, timestamp_delta, offset_delta, key, value, headers = fields
-        offset, timestamp = base_offset + offset_delta, base_timestamp + timestamp_delta
+        offset = base_offset + offset_delta
+        timestamp = base_timestamp + timestamp_delta
         if not -(2**63) <= offset < 2**63:
             offset = wrap_int64(offset)
         if not -(2**63) <= timestamp < 2**63:
@@ -76,7 +80,8 @@ def _read_slowly(
     walk: BatchWalk, reader: LocatedReader, index: int, make: Callable[[Any], Record]
 ) -> Record | UndecodableRecords:
     """Read a record by its layout. Only an invalid size stops reading of the batch."""
-    start, depth = reader.pos, len(reader.path)
+    start = reader.pos
+    depth = len(reader.path)
     walk.stand(reader.data, start)
     reader.path += ("records", index)
     size = read_length(reader, VARINT, nullable=False, least=1) or 0
@@ -131,10 +136,17 @@ def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the value and the end of a zigzag varint of at most 64 bits, as in Protocol Buffers.
+
+    Raises:
+        IndexError: the data ends in it.
+        ValueError: it is overlong, or has more than 64 bits.
+    """
     byte = data[at]
     if byte < 128:
         return (byte >> 1) ^ -(byte & 1), at + 1
-    value, shift = byte & 127, 0
+    value = byte & 127
+    shift = 0
     while byte >= 128:
         at += 1
         shift += 7

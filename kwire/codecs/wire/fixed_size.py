@@ -80,10 +80,16 @@ class Uuid(Node):
         stream.out += obj
 
 
-INT8, INT16, INT32, INT64 = Integer("int8", "b"), Integer("int16", "h"), Integer("int32", "i"), Integer("int64", "q")
+INT8 = Integer("int8", "b")
+INT16 = Integer("int16", "h")
+INT32 = Integer("int32", "i")
+INT64 = Integer("int64", "q")
 
 
-UINT16, UINT32 = Integer("uint16", "H"), Integer("uint32", "I")
+UINT16 = Integer("uint16", "H")
+UINT32 = Integer("uint32", "I")
 
 
-FLOAT64, BOOLEAN, UUID = Float64(), Boolean(), Uuid()
+FLOAT64 = Float64()
+BOOLEAN = Boolean()
+UUID = Uuid()

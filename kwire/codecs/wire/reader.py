@@ -69,7 +69,8 @@ class Reader:
 
     def take(self, count: int) -> bytes:
         """Return the next `count` bytes and advance; raise Truncated if there are fewer."""
-        start, stop = self.pos, self.pos + count
+        start = self.pos
+        stop = self.pos + count
         if stop > self.end:
             self.refuse(Truncated, start, need=count, have=self.end - start)
         self.pos = stop
@@ -90,10 +91,10 @@ class Reader:
         """
         if self.ahead is None or type(self.data) is not bytes:
             return None
-        found = self.ahead(array)(self.data, self.pos, count)
-        if found is None or found[1] > self.end:
+        items_and_end = self.ahead(array)(self.data, self.pos, count)
+        if items_and_end is None or items_and_end[1] > self.end:
             return None
-        items, self.pos = found
+        items, self.pos = items_and_end
         return items
 
     def prefix(self, node: Construct) -> Any:
@@ -135,7 +136,8 @@ class Reader:
 
     def rewind(self, state: tuple[int, ...]) -> None:
         """Return to an earlier state, and forget what was recorded since then."""
-        self.pos, self.tagged = state[0], 0
+        self.pos = state[0]
+        self.tagged = 0
         del self.path[state[1] :], self.faults[state[2] :]
 
     def finish(self) -> bytes:
@@ -148,7 +150,8 @@ class Reader:
     def read(self, count: int = -1) -> bytes:
         """Read as a plain stream does; for construct's own classes."""
         stop = self.end if count < 0 else min(self.end, self.pos + count)
-        start, self.pos = self.pos, stop
+        start = self.pos
+        self.pos = stop
         return self.data[start:stop]
 
     def tell(self) -> int:

@@ -104,7 +104,9 @@ class _SectionReader:
     """One tagged section being read."""
 
     def __init__(self, node: TaggedFields, values: dict[str, Any], stream: Reader) -> None:
-        self.node, self.values, self.stream = node, values, stream
+        self.node = node
+        self.values = values
+        self.stream = stream
         self.unknown = bytearray()
         self.last = self.last_unknown = -1
         self.seen: dict[int, tuple[int, int]] = {}  # the range of bytes of each known tag
@@ -125,11 +127,14 @@ class _SectionReader:
 
     def pass_unknown(self, count: int) -> int:
         """Read unknown tags while they are in canonical form; return how many tags of any kind are left."""
-        stream, start = self.stream, self.stream.pos
+        stream = self.stream
+        start = self.stream.pos
         taken = self.node.foreign | self.node.fields.keys()
         stop, left, last = skip_unknown_tags(stream.data, start, count, self.last, taken, stream.end)
         if left < count:
-            stream.pos, self.last, self.last_unknown = stop, last, last
+            stream.pos = stop
+            self.last = last
+            self.last_unknown = last
             self.unknown += stream.data[start:stop]
         return left
 

@@ -37,7 +37,9 @@ def skip_unknown_tags(
             behind += size
             if tag <= last or tag > HIGHEST_TAG or tag in taken or behind > end:
                 break
-            last, position, count = tag, behind, count - 1
+            last = tag
+            position = behind
+            count = count - 1
     except (IndexError, ValueError):
         pass
     return position, count, last
@@ -63,7 +65,9 @@ def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:
     >>> split_tags(bytes.fromhex("05 02 abcd 09 00"))
     [(5, b'\\xab\\xcd'), (9, b'')]
     """
-    data, tags, behind = bytes(raw or b""), [], 0
+    data = bytes(raw or b"")
+    tags = []
+    behind = 0
     try:
         while behind < len(data):
             tag, start = short_varint(data, behind)

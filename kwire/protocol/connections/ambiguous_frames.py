@@ -28,7 +28,9 @@ def decode_as_response(data: bytes, request: Header) -> Any:
     Return the result of `FrameParser`, or None if the api is unknown.
     """
     call = request.call
-    return None if call is None or call.api.response is None else _parse_frame(data, call).response(call.api.response)
+    if call is None or call.api.response is None:
+        return None
+    return _parse_frame(data, call).response(call.api.response)
 
 
 def is_request(data: bytes, header: Header) -> bool:
@@ -71,14 +73,14 @@ def best_answered(data: bytes, requests: Sequence[Header]) -> Header:
     There may be several after a lost response. The first request whose response decodes without faults is chosen; else
     the first whose response decodes at all; else the oldest.
     """
-    found = None
+    faulty_match = None
     for request in requests:
         read = decode_as_response(data, request)
         if isinstance(read, Response):
             if not read.faults:
                 return request
-            found = found or request
-    return found or requests[0]
+            faulty_match = faulty_match or request
+    return faulty_match or requests[0]
 
 
 def _parse_frame(data: bytes, call: Call) -> FrameParser:

@@ -115,8 +115,8 @@ class Connection(KafkaConnectionState):
                 return Header(True, Call(api, b""), None, time)
             return self._accept(data, Header(True, Call(api, client), INT32(data, 8)[0], time))
         number = INT32(data, 4)[0] if len(data) >= 8 else None
-        found = [] if number is None else [one for one in self._find(number) if one.api_key == api.key]
-        return self._settle(found[0], data, time) if found else Header(False, Call(api, b""), number, time)
+        candidates = [] if number is None else [request for request in self._find(number) if request.api_key == api.key]
+        return self._settle(candidates[0], data, time) if candidates else Header(False, Call(api, b""), number, time)
 
     def add(self, api: Api, correlation_id: int, client_id: str | None = None, time: Any = None) -> Header:
         """Add a request in flight that was sent before the first received frame.
@@ -172,12 +172,12 @@ class Connection(KafkaConnectionState):
 
     def _response(self, data: bytes, time: Any) -> Header:
         """Process a frame from the broker: usually the response to the oldest request in flight."""
-        found = self._find(INT32(data, 4)[0])
-        if not found and self.answers is not None:
+        candidates = self._find(INT32(data, 4)[0])
+        if not candidates and self.answers is not None:
             return Header(False, self.answers, INT32(data, 4)[0], time)
-        if not found:
+        if not candidates:
             return self._neither(data, False, time, "unpaired")
-        request = found[0] if len(found) == 1 else best_answered(data, found)
+        request = candidates[0] if len(candidates) == 1 else best_answered(data, candidates)
         is_doubtful = self._doubt is not None and self._doubt.covers(request, self.in_flight)
         if is_doubtful and is_whole(data) and contradicts(data, request):
             return self._neither(data, False, time, "unpaired")
@@ -191,8 +191,8 @@ class Connection(KafkaConnectionState):
         if not self.authenticating and self.answers is None and (header := self._plain(data, first, time)) is not None:
             return header
         request = self.read_request(data, time)
-        found = self._find(first)
-        awaited = found[0] if found else None
+        candidates = self._find(first)
+        awaited = candidates[0] if candidates else None
         if self.answers is not None:
             return self._either(data, time, request, awaited)
         if request is None:

@@ -153,10 +153,10 @@ class KafkaConnectionState(PairingState):
         if self._ids is not None:
             return self._ids.find(correlation_id, self.in_flight)
         matching = (header for header in self.in_flight if header.correlation_id == correlation_id)
-        found = list(islice(matching, MOST_CANDIDATES))
-        if len(self.in_flight) > MANY and (not found or found[0] is not self.in_flight[0]):
+        candidates = list(islice(matching, MOST_CANDIDATES))
+        if len(self.in_flight) > MANY and (not candidates or candidates[0] is not self.in_flight[0]):
             self._index()
-        return found
+        return candidates
 
     def _index(self) -> None:
         """Index the correlation ids in flight, so that repeated searches are fast."""

@@ -64,7 +64,8 @@ class Connections(Generic[C]):
 
     def receive(self, frame: Frame) -> tuple[C, Header]:
         """Pass a frame to its connection; return the connection and the header."""
-        source, data = frame.source, frame.data
+        source = frame.source
+        data = frame.data
         connection = self.on_frame(frame)
         if frame.message is None or frame.version is None or not isinstance(frame.fault, CutShort | None):
             from_client = None if source.direction is None else source.direction == "request"

@@ -38,10 +38,11 @@ class CorrelationIndex:
 
     def find(self, correlation_id: int, in_flight: Sequence[Header]) -> list[Header]:
         """Return the first requests with a correlation id, at most `MOST_CANDIDATES`, oldest first."""
-        places, begin = self._places.get(correlation_id), self._count - len(in_flight)
-        if places is None:
+        positions = self._places.get(correlation_id)
+        begin = self._count - len(in_flight)
+        if positions is None:
             return []
-        del places[: bisect_left(places, begin)]
-        if not places:
+        del positions[: bisect_left(positions, begin)]
+        if not positions:
             del self._places[correlation_id]
-        return [in_flight[place - begin] for place in places[:MOST_CANDIDATES]]
+        return [in_flight[position - begin] for position in positions[:MOST_CANDIDATES]]

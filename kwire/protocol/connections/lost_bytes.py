@@ -34,16 +34,16 @@ class PairingDoubt:
             return False
         behind = iter(in_flight)
         if self._before is not None:
-            for one in behind:
-                if one is request:
+            for earlier_request in behind:
+                if earlier_request is request:
                     return True
-                if one is self._before:
+                if earlier_request is self._before:
                     break
         return bool(request.correlation_id == next(behind, request).correlation_id)
 
     def settle(self, request: Any, overtaken: Sequence[Any]) -> None:
         """Record that a request was answered, and which requests its response has overtaken."""
-        if self._before is None or any(one is self._before for one in overtaken):
+        if self._before is None or any(earlier_request is self._before for earlier_request in overtaken):
             self.active = False
         if not self.active or request is self._before:
             self._before = None

@@ -88,15 +88,15 @@ def first_numbers(data: bytes) -> tuple[int | None, int]:
 
 def count_frames(batch: CapturedBatch) -> int:
     """Count the frames of a batch, excluding items with a fault and ends of connections."""
-    return len(batch) - sum(type(one) is not tuple or one[5] is not None for one in batch.others())
+    return len(batch) - sum(type(item) is not tuple or item[5] is not None for item in batch.others())
 
 
 def make_frame(captured: CapturedFrame, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
     """Create a `Frame`; `number` counts from 0, `closed` has the connections that ended since the previous frame."""
-    ends, asked, offset, nanoseconds, data, fault, _, _ = captured
+    ends, is_request, offset, nanoseconds, data, fault, _, _ = captured
     if ends is WHOLE_FILE:
         return Frame(data, Source(file, number, offset if data else None), fault=fault)
     time = None if nanoseconds is None else nanoseconds / SECOND
-    direction = "request" if asked else "response"
+    direction = "request" if is_request else "response"
     source = Source(file, number, offset, time, ends.client, ends.broker, ends.connection, direction)
     return Frame(data, source, None, None, False, None, fault, tuple(closed))

@@ -58,8 +58,11 @@ class FrameJoiner:
         if self._whole is None:
             if not LEAST_PART <= self._missing <= MOST_AHEAD * self.held:
                 return None
-            held, self._whole = self.held, bytearray(self.held + self._missing)
-            self._whole[:held], self.held = self._joined(), held
+            whole = bytearray(self.held + self._missing)
+            count = self.held
+            whole[:count] = self._take_parts()  # `held` is 0 then
+            self._whole = whole
+            self.held = count
         return memoryview(self._whole)[self.held :]
 
     def filled(self, count: int) -> bytes | None:
@@ -69,7 +72,9 @@ class FrameJoiner:
         self._missing -= count
         if self._missing:
             return None
-        frame, self._whole, self.held = bytes(self._whole), None, 0
+        frame = bytes(self._whole)
+        self._whole = None
+        self.held = 0
         return frame
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -79,34 +84,37 @@ class FrameJoiner:
             BadFrame: a size is negative, too small for a correlation id, or above the limit.
         """
         if self.held and not self._missing:  # the size field was received in parts
-            data = self._joined(data)
-        at, count = 0, len(data)
+            data = self._take_parts(data)
+        at = 0
+        count = len(data)
         while count - at >= (self._missing or 4):
             if not self._missing:
                 self.rest = data[at : at + 8]
-                self._missing = 4 + self._checked_size(data, at)
+                self._missing = 4 + self._check_size(data, at)
                 continue
             stop = at + self._missing
             last = data if stop - at == count else memoryview(data)[at:stop]
-            frame = self._joined(last) if self._parts else bytes(last)
-            self._missing, self.rest = 0, b""
+            frame = self._take_parts(last) if self._parts else bytes(last)
+            self._missing = 0
+            self.rest = b""
             self._passed += len(frame)
             yield frame
             at = stop
         if at < count:
             self._keep(data[at:] if at else data)
 
-    def _checked_size(self, data: bytes, at: int) -> int:
+    def _check_size(self, data: bytes, at: int) -> int:
         try:
             return check_size(data, at, self.limit)
         except BadFrame as error:
             error.offset = self._passed
             raise
 
-    def _joined(self, last: bytes | memoryview = b"") -> bytes:
-        """Return all buffered parts joined with a last part."""
+    def _take_parts(self, last: bytes | memoryview = b"") -> bytes:
+        """Return all buffered parts joined with a last part; nothing is buffered then."""
         whole = b"".join((*(self._parts or ()), last))
-        self._parts, self.held = None, 0
+        self._parts = None
+        self.held = 0
         return whole
 
     def _keep(self, data: bytes) -> None:

@@ -70,7 +70,8 @@ class FrameReader(FrameBuffer):
         try:
             stop = start + 4 + check_size(self._buffer, start, self.limit, self.least)
         except BadFrame as error:
-            error.offset, error.rest = self.passed + start, self.rest
+            error.offset = self.passed + start
+            error.rest = self.rest
             raise
         if stop > len(self._buffer):
             self.missing = stop - len(self._buffer)
@@ -87,7 +88,8 @@ class FrameReader(FrameBuffer):
         Returns:
             The frame that ends with these bytes; `b""` if no frame does; None if the bytes were not added.
         """
-        missing, count = self.missing, len(data)
+        missing = self.missing
+        count = len(data)
         if not missing:
             size = int.from_bytes(data[:4], "big")
             if count < 4 or not self.least <= size <= self.limit:
@@ -101,10 +103,10 @@ class FrameReader(FrameBuffer):
             return None
         self._buffer += data
         self.missing = missing - count
-        return b"" if count < missing else self._completed()
+        return b"" if count < missing else self._take_buffer()
 
-    def _completed(self) -> bytes:
-        """Return the whole buffer, which is a frame."""
+    def _take_buffer(self) -> bytes:
+        """Return the whole buffer, which is a frame, and empty it."""
         self._count += 1
         return self.restart(self.passed + len(self._buffer))
 

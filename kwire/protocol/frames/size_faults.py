@@ -18,7 +18,8 @@ def cut_short(data: bytes, cause: str = "") -> CutShort | None:
     >>> print(cut_short(bytes.fromhex("0000002c 00000007"), "the connection closed"))
     cut short: 8 of 48 bytes, then the connection closed
     """
-    have, size = len(data), get_int32(data, 0)
+    have = len(data)
+    size = get_int32(data, 0)
     if have >= 4 and not (LEAST <= size <= LIMIT and have < 4 + size):
         return None
     return CutShort(need=4 + size if have >= 4 else None, have=have, cause=cause) if have else None

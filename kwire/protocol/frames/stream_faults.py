@@ -168,13 +168,13 @@ class RequestNotCaptured(UnexpectedResponse):
     is_failure = False
 
 
-def unexpected_response(found: int, need: int | None, *, lossy: bool) -> UnexpectedResponse:
+def unexpected_response(correlation_id: int, need: int | None, *, lossy: bool) -> UnexpectedResponse:
     """Return the error for a response that answers no request in flight.
 
     `lossy` means that bytes of its connection are missing.
     """
     kind = RequestNotCaptured if lossy else UnexpectedResponse
-    return kind(offset=4, found=found, need=need)
+    return kind(offset=4, found=correlation_id, need=need)
 
 
 def loses_bytes(fault: DecodeError | None) -> bool:

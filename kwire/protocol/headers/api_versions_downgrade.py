@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
+API_VERSIONS = 18
+UNSUPPORTED_VERSION = 35
 REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # first bytes of ApiVersions responses that may have version 0
 
 

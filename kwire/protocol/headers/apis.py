@@ -16,7 +16,9 @@ from .api_versions_downgrade import API_VERSIONS, REFUSED
 from .header_versions import header_version_for
 from .unanswered_requests import list_prefixes
 
-SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
+SASL_HANDSHAKE = 17
+SASL_AUTHENTICATE = 36
+ENVELOPE = 58
 MOST_KNOWN = 4096  # a spec with an open version range may have any number
 MOST_PREFIXES = 16  # of a call; more cost more than decoding saves
 MOST_CLIENTS = 1024  # number of client ids whose calls are shared by all connections
@@ -77,8 +79,8 @@ class Api:
     def prefixes(self, *, answered: bool, message: Any = None) -> tuple[bytes, ...]:
         """Return the first bytes after the client id, see `list_prefixes`."""
         tags = b"\0" if self.request_header == 2 else b""
-        found = list_prefixes(self.request, answered=answered, message=message) if self.request else ()
-        return tuple(tags + prefix for prefix in found)
+        prefixes = list_prefixes(self.request, answered=answered, message=message) if self.request else ()
+        return tuple(tags + prefix for prefix in prefixes)
 
     @once_attribute
     def request_header(self) -> int | None:
@@ -102,11 +104,13 @@ class Api:
         """The codec of its responses; None if the api is unknown."""
         return self._codec("response")
 
-    def codec(self, asked: bool | None) -> Codec | None:
+    def codec(self, is_request: bool | None) -> Codec | None:
         """Return the codec of one direction, or of the message that the container names."""
         if self.message is not None and self.version is not None:
             return codec_in(self.catalog, self.message, self.version)
-        return self.request if asked else None if asked is None else self.response
+        if is_request is None:
+            return None
+        return self.request if is_request else self.response
 
     def _codec(self, type_name: str) -> Codec | None:
         spec = None if self.key is None else self.catalog.find(self.key, type_name, self.version)
@@ -215,7 +219,8 @@ class Apis:
         api = self._known.get(number)
         if api is not None:
             return api
-        key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
+        key = number >> 16
+        version = (number & 0xFFFF ^ 0x8000) - 0x8000
         ranges = self._ranges.get(key)
         if ranges is None:
             ranges = self._ranges[key] = self._ranges_of(key)

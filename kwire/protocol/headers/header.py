@@ -14,6 +14,7 @@ from .apis import Call
 
 CLIENT_ID_AT = 12  # position of the client id's length
 SHORTEST = 14  # minimum size of a request with a client id
+FLEXIBLE_HEADERS = {"RequestHeader": 2, "ResponseHeader": 1}  # their versions with tagged fields (KIP-482)
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):
@@ -99,14 +100,22 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         if self.call is None or self.codec is None:
             raise ValueError(f"a frame without a known api has no body: {self.problem or self}")
         api = self.call.api
-        version = api.request_header if self.is_request else api.response_header
+        if self.is_request:
+            name = "RequestHeader"
+            version = api.request_header
+            tags_at = self.call.start
+        else:
+            name = "ResponseHeader"
+            version = api.response_header
+            tags_at = 8
         if version is None:
             return 4
-        start, flexible = (self.call.start, version == 2) if self.is_request else (8, version == 1)
-        if not flexible or data[start : start + 1] == b"\0":
-            return start + flexible
+        if version != FLEXIBLE_HEADERS[name]:
+            return tags_at
+        if data[tags_at : tags_at + 1] == b"\0":  # no tagged fields, as nearly always
+            return tags_at + 1
         reader: Reader = Reader(data, 4, salvage=True)
-        codec_in(api.catalog, "RequestHeader" if self.is_request else "ResponseHeader", version).read(reader)
+        codec_in(api.catalog, name, version).read(reader)
         return reader.pos
 
 

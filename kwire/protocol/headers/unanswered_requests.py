@@ -10,7 +10,8 @@ from ...codecs.message_codec import Codec
 UNANSWERED: dict[str, tuple[str, Any]] = {
     "ProduceRequest": ("acks", 0),  # the producer requests no acknowledgement
 }
-ALL_REPLICAS, LEADER_ONLY = -1, 1  # values of acks
+ALL_REPLICAS = -1  # a value of acks
+LEADER_ONLY = 1
 
 
 def expects_response(message: Any) -> bool:
@@ -36,9 +37,11 @@ def list_prefixes(codec: Codec, *, answered: bool, message: Any = None) -> tuple
     >>> list_prefixes(codec("MetadataRequest", 1), answered=True)
     ()
     """
-    attribute, unanswered = UNANSWERED.get(codec.name, ("", None))
+    if codec.name not in UNANSWERED:
+        return ()
+    attribute, unanswered = UNANSWERED[codec.name]
     prefixes = []
-    for value in () if not attribute else (ALL_REPLICAS, LEADER_ONLY) if answered else (unanswered,):
+    for value in (ALL_REPLICAS, LEADER_ONLY) if answered else (unanswered,):
         names = codec.message_class.__struct_fields__
         before = {} if message is None else {name: getattr(message, name) for name in names[: names.index(attribute)]}
         body = codec.encode(codec.message_class(**before, **{attribute: value}))

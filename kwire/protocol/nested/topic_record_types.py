@@ -8,8 +8,11 @@ from typing import NamedTuple
 from ...errors import SpecError
 from ...schema.catalog import Catalog
 
-GROUPS, TRANSACTIONS, SHARES = "__consumer_offsets", "__transaction_state", "__share_group_state"
-METADATA, REMOTE = "__cluster_metadata", "__remote_log_metadata"
+GROUPS = "__consumer_offsets"
+TRANSACTIONS = "__transaction_state"
+SHARES = "__share_group_state"
+METADATA = "__cluster_metadata"
+REMOTE = "__remote_log_metadata"
 # (kind of spec, prefix of the name) -> log; the first match applies
 LOGS: dict[tuple[str, str], str] = {
     ("metadata", "RemoteLog"): REMOTE,
@@ -59,7 +62,7 @@ def record_types(catalog: Catalog) -> dict[tuple[str, int], RecordType]:
             problem = f"{name} and {taken[slot]} are both type {number} of {log_of(name, kind)}"
             raise SpecError(problem, file=name, hint="give one of them another apiKey")
         taken[slot] = name
-    return {place: RecordType(**taken) for place, taken in sorted(names.items())}
+    return {log_and_type: RecordType(**taken) for log_and_type, taken in sorted(names.items())}
 
 
 def log_of(name: str, kind: str) -> str:

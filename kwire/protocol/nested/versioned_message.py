@@ -67,8 +67,8 @@ def read_newest(data: bytes, name: str) -> Embedded:
     reader = Reader(bytes(data))
     version = reader.child("version", INT16)
     if version < 0:
-        found = (name, version, str(versions_of(name)))
-        reader.refuse(UnknownVersion, 0, found=found, raw=reader.data[:2])
+        known_versions = str(versions_of(name))
+        reader.refuse(UnknownVersion, 0, found=(name, version, known_versions), raw=reader.data[:2])
     message = codec_for(name, min(version, versions_of(name).last)).read(reader)
     return Embedded(name, version, message, reader.read())
 

@@ -26,7 +26,10 @@ class SaslClientExchange:
     """
 
     def __init__(self, mechanism: str, name: str, password: str, nonce: str) -> None:
-        self.mechanism, self._name, self._password, self._nonce = mechanism, name, password, nonce
+        self.mechanism = mechanism
+        self._name = name
+        self._password = password
+        self._nonce = nonce
         self._bare = f"n={name.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
         self._verifier: bytes | None = None
 
@@ -66,9 +69,9 @@ class SaslClientExchange:
         salted = hashlib.pbkdf2_hmac(name, self._password.encode(), salt, iterations)
         unproved = f"c={b64encode(GS2_HEADER.encode()).decode()},r={challenge['nonce']}"
         signed = f"{self._bare},{challenge[0]},{unproved}".encode()
-        known = ScramCredential.of(self.mechanism, salted, salt, iterations)
-        signature = hmac.digest(known.stored_key, signed, name)
+        credential = ScramCredential.of(self.mechanism, salted, salt, iterations)
+        signature = hmac.digest(credential.stored_key, signed, name)
         client_key = hmac.digest(salted, b"Client Key", name)
-        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
-        self._verifier = hmac.digest(known.server_key, signed, name)
+        proof = bytes(byte ^ mask for byte, mask in zip(client_key, signature, strict=True))
+        self._verifier = hmac.digest(credential.server_key, signed, name)
         return f"{unproved},p={b64encode(proof).decode()}".encode()

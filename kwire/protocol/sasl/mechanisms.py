@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-PLAIN, SHA_256, SHA_512 = "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"
+PLAIN = "PLAIN"
+SHA_256 = "SCRAM-SHA-256"
+SHA_512 = "SCRAM-SHA-512"
 MECHANISMS = (PLAIN, SHA_256, SHA_512)
 SCRAM = {1: SHA_256, 2: SHA_512}  # by Kafka's number of the mechanism
-LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
+LEAST_ITERATIONS = 4096
+MOST_ITERATIONS = 16384
 MOST_CLIENT_ITERATIONS = 1_000_000  # the highest count that a client accepts; it takes a third of a second to compute
 HASH_NAMES = {SHA_256: "sha256", SHA_512: "sha512"}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _NAME = r"(?:[^,=\x00]|=2C|=3D)+"
-_NONCE, _BASE64 = r"r=(?P<nonce>[!-+\--~]+)", "[A-Za-z0-9/+=]+"
+_NONCE = r"r=(?P<nonce>[!-+\--~]+)"
+_BASE64 = "[A-Za-z0-9/+=]+"
 CLIENT_FIRST = re.compile(rf"(?P<header>n,(?:a=(?P<authzid>{_NAME}))?,)(?P<bare>n=(?P<name>{_NAME}),{_NONCE}.*)")
 CLIENT_FINAL = re.compile(rf"(?P<unproved>c=(?P<binding>{_BASE64}),{_NONCE}.*),p=(?P<proof>{_BASE64})")
 SERVER_FIRST = re.compile(rf"{_NONCE},s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,9}})(?:,.*)?")

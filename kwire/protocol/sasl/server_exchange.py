@@ -19,7 +19,8 @@ class SaslServerExchange:
 
     def __init__(self, mechanism: str, users: Users, rng: Random) -> None:
         self.mechanism: str = mechanism
-        self._users, self._rng = users, rng
+        self._users = users
+        self._rng = rng
         self.name: str | None = None
         self._first: re.Match[str] | None = None
         self._challenge = ""
@@ -75,18 +76,20 @@ class SaslServerExchange:
     def _final(self, text: str) -> bytes:
         assert self._first is not None
         assert self._credential is not None
-        final, known = CLIENT_FINAL.fullmatch(text), self._credential
+        credential = self._credential
+        final = CLIENT_FINAL.fullmatch(text)
         nonce = self._challenge[2:].partition(",")[0]
         if final is None or final["nonce"] != nonce or b64decode(final["binding"]).decode() != self._first["header"]:
             raise self._failure()
         signed = f"{self._first['bare']},{self._challenge},{final['unproved']}".encode()
         hash_name = HASH_NAMES[self.mechanism]
-        signature, proof = hmac.digest(known.stored_key, signed, hash_name), b64decode(final["proof"])
-        client_key = bytes(one ^ other for one, other in zip(signature, proof, strict=False))
-        if not hmac.compare_digest(hashlib.new(hash_name, client_key).digest(), known.stored_key):
+        signature = hmac.digest(credential.stored_key, signed, hash_name)
+        proof = b64decode(final["proof"])
+        client_key = bytes(byte ^ mask for byte, mask in zip(signature, proof, strict=False))
+        if not hmac.compare_digest(hashlib.new(hash_name, client_key).digest(), credential.stored_key):
             raise self._failure()
         self.name = _plain_name(self._first["name"])
-        return b"v=" + b64encode(hmac.digest(known.server_key, signed, hash_name))
+        return b"v=" + b64encode(hmac.digest(credential.server_key, signed, hash_name))
 
 
 def _plain_name(text: str) -> str:

@@ -51,8 +51,8 @@ def test_zeroes_alone_are_a_literal_and_a_byte_is_from_a_table() -> None:
     out = WritingFunction(GeneratedSource(), "f")
     out.fixed("x", "")
     out.fixed("x", "")
-    assert out.packed() == r"b'\x00\x00'"
+    assert out.pack_pending() == r"b'\x00\x00'"
     out.forget()
     out.fixed("B", "n + 1")
-    assert out.packed() == "BYTE[n + 1]"
-    assert out.packed(("x", "")) != ""
+    assert out.pack_pending() == "BYTE[n + 1]"
+    assert out.pack_pending(("x", "")) != ""

@@ -66,7 +66,7 @@ def test_counts_below_zero_are_null_or_refused(count: int, nullable: bool) -> No
         ("floats", [0.5], [1, True, None]),
         ("bools", [True, False], [0, 1, None]),
         ("uuids", [bytes(16)], [bytes(15), bytearray(16), None]),
-        ("sequence", [(), [], range(2)], ["ab", b"ab", bytearray(2), set(), {}, None, iter(())]),
+        ("check_sequence", [(), [], range(2)], ["ab", b"ab", bytearray(2), set(), {}, None, iter(())]),
         ("raw", [b"", bytearray(1), memoryview(b"")], ["", None, [1]]),
     ],
 )
