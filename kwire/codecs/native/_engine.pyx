@@ -3,9 +3,9 @@
 """The native interpreter: one walk over a table of nodes decodes, encodes, writes JSON text, and skips.
 
 It does not explain errors: bytes that it does not accept raise `Declined`, and the reference execution then decodes the
-same bytes and raises the error with path, offset and reason. All bytes are read through `take` and written through
-`room`, the only two functions that check bounds. A count is compared with the remaining bytes before memory is
-allocated for it. Tables are immutable, so threads share them without a lock.
+same bytes and raises the error with path, offset and reason. All bytes are read and written within checked bounds
+(`bounds.pxi`). A count is compared with the remaining bytes before memory is allocated for it. Tables are immutable, so
+threads share them without a lock. README.md is a map of the files.
 """
 
 cimport cython
