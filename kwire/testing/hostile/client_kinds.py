@@ -20,6 +20,7 @@ MOST = 2**31 - 1  # of int32
 API_VERSIONS, METADATA, PRODUCE, FETCH = 18, 3, 0, 1
 PIPELINED = 10_000  # requests
 HUGE_COUNT = b"\xff\xff\xff\xff\x0f"  # an unsigned varint: 4,294,967,295
+Steps = Callable[[Random], Iterator[Step]]
 
 
 @dataclass(frozen=True)
@@ -37,17 +38,15 @@ class ClientKind:
     name: str
     does: str
     sound: str
-    steps: Callable[[Random], Iterator[Step]]
+    steps: Steps
     connections: int = 1
 
 
 CLIENT_KINDS: dict[str, ClientKind] = {}
 
 
-def _register(
-    name: str, does: str, sound: str, connections: int = 1
-) -> Callable[[Callable[[Random], Iterator[Step]]], Callable[[Random], Iterator[Step]]]:
-    def add(steps: Callable[[Random], Iterator[Step]]) -> Callable[[Random], Iterator[Step]]:
+def _register(name: str, does: str, sound: str, connections: int = 1) -> Callable[[Steps], Steps]:
+    def add(steps: Steps) -> Steps:
         CLIENT_KINDS[name] = ClientKind(name, does, sound, steps, connections)
         return steps
 

@@ -253,6 +253,7 @@ class TransactionalProducer(IdempotentProducer):
         assert producer is not None
         self._transactions += 1
         transaction = f"{self.name}#{self._transactions}"
+        # 1. Add the partitions; with protocol 2, Produce adds them (KIP-890).
         indexes = self.rng.sample(range(PARTITIONS), self.rng.randint(1, PARTITIONS))
         if self._protocol == 1:
             topic = messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=TOPIC, partitions=tuple(indexes))
@@ -263,6 +264,7 @@ class TransactionalProducer(IdempotentProducer):
                 v3_and_below_topics=(topic,),
             )
             yield from self._ask_until_final(request, 3)
+        # 2. Write batches, once or twice, and wait until all are acknowledged.
         for _ in range(self.rng.randint(1, 2)):
             for index in indexes:
                 for _ in range(self.rng.randint(1, 2)):
@@ -271,6 +273,7 @@ class TransactionalProducer(IdempotentProducer):
                 yield from self.send_pending()
                 yield RETRY_BACKOFF if any(producer.pending.values()) else 0.01
             yield self.rng.uniform(0.0, 0.4)
+        # 3. Commit an offset for a group, and end the transaction.
         offset = -1
         if self.rng.random() < 0.5:
             offset = int(self.now * 1000)  # ascends over all instances
