@@ -38,12 +38,13 @@ def unsupported_uses(traffic: Traffic, release_name: str) -> list[UnsupportedUse
     uses = []
     new = release(release_name)
     for user, requests in traffic.used.items():
-        if user.api_key in releases().apis:
-            spoken = new.versions(user.api_key)
-            if user.version not in spoken:
-                breaks = not spoken or user.version < spoken.first
-                why = f"{release_name} supports {spoken}" if spoken else f"{release_name} has no such api"
-                api = releases().name_of(None, user.api_key)
-                who = user.client, user.software, user.ip
-                uses.append(UnsupportedUse(*who, api, user.version, requests, breaks, why))
+        if user.api_key not in releases().apis:
+            continue
+        supported = new.versions(user.api_key)
+        if user.version in supported:
+            continue
+        breaks = not supported or user.version < supported.first
+        why = f"{release_name} supports {supported}" if supported else f"{release_name} has no such api"
+        api = releases().name_of(None, user.api_key)
+        uses.append(UnsupportedUse(user.client, user.software, user.ip, api, user.version, requests, breaks, why))
     return sorted(uses, key=lambda use: (not use.breaks, use.client, use.software, use.ip, use.api, use.version))
