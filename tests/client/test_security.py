@@ -217,6 +217,9 @@ def test_what_fails_is_said(
         (["--security-protocol", "SASL_SSL", "--sasl-username", "a", "--sasl-password-file", "none"], "No such file"),
         (["--security-protocol", "SSL", "--ca", "garbage"], "garbage: no certificate"),
         (["--security-protocol", "SSL", "--cert", "client.crt", "--key", "server.key"], "no certificate with its key"),
+        (["--security-protocol", "SSL", "--ca", "missing.pem"], "missing.pem"),
+        (["--security-protocol", "SSL", "--cert", "missing.crt"], "missing.crt"),
+        (["--security-protocol", "SSL", "--cert", "client.crt", "--key", "missing.key"], "missing.key"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
