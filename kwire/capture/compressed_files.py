@@ -144,6 +144,8 @@ def _is_skippable(data: bytes, kind: str) -> bool:
 
 
 class _GzipDecompressor:
+    """Decompresses members of gzip; the bytes before damage are not lost."""
+
     def __init__(self) -> None:
         self.inflater = zlib.decompressobj(_GZIP_WINDOW)
         self.sound = 0  # bytes of the slice before the one at which the damage shows

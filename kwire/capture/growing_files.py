@@ -9,6 +9,7 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from time import sleep
+from typing import NamedTuple
 
 from ..errors import DumpError
 from .packets.pcap import MAGICS
@@ -17,6 +18,7 @@ from .portions import PORTION, read_portions
 
 POLL = 0.2  # seconds between two polls of a growing file
 _PCAP_HEADER = 24  # bytes
+_HEAD = _PCAP_HEADER + 16  # first bytes of a file that has a packet, by which it is known under another name
 
 
 def read_growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] | None = None) -> Iterator[bytes]:
@@ -39,7 +41,7 @@ def read_growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], N
         with path.open("rb", buffering=0) as stream:
             yield from _read_grown(stream, has_ended, wait, lambda: _has_end(stream, path))
         return
-    rotation = _Rotation(path)
+    rotation = _RotatedCaptures(path)
     while not has_ended():
         file = rotation.next()
         if file is None:
@@ -74,7 +76,15 @@ def _has_end(stream: FileIO, path: Path) -> bool:
     return False
 
 
-class _Rotation:
+class _ReadFile(NamedTuple):
+    """A capture that was begun: its name, how many of its bytes were read, and its first bytes."""
+
+    name: str
+    size: int
+    head: bytes
+
+
+class _RotatedCaptures:
     """Tracks the captures of a folder, and which of them were read.
 
     Attributes:
@@ -85,8 +95,8 @@ class _Rotation:
         self.folder: Path = folder
         self.read: int = 0
         self._header = b""
-        self._current: tuple[int, int] = -1, -1
-        self._known: dict[tuple[int, int], tuple[str, int, bytes]] = {}  # by device and inode: name, size, first bytes
+        self._current: tuple[int, int] | None = None
+        self._files: dict[tuple[int, int], _ReadFile] = {}  # by device and inode, which outlast a new name
 
     def next(self) -> Path | None:
         """Return the oldest unread capture; None if all were read."""
@@ -96,13 +106,15 @@ class _Rotation:
         """Return the captures that were not read, the oldest first; a file that was rewritten under its old name counts
         as a new one.
         """
-        if self._current in self._known:
-            name, _, head = self._known[self._current]
-            self._known[self._current] = name, self.read, head
+        if self._current is not None:
+            self._files[self._current] = self._files[self._current]._replace(size=self.read)
         captures = []
         for entry in os.scandir(self.folder):
             with suppress(FileNotFoundError):
-                if not entry.name.startswith(".") and entry.is_file() and self._is_new(entry, status := entry.stat()):
+                if entry.name.startswith(".") or not entry.is_file():
+                    continue
+                status = entry.stat()
+                if self._is_new(entry, status):
                     captures.append((status.st_mtime_ns, _natural_order(entry.name), entry.path))
         return [Path(path) for *_, path in sorted(captures)]
 
@@ -119,26 +131,26 @@ class _Rotation:
                 yield portion
 
     def _is_new(self, entry: os.DirEntry[str], status: os.stat_result) -> bool:
-        known = self._known.get((status.st_dev, status.st_ino))
-        if known is not None and status.st_size >= known[1] and entry.name == known[0]:
+        known = self._files.get((status.st_dev, status.st_ino))
+        if known is not None and status.st_size < known.size:
+            known = None  # written anew
+        if known is not None and entry.name == known.name:
             return False
         with Path(entry.path).open("rb") as stream:
-            head = stream.read(_PCAP_HEADER + 16)
-        is_read = known is not None and status.st_size >= known[1] and head == known[2]
-        is_capture = head[:4] in MAGICS or head[:4] == MAGIC
-        return is_capture and len(head) == _PCAP_HEADER + 16 and not is_read  # it has a packet
+            head = stream.read(_HEAD)
+        if known is not None and head == known.head:
+            return False  # renamed
+        return len(head) == _HEAD and (head[:4] in MAGICS or head[:4] == MAGIC)
 
     def _begin(self, stream: FileIO, file: Path) -> None:
         """Start to read a file, after its header if another file's header was read."""
         status = os.fstat(stream.fileno())
-        head = stream.read(_PCAP_HEADER + 16)
+        head = stream.read(_HEAD)
         self._current = (status.st_dev, status.st_ino)
-        self.read = 0
-        self._known[self._current] = file.name, 0, head
+        self._files[self._current] = _ReadFile(file.name, 0, head)
         is_pcap = head[:4] in MAGICS
-        kind = (head[:4], head[20:24]) if is_pcap else (head[:4],)
-        first = (self._header[:4], self._header[20:24]) if is_pcap else (self._header[:4],)
-        if self._header and kind != first:
+        has_same_link = not is_pcap or head[20:24] == self._header[20:24]
+        if self._header and (head[:4] != self._header[:4] or not has_same_link):
             hint = f"follow the files of one tcpdump; {file.name} is another's"
             raise DumpError("the captures have different formats or link types", file=str(file), hint=hint)
         self.read = _PCAP_HEADER if self._header and is_pcap else 0

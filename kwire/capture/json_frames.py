@@ -14,6 +14,16 @@ from ..protocol.frames.stream_faults import BegunBefore, Fragment, Gap, NoFrame,
 from ..schema.catalog import Catalog
 from ..schema.sensitive_fields import HIDDEN
 
+_SOURCE_MEMBERS = {
+    "file": str,
+    "frame": int,
+    "offset": int,
+    "time": int | float,
+    "client": str,
+    "broker": str,
+    "connection": int,
+    "direction": str,
+}
 FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore, Fragment, Gap, PassedOver)}
 
 
@@ -76,9 +86,8 @@ def read_source(members: dict[str, Any]) -> Source:
     source = members.get("source")
     if not isinstance(source, dict):
         return Source()
-    kinds = {"file": str, "frame": int, "offset": int, "time": int | float, "client": str, "broker": str}
-    kinds |= {"connection": int, "direction": str}
-    return Source(**{name: source[name] for name, kind in kinds.items() if isinstance(source.get(name), kind)})
+    sound = {name: source[name] for name, kind in _SOURCE_MEMBERS.items() if isinstance(source.get(name), kind)}
+    return Source(**sound)
 
 
 def need_member(members: dict[str, Any], name: str, kind: type[Any], inside: str = "") -> Any:

@@ -171,12 +171,9 @@ def _detect_format(opened: OpenedInput, file: str, bare: bool, catalog: Catalog,
 
     opened = _read_until(opened, count_bytes_needed)
     head = opened.head
-    if (
-        not (bare or topic)
-        and (of_disk := recognise_disk_file(Path(file).name, head))
-        and (head or of_disk.may_be_empty)
-    ):
-        return open_disk_file(of_disk, opened, file)
+    disk_kind = None if bare or topic else recognise_disk_file(Path(file).name, head)
+    if disk_kind is not None and (head or disk_kind.may_be_empty):
+        return open_disk_file(disk_kind, opened, file)
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
     refuse_foreign(head, file)

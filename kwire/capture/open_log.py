@@ -22,7 +22,8 @@ def open_segment(opened: OpenedInput, file: str, topic: str | None) -> Dump:
     """Open a log segment, a metadata log or a snapshot."""
     from .logs.log_reader import describe_log, read_log_items
 
-    kind, topic, remarks = *describe_log(opened.head, file, topic), list[str]()
+    kind, topic = describe_log(opened.head, file, topic)
+    remarks: list[str] = []
     return Dump(kind, refuse_frames(file), remarks, read_log_items(opened.portions(), file, topic, remarks))
 
 

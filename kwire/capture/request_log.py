@@ -1,8 +1,8 @@
 """Converts log lines that contain requests and responses as JSON to frames.
 
 Supported are the request logs of brokers from Kafka 2.7 on (with or without a log4j prefix, also as rows collected from
-them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode --jsonl`. Fields that a log omits
-(records) become empty, with a remark. Lines of other kinds are counted.
+them; KIP-673, RequestConvertToJson), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode
+--jsonl`. Fields that a log omits (records) become empty, with a remark. Lines of other kinds are counted.
 """
 
 from __future__ import annotations
@@ -102,14 +102,15 @@ def read_log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: 
         DumpError: a line is not JSON or not a message (raised at the end, for the first such line), or there was no
             request.
     """
-    count = 0
-    for count, frame in enumerate(readable_frames(lines, file, catalog, notes), 1):  # noqa: B007
+    is_empty = True
+    for frame in readable_frames(lines, file, catalog, notes):
+        is_empty = False
         yield frame
     if notes.errors:
         first = notes.errors[0]
         more = f"; {notes.broken - 1} more lines cannot be read" if notes.broken > 1 else ""
         raise DumpError(first.problem + more, file=file, line=first.line, hint=first.hint)
-    if not count:
+    if is_empty:
         what = "; ".join(notes.texts()) or "there is nothing in it"
         raise DumpError(f"no request in JSON: {what}", file=file, hint="brokers log JSON from Kafka 2.7 on")
 

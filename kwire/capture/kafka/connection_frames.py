@@ -21,7 +21,7 @@ from .frame_recognition import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, AwaitedRe
 from .frame_search import FrameSearch
 from .frame_splitter import FrameSplitter, StreamCut
 
-SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: the next frames have no header
+SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: the next frames have no header (KIP-43, until KIP-152)
 TOKEN = (0, None)
 EMPTY = bytes(4)  # the empty response that only SASL tokens have
 IN_FLIGHT = 1024  # maximum number of requests in flight that are stored

@@ -21,7 +21,9 @@ NO, SHORT, WEAK, FAIR, STRONG = range(5)
 _SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 million, without moving on
 REQUESTS = lazy_pattern(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
 NEAR, FAR = 16, 4096  # largest distance between the correlation ids of requests in flight: usual, and possible
-RESERVED_IDS = 0x7FFFFFF8  # higher ids are used by Kafka's clients during authentication
+# From here on, ids are used by Kafka's clients to authenticate again (KIP-368,
+# SaslClientAuthenticator.MIN_RESERVED_CORRELATION_ID).
+RESERVED_IDS = 0x7FFFFFF8
 API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)
 RESERVED = RESERVED_IDS.to_bytes(4, "big")
 LONGEST_UNLIKELY = 1 << 20  # largest frame that is buffered on weak evidence, in bytes
@@ -49,12 +51,12 @@ SURE, NEVER, LIKELY, MOST_LIKELY = FrameVerdict(sure=True), FrameVerdict(), 1, 2
 class AwaitedResponses(NamedTuple):
     """State of the requests in flight, used to recognise responses.
 
-    `asked` maps the correlation ids of requests in flight to api key and version; `apis` are all apis that the client
-    has used. Requests may have been lost: the ids of their responses are after `answered`, the id of the last response,
-    and near `newest`, the id of the newest request.
+    `in_flight` maps correlation ids to api key and version; `apis` are all apis that the client has used. Requests may
+    have been lost: the ids of their responses are after `answered`, the id of the last response, and near `newest`, the
+    id of the newest request.
     """
 
-    asked: dict[bytes, list[bytes]] = {}
+    in_flight: dict[bytes, list[bytes]] = {}
     apis: Collection[bytes] = ()
     answered: int | None = None
     newest: int | None = None
@@ -72,14 +74,14 @@ class AwaitedResponses(NamedTuple):
         head = bytes(data[position : position + 8])
         if len(head) >= 4 and not LEAST <= int.from_bytes(head[:4], "big") <= LIMIT:
             return False
-        return len(head) < 8 or head[4:] in self.asked or self.may_be(int.from_bytes(head[4:], "big"), FAR)
+        return len(head) < 8 or head[4:] in self.in_flight or self.may_be(int.from_bytes(head[4:], "big"), FAR)
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
         """Return the pattern of a response's size and correlation id."""
         if self.newest is None:
             return re.compile(_SIZE + rb"[\x00-\xff]{4})")
-        ids = {int.from_bytes(correlation_id, "big") for correlation_id in self.asked}
+        ids = {int.from_bytes(correlation_id, "big") for correlation_id in self.in_flight}
         lowest = self.newest if self.answered is None else min(self.answered, self.newest)
         ids |= {max(0, lowest - FAR), lowest, self.newest, self.newest + FAR, RESERVED_IDS}
         halves = {number >> 16 & 0xFFFF for number in ids}
@@ -200,7 +202,7 @@ class FrameRecogniser:
             return NEVER
         size, number = (int.from_bytes(data[start : start + 4], "big") for start in (position, position + 4))
         stop = position + 4 + size
-        apis: Collection[bytes] = awaited.asked.get(bytes(data[position + 4 : position + 8]), ())
+        apis: Collection[bytes] = awaited.in_flight.get(bytes(data[position + 4 : position + 8]), ())
         # A response to a lost request is accepted if it decodes, or if it fills whole packets exactly.
         in_front = _starts_packet(position, packets)
         lost = size <= LONGEST_UNLIKELY and awaited.may_be(number, FAR if in_front else NEAR)

@@ -91,7 +91,7 @@ class NonKafkaConnection:
         if self.turned is not None:
             return self.turned.feed(event)
         if self.name == UNKNOWN and isinstance(event, Portion) and self._is_request(event.data):
-            return self._turn(event)
+            return self._turn_into_kafka(event)
         if not isinstance(event, Unseen):
             self._sides[event.side].add(event)
         return []
@@ -124,7 +124,7 @@ class NonKafkaConnection:
         self.recogniser.allow(len(data))
         return size <= len(data) and self.recogniser.proves_request(data[:size])
 
-    def _turn(self, event: Portion) -> list[CapturedFrame]:
+    def _turn_into_kafka(self, event: Portion) -> list[CapturedFrame]:
         frames = self._describe_side(event.side, event.side) + self._describe_side(1 - event.side, event.side)
         head = event.data[4:12]
         self.turned = KafkaConnection(self.recogniser, self.connection, event.side, head)

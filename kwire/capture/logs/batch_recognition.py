@@ -57,8 +57,9 @@ def is_sound(data: bytes | bytearray, at: int, stop: int) -> bool:
     """Whether the checksum of a complete batch is correct."""
     magic = data[at + 16]
     checked = bytes(memoryview(data)[at + CHECKED_FROM[magic] : stop])
-    crc_at = at + (17 if magic == 2 else 12)
-    return int.from_bytes(data[crc_at : crc_at + 4], "big") == (crc32c if magic == 2 else crc32)(checked)
+    if magic == 2:  # KIP-98 moved the checksum, and replaced CRC-32 by CRC-32C
+        return int.from_bytes(data[at + 17 : at + 21], "big") == crc32c(checked)
+    return int.from_bytes(data[at + 12 : at + 16], "big") == crc32(checked)
 
 
 def find_candidate(data: bytearray, at: int) -> int | None:

@@ -172,17 +172,21 @@ def _explain_compressed(batch: LogBatch, last: Span, limit: int) -> ExplainedByt
 def _unfold_messages(spans: list[Span], data: bytes, batch: LogBatch) -> Iterator[Span]:
     """Replace keys and values that contain messages by the spans of these messages."""
     entries = batch.entries()
-    messages: dict[str, Message | None] = {}
+    record: str | None = None  # the path of the record to which the message belongs
+    message: Message | None = None
     for span in spans:
-        prefix, _, name = span.path.rpartition(".")
+        path, _, name = span.path.rpartition(".")
         if name not in ("key", "value") or not isinstance(span.value, bytes):
             yield span
             continue
-        if prefix not in messages:
-            messages = {prefix: _next_message(entries, prefix)}
-        message = messages[prefix]
+        if path != record:
+            record = path
+            message = _next_message(entries, path)
         part = None if message is None else _find_embedded(message, name)
-        yield from [span] if part is None else _unfold_message(span, *part)
+        if part is None:
+            yield span
+        else:
+            yield from _unfold_message(span, *part)
 
 
 def _next_message(entries: Iterator[object], prefix: str) -> Message | None:

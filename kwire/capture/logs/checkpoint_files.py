@@ -1,4 +1,7 @@
-"""Reads checkpoints: leader epochs, and offsets of partitions (recovery points, high watermarks, and so on)."""
+"""Reads checkpoints: leader epochs, and offsets of partitions (recovery points, high watermarks, and so on).
+
+Kafka's classes: CheckpointFile, with LeaderEpochCheckpointFile (KIP-101) and OffsetCheckpointFile.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ class CheckpointReader:
         elif len(lines) < 2 or not re.fullmatch(rb"\d{1,10}", lines[1][1]):
             yield bad_bytes(lines[0][0], data, "the second line of a checkpoint is the number of its entries", file)
         else:
-            yield from self._entries(kind, lines[2:], file)
+            yield from self._read_entries(kind, lines[2:], file)
             at, count = lines[1]
             need = int(count)
             have = len(lines) - 2
@@ -66,7 +69,7 @@ class CheckpointReader:
                 error = WrongCount(offset=at, segments=("count",), need=need, have=have, raw=count)
                 yield LogBytes(at, len(count), count, error, None, file)
 
-    def _entries(self, kind: str, lines: list[tuple[int, bytes]], file: str) -> Iterator[DiskItem]:
+    def _read_entries(self, kind: str, lines: list[tuple[int, bytes]], file: str) -> Iterator[DiskItem]:
         index = 0
         for at, line in lines:
             match = self.pattern.fullmatch(line)

@@ -18,7 +18,7 @@ from .disk_entry import BadDiskFile, DiskItem
 from .index_files import IndexReader, build_aborted_transaction, build_offset_entry, build_time_entry
 from .log_batch import LogBytes
 from .metadata_files import read_partition_metadata, read_properties, read_quorum_state
-from .producer_snapshots import read_producer_snapshot
+from .producer_snapshots import SNAPSHOT_ENTRY_SIZE, SNAPSHOT_HEADER_SIZE, read_producer_snapshot
 
 MOST_INDEX = 1 << 31  # the largest file whose positions are int32
 _OFFSETS = CheckpointReader(OFFSET_LINE, build_partition_offset, "topic, partition and offset")
@@ -33,6 +33,7 @@ _CONTENT = (
         "quorum state",
     ),
 )
+_PROPERTY_BEGINS = b"#vcbnd"  # a comment, or the first letter of a property
 _PROPERTY = lazy_pattern(rb"^(version|cluster\.id|broker\.id|node\.id|directory\.id)=", re.MULTILINE)
 
 
@@ -96,10 +97,12 @@ def _recognise_content(head: bytes) -> DiskKind | None:
     for pattern, name in _CONTENT:
         if pattern.match(head):
             return KINDS[name]
-    if head[:1] in b"#vcbnd" and len(set(_PROPERTY.findall(head))) >= 2:
+    if head[:1] in _PROPERTY_BEGINS and len(set(_PROPERTY.findall(head))) >= 2:
         return KINDS["directory properties"]
-    if len(head) >= 10 and head[:2] == b"\0\1" and (len(head) - 10) % 46 == 0:
-        return KINDS["producer snapshot"] if crc32c(head[6:]) == int.from_bytes(head[2:6], "big") else None
+    entries = len(head) - SNAPSHOT_HEADER_SIZE
+    if head[:2] == b"\0\1" and entries >= 0 and entries % SNAPSHOT_ENTRY_SIZE == 0:
+        crc = int.from_bytes(head[2:6], "big")
+        return KINDS["producer snapshot"] if crc32c(head[6:]) == crc else None
     return None
 
 

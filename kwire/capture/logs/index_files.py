@@ -1,4 +1,8 @@
-"""Reads the indexes of segments: offset index, time index and transaction index."""
+"""Reads the indexes of segments: offset index, time index and transaction index.
+
+Their layouts are those of Kafka's OffsetIndex, TimeIndex (KIP-33) and AbortedTxn (KIP-98). AbstractIndex maps an index
+of the active segment at its full size (`segment.index.bytes`), so that zeros follow its entries.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,8 @@ class IndexReader:
                 yield DiskEntry(kind, index, at, self.make(base, *self.layout.unpack(raw)), file)
                 index = index + 1
                 zeros = 0
-        yield from _report_preallocated(at - zeros + len(raw), zeros, file) if zeros else ()
+        if zeros:
+            yield from _report_preallocated(at - zeros + len(raw), zeros, file)
 
     def _cut_entries(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Yield entries with their positions; zeros are joined; an incomplete entry is the last one."""

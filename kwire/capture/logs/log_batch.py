@@ -34,7 +34,7 @@ class LogBytes:
     batch: RecordBatch | None = None
     file: str = ""
 
-    def joined(self, count: int) -> LogBytes:
+    def extend(self, count: int) -> LogBytes:
         """Return these zeros joined with following zeros."""
         return replace(self, count=self.count + count)
 

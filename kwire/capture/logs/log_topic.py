@@ -26,6 +26,7 @@ from ...runtime.lazy_patterns import lazy_pattern
 
 ENOUGH = 50  # records of a batch that are examined
 OF_A_QUORUM = range(2, 7)  # types of control records in a metadata log: leader change, snapshots, voters
+# The folder of a partition, with the suffixes of Kafka's UnifiedLog: to be deleted, moved between directories, unknown.
 _FOLDER = lazy_pattern(r"(__\w+)-\d+(\.[0-9a-f]+-(delete|future|stray))?")
 _FRAMED: dict[str, Callable[[bytes], FramedRecord]] = {METADATA: decode_metadata_frame, REMOTE: decode_remote_log_frame}
 _KEYED: dict[str, Callable[[bytes, bytes | None], CoordinatorRecord]] = {
@@ -125,7 +126,7 @@ def _count_fitting(name: str, records: list[Record]) -> int | None:
     values = 0
     for record in records:
         try:
-            if not _fits(name, record):
+            if not _decodes_completely(name, record):
                 return None
         except KwireError:
             return None
@@ -133,7 +134,7 @@ def _count_fitting(name: str, records: list[Record]) -> int | None:
     return values
 
 
-def _fits(name: str, record: Record) -> bool:
+def _decodes_completely(name: str, record: Record) -> bool:
     read: Any = _decode_record(name, record)
     if read is None:
         return False

@@ -1,4 +1,8 @@
-"""Reads meta.properties, partition.metadata and quorum-state."""
+"""Reads meta.properties, partition.metadata and quorum-state.
+
+Kafka's classes: MetaProperties (KIP-631, directory ids: KIP-858), PartitionMetadataFile (KIP-516), FileQuorumStateStore
+(KIP-595).
+"""
 
 from __future__ import annotations
 

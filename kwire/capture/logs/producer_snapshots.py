@@ -1,4 +1,4 @@
-"""Reads producer snapshots."""
+"""Reads producer snapshots, as Kafka's ProducerStateManager writes them (writeSnapshot, readSnapshot; KIP-98)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from ...errors import BadChecksum, DecodeError, TrailingBytes
 from ...protocol.nested.versioned_message import codec_for, versions_of
 from .disk_entry import DiskEntry, DiskItem, SnapshotHeader, bad_bytes, read_text_file
 from .log_batch import LogBytes
+
+SNAPSHOT_HEADER_SIZE = 10  # bytes: version, checksum, number of producers
+SNAPSHOT_ENTRY_SIZE = 46
 
 
 def read_producer_snapshot(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
@@ -40,4 +43,4 @@ def read_producer_snapshot(kind: str, base: int, portions: Iterable[bytes], file
     header = SnapshotHeader(version, message.crc, len(message.producer_entries))
     yield DiskEntry(kind, 0, 0, header, file, tuple(faults))
     for index, producer in enumerate(message.producer_entries):
-        yield DiskEntry(kind, index + 1, 10 + 46 * index, producer, file)
+        yield DiskEntry(kind, index + 1, SNAPSHOT_HEADER_SIZE + SNAPSHOT_ENTRY_SIZE * index, producer, file)

@@ -1,4 +1,8 @@
-"""Extracts batches from the bytes of a log segment. Reading continues after damage, at the next valid batch."""
+"""Extracts batches from the bytes of a log segment. Reading continues after damage, at the next valid batch.
+
+Kafka reads batches by their lengths (FileRecords, FileLogInputStream.nextBatch), and truncates a segment at its first
+invalid batch (LogSegment.recover); what it would drop is kept here, as `LogBytes` and later batches.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +99,7 @@ class SegmentReader:
     def _join_zeros(self, cut: SegmentItem) -> Iterator[SegmentItem]:
         """Join zeros that were found separately."""
         if isinstance(cut, LogBytes) and cut.error is None:
-            self._zeros = cut if self._zeros is None else self._zeros.joined(cut.count)
+            self._zeros = cut if self._zeros is None else self._zeros.extend(cut.count)
             if self._zeros.count < _MOST_ZEROS:
                 return
             cut = self._zeros

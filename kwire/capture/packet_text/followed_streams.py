@@ -52,23 +52,23 @@ class FollowedStream:
             connection: the number of the stream.
         """
         readers = (FrameReader(), FrameReader())
-        whole = [True, True]
+        has_frames = [True, True]  # false after an impossible size
         for node, data, time in self.portions:
             reader = readers[node].feed(data)
+            if not has_frames[node]:
+                continue
             try:
-                for frame in reader if whole[node] else ():
-                    yield replace(
-                        frame, source=self._build_source(file, numbers, frame.source.offset, time, connection)
-                    )
+                for frame in reader:
+                    source = self._build_source(file, numbers, frame.source.offset, time, connection)
+                    yield replace(frame, source=source)
                     numbers += 1
             except BadFrame:
-                whole[node] = False
+                has_frames[node] = False
         for node, reader in enumerate(readers):
             if reader.rest:
-                fault = cut_short(reader.rest, "the stream ended") if whole[node] else None
-                yield Frame(
-                    reader.rest, self._build_source(file, numbers, reader.offset, None, connection), fault=fault
-                )
+                fault = cut_short(reader.rest, "the stream ended") if has_frames[node] else None
+                source = self._build_source(file, numbers, reader.offset, None, connection)
+                yield Frame(reader.rest, source, fault=fault)
                 numbers += 1
 
     def _build_source(self, file: str, number: int, offset: int | None, time: float | None, connection: int) -> Source:

@@ -12,7 +12,7 @@ from ...protocol import Frame, FrameDecoder, FrameReader, Request, Source
 from ..packets.packet import Packet
 from ..packets.packet_headers import parse_segment
 from ..packets.segment import SYN, Segment
-from ..tcp.stream_reassembly import MASK
+from ..tcp.stream_reassembly import MASK, sequence_distance
 
 # link layer -> (its type in captures, the offset of IP in it)
 LINKS = {
@@ -46,10 +46,15 @@ def _read_ip_length(data: bytes) -> int:
     """Return the length of an IP packet: the length of `data` if the network card sets the field later; 0 for other
     bytes.
     """
-    version, header = (data[0] >> 4, (data[0] & 15) * 4) if len(data) >= 20 else (0, 0)
-    if version == 4 and _sum_header(data[:header]) in (0, 0xFFFF):
+    if len(data) < 20:
+        return 0
+    version = data[0] >> 4
+    header_length = (data[0] & 15) * 4
+    if version == 4 and _sum_header(data[:header_length]) in (0, 0xFFFF):
         return _read_int16(data, 2) or len(data)
-    return 40 + (_read_int16(data, 4) or len(data) - 40) if version == 6 else 0
+    if version == 6:
+        return 40 + (_read_int16(data, 4) or len(data) - 40)
+    return 0
 
 
 def _read_int16(data: bytes, start: int) -> int:
@@ -57,7 +62,7 @@ def _read_int16(data: bytes, start: int) -> int:
 
 
 def _sum_header(header: bytes) -> int:
-    """Return the checksum of a header; 0xffff is correct, 0 is left by checksum offloading."""
+    """Return the sum of a header with its checksum (RFC 1071); 0xffff is correct, 0 is left by checksum offloading."""
     if header[10:12] == b"\0\0":
         return 0
     total = sum(_read_int16(header, at) for at in range(0, len(header), 2))
@@ -140,10 +145,9 @@ class _Flow:
 
     def next(self, segment: Segment) -> tuple[int, bytes]:
         """Return the number of bytes missing before a segment, and the new bytes in it."""
-        start = segment.sequence + bool(segment.flags & SYN)  # a SYN counts as a byte
-        ahead = 0 if self.expected is None else (start - self.expected) & MASK
-        again = 0x100000000 - ahead if ahead >> 31 else 0
-        data = segment.payload[again:]
+        start = segment.sequence + bool(segment.flags & SYN)  # a SYN counts as a byte (RFC 9293, section 3.4)
+        ahead = 0 if self.expected is None else sequence_distance(start, self.expected)
+        data = segment.payload[max(0, -ahead) :]  # bytes before the expected one are retransmitted
         if data:
             self.expected = (start + len(segment.payload)) & MASK
-        return (0 if again else ahead), data
+        return max(0, ahead), data

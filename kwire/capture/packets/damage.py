@@ -71,7 +71,7 @@ class Skipper:
 
 
 def find_record(
-    cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], *, least: int, more: int, most: int
+    cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], *, size: int, more: int, limit: int
 ) -> int | None:
     """Find the next record after the start of the current one.
 
@@ -79,9 +79,9 @@ def find_record(
         cursor: positioned at the damaged record.
         pattern: matches the start of a record.
         begins: returns whether a record starts at a distance from the cursor, in bytes.
-        least: the number of bytes that a match needs, which may be in two reads.
+        size: the number of bytes that a match needs, which may be in two reads.
         more: the number of bytes to read at a time.
-        most: the number of bytes to search.
+        limit: the number of bytes to search.
 
     Returns:
         The record's distance in bytes from the cursor; None if no record was found.
@@ -93,13 +93,13 @@ def find_record(
             if begins(match.start() - pos):
                 return match.start() - pos
         left = len(data) - pos  # all positions in these bytes were examined
-        start = max(start, left - least + 1)
-        if left > most or (not cursor.fill(left + more) and cursor.left == left):
+        start = max(start, left - size + 1)
+        if left > limit or (not cursor.fill(left + more) and cursor.left == left):
             return None
 
 
 def skip_to_record(
-    cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], least: int, most: int
+    cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], size: int, limit: int
 ) -> bool:
     """Move to the next position where a record starts; for the arguments see `find_record`.
 
@@ -107,11 +107,11 @@ def skip_to_record(
         Whether a record was found; if not, the input was read to the end.
     """
     while not begins(0):
-        distance = find_record(cursor, pattern, begins, least=least, more=PIECE, most=most)
-        if distance is None and cursor.left <= most:
+        distance = find_record(cursor, pattern, begins, size=size, more=PIECE, limit=limit)
+        if distance is None and cursor.left <= limit:
             cursor.take(cursor.left)
             return False
-        cursor.take(cursor.left - least + 1 if distance is None else distance)
+        cursor.take(cursor.left - size + 1 if distance is None else distance)
     return True
 
 

@@ -2,6 +2,9 @@
 
 Finds addresses, ports and payload, but does not track connections. For a packet without a segment it returns the
 reason, so that packets that may belong to a TCP stream can be reported. IP fragments are reported, not reassembled.
+
+Sources: https://www.tcpdump.org/linktypes.html; RFC 791 (IPv4), RFC 8200 (IPv6), RFC 9293 (TCP); RFC 3032 (MPLS), RFC
+2516 (PPPoE); RFC 7348 (VXLAN), RFC 2784 and RFC 2890 (GRE), RFC 2003 and RFC 4213 (IP in IP).
 """
 
 from __future__ import annotations
@@ -28,8 +31,11 @@ LOST = (FRAGMENT, CUT, DAMAGED)
 _IPV4 = Struct(">BxHxxHxB").unpack_from  # header length, total length, fragment, protocol
 _IPV6 = Struct(">HB").unpack_from  # payload length, next header
 _TCP = Struct(">IIH").unpack_from  # sequence, acknowledgement, header length and flags
-_IPV6_EXTENSIONS = frozenset([0, 43, 60, 135, 139, 140])  # the length of each is in units of eight bytes
-_FRAGMENT_HEADER, _AUTHENTICATION = 44, 51
+# Hop-by-hop options, routing, destination options (RFC 8200, section 4), mobility (RFC 6275), HIP (RFC 7401) and Shim6
+# (RFC 5533): the length of each is in units of eight bytes, without the first eight.
+_IPV6_EXTENSIONS = frozenset([0, 43, 60, 135, 139, 140])
+_FRAGMENT_HEADER = 44  # RFC 8200, section 4.5: always eight bytes
+_AUTHENTICATION = 51  # RFC 4302, section 2.2: its length is in units of four bytes, without the first eight
 LINK_NAMES = {9: "PPP", 105: "802.11", 127: "radiotap", 189: "USB", 220: "USB", 249: "USB", 252: "exported PDUs"}
 
 
@@ -63,8 +69,10 @@ def _parse_ethertype(packet: Packet, kind: bytes, at: int) -> Segment | str:
         return _parse_ipv4(packet, at)
     if kind == IPV6:
         return _parse_ipv6(packet, at)
-    if kind in (MPLS, PPPOE):
-        return _parse_ip(packet, at + 8 if kind == PPPOE else _skip_mpls_labels(packet.data, at))
+    if kind == PPPOE:
+        return _parse_ip(packet, at + 8)
+    if kind == MPLS:
+        return _parse_ip(packet, _skip_mpls_labels(packet.data, at))
     return NOT_TCP if len(kind) == 2 else CUT
 
 
@@ -111,7 +119,7 @@ def _parse_ipv6(packet: Packet, at: int) -> Segment | str:
     if start > len(data):
         return CUT
     length, kind = _IPV6(data, at + 4)
-    # A jumbogram, or segmentation offload.
+    # A length of zero: a jumbogram (RFC 2675), or segmentation offload.
     stop = start + length if length else packet.length
     if kind == TCP:
         return _parse_tcp(packet, data[at + 8 : at + 44], start, stop)
@@ -141,11 +149,9 @@ def _parse_tunnel(packet: Packet, protocol: int, at: int) -> Segment | str:
         return NOT_TCP
     start = at + 4 + sum(4 for bit in (0x80, 0x20, 0x10) if data[at] & bit)  # checksum, key, sequence number
     kind = data[at + 2 : at + 4]
-    return (
-        _parse_ethertype(packet, data[start + 12 : start + 14], start + 14)
-        if kind == BRIDGED
-        else _parse_ethertype(packet, kind, start)
-    )
+    if kind == BRIDGED:
+        return _parse_ethertype(packet, data[start + 12 : start + 14], start + 14)
+    return _parse_ethertype(packet, kind, start)
 
 
 def _read_extension_length(kind: int, field: int) -> int:
@@ -171,14 +177,14 @@ def _parse_tcp(packet: Packet, key: bytes, at: int, stop: int) -> Segment | str:
 
 
 LINKS: dict[int, Callable[[Packet], Segment | str]] = {
-    0: _parse_loopback,  # BSD
-    108: _parse_loopback,  # OpenBSD: in network byte order
-    1: _parse_ethernet,
-    12: _parse_ip,  # used by some systems instead of 101
-    14: _parse_ip,
-    101: _parse_ip,
-    228: _parse_ip,  # IPv4 only
-    229: _parse_ip,  # IPv6 only
-    113: _parse_sll,
-    276: _parse_sll2,
+    0: _parse_loopback,  # LINKTYPE_NULL: BSD
+    108: _parse_loopback,  # LINKTYPE_LOOP: OpenBSD, in network byte order
+    1: _parse_ethernet,  # LINKTYPE_ETHERNET
+    12: _parse_ip,  # DLT_RAW of some systems, which write it instead of 101
+    14: _parse_ip,  # DLT_RAW of OpenBSD
+    101: _parse_ip,  # LINKTYPE_RAW
+    228: _parse_ip,  # LINKTYPE_IPV4
+    229: _parse_ip,  # LINKTYPE_IPV6
+    113: _parse_sll,  # LINKTYPE_LINUX_SLL
+    276: _parse_sll2,  # LINKTYPE_LINUX_SLL2
 }

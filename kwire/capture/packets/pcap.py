@@ -200,7 +200,7 @@ class PcapReader:
         """Find the next record after the start of the current one; return its distance in bytes."""
         more = PIECE if self.looks_ahead else 1
         return find_record(
-            self.cursor, self._build_pattern(), self._begins, least=RECORD_HEADER, more=more, most=LONGEST
+            self.cursor, self._build_pattern(), self._begins, size=RECORD_HEADER, more=more, limit=LONGEST
         )
 
     def _build_pattern(self) -> re.Pattern[bytes]:

@@ -225,7 +225,7 @@ class PcapngReader:
     def _search(self) -> int | None:
         """Find the next block after the start of the current one; return its distance in bytes."""
         more = PIECE if self.looks_ahead else 1
-        return find_record(self.cursor, STARTS[self.order], self._begins, least=LEAST, more=more, most=LONGEST)
+        return find_record(self.cursor, STARTS[self.order], self._begins, size=LEAST, more=more, limit=LONGEST)
 
     def _begins(self, distance: int) -> bool:
         """Whether a block starts at this distance: it must repeat its length at its end."""

@@ -1,4 +1,8 @@
-"""Parses the blocks of pcapng: interface descriptions with their options, and three kinds of packet blocks."""
+"""Parses the blocks of pcapng: interface descriptions with their options, and three kinds of packet blocks.
+
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html, sections 4.2 to 4.4; the old packet block is in its
+appendix A.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from struct import calcsize, pack, unpack_from
 from .packet import Interface, Packet
 
 INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 1, 2, 3, 6
-END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14
-MICROSECONDS = b"\x06"
+END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14  # opt_endofopt, if_tsresol, if_tsoffset
+MICROSECONDS = b"\x06"  # the default of if_tsresol: 10**-6 s; with the highest bit, the rest is a power of 2
 
 
 def parse_interface(block: bytes, order: str) -> Interface:

@@ -4,6 +4,9 @@ A hole becomes a gap when the other side has acknowledged it and a waiting perio
 of order), when buffers take too much memory, and at the end. Data that acknowledges unseen bytes of the other side
 waits for them, so that a response never precedes its request. Without a SYN, a stream starts with a gap of unknown
 size.
+
+Source: RFC 9293 (TCP). A capture shows both endpoints and may lack packets, so no segment is refused here as an
+endpoint refuses it (section 3.10.7): what does not fit is buffered, or is a gap.
 """
 
 from __future__ import annotations
@@ -120,9 +123,12 @@ class TcpConnection(ConnectionState):
         self.packets += 1
         now = segment.nanoseconds
         count = len(segment.payload)
-        if segment.flags & RST and not count and not segment.missing:  # its sequence number may be zero
+        # 1. RST (section 3.5.3). That of an endpoint without the connection has sequence number 0 (section 3.5.2), so
+        # the number tells nothing.
+        if segment.flags & RST and not count and not segment.missing:
             self.closed = True
             return self.settle(now)
+        # 2. The segment's text, after its SYN, which takes one sequence number (section 3.4).
         need = segment.acknowledgement if segment.flags & ACK else None
         start = half.offset_of((segment.sequence + bool(segment.flags & SYN)) & MASK)
         if count:
@@ -131,6 +137,7 @@ class TcpConnection(ConnectionState):
             half.put(StreamSegment(0, segment.missing, None, now, need, self.packets), start + count)
         if not segment.flags & RST and start - half.position <= WINDOW:
             half.sent = max(half.sent, start + count + segment.missing)
+        # 3. FIN (section 3.6): the stream ends after the text; the other direction may go on (half-closed).
         if segment.flags & FIN and half.end is None:
             half.end = start + count + segment.missing
             half.advance(0)

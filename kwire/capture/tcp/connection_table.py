@@ -2,6 +2,8 @@
 
 A reused port pair is a new connection. Closed connections are dropped after a short time; if there are too many
 connections, those that have been idle longest are dropped.
+
+Source: RFC 9293, section 3.6.1: an endpoint may accept a SYN with a higher sequence number even in TIME-WAIT.
 """
 
 from __future__ import annotations

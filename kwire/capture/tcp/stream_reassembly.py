@@ -1,7 +1,7 @@
 """Reassembles one direction of a TCP connection: order, retransmission and overlap of segments, holes.
 
 Segments that arrive early are buffered; if segments overlap, the first one takes precedence, so that retransmitted
-bytes count once. `connection` decides how long a hole is waited for.
+bytes (RFC 9293, section 3.8) count once. `connection` decides how long a hole is waited for.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import msgspec
 
 from ...codecs.native import StreamState
 
-MASK = 0xFFFFFFFF
-WINDOW = 1 << 30  # RFC 7323: no receiver accepts more in advance
+MASK = 0xFFFFFFFF  # sequence numbers wrap around (RFC 9293, section 3.4)
+WINDOW = 1 << 30  # no receiver accepts more in advance: 65,535 bytes, scaled by 2**14 at most (RFC 7323, section 2.3)
 PIECE_COST = 160  # bytes of memory of a buffered segment, without its data
 _start = attrgetter("start")
 
@@ -160,7 +160,7 @@ class HalfConnection(StreamState):
         return piece
 
     def advance(self, count: int) -> None:
-        """Advance in the stream; a FIN takes one sequence number."""
+        """Advance in the stream; a FIN takes one sequence number (RFC 9293, section 3.4)."""
         assert self.sequence is not None
         self.position += count
         self.sequence = (self.sequence + count) & MASK

@@ -1,4 +1,7 @@
-"""Compares leader epochs and offset checkpoints with the log."""
+"""Compares leader epochs and offset checkpoints with the log.
+
+LeaderEpochFileCache assigns an entry for each new epoch in a batch: epochs ascend, and their offsets never descend.
+"""
 
 from __future__ import annotations
 

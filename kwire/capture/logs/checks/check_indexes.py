@@ -1,4 +1,8 @@
-"""Compares offset indexes and time indexes with the batches of their segments."""
+"""Compares offset indexes and time indexes with the batches of their segments.
+
+LogSegment.append adds an entry to both after each `log.index.interval.bytes`. OffsetIndex.append takes only ascending
+offsets, TimeIndex.maybeAppend only later timestamps.
+"""
 
 from __future__ import annotations
 

@@ -42,9 +42,8 @@ def check_properties(entries: Entries, batches: Batches | None) -> Iterator[Inco
         properties = entry.fields
         version = properties.get("version")
         if version not in _NEEDED:
-            yield Inconsistency(
-                0, "version", "there is none" if version is None else f"version {version}; 0 and 1 are known"
-            )
+            problem = "there is none" if version is None else f"version {version}; 0 and 1 are known"
+            yield Inconsistency(0, "version", problem)
             continue
         for name in _NEEDED[version]:
             if not properties.get(name):

@@ -1,4 +1,7 @@
-"""Compares producer snapshots with the producers of the log before them."""
+"""Compares producer snapshots with the producers of the log before them.
+
+The state of a producer is that of Kafka's ProducerStateEntry, as ProducerStateManager builds it when it replays a log.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from ....codecs.records import RecordBatch
 from ..disk_entry import DiskEntry, SnapshotHeader
 from .inconsistency import Batches, Entries, Inconsistency
 
-_SEQUENCES = 1 << 31
+_SEQUENCES = 1 << 31  # after 2**31 - 1 comes 0 (DefaultRecordBatch.incrementSequence)
 
 
 @dataclass(slots=True)
@@ -27,22 +30,23 @@ class _Producer:
 class _Producers:
     """The states of producers according to the batches, as a broker that replays the log builds them."""
 
-    found: dict[int, _Producer] = field(default_factory=dict)
+    by_id: dict[int, _Producer] = field(default_factory=dict)
 
-    def see(self, batch: RecordBatch) -> None:
+    def replay(self, batch: RecordBatch) -> None:
+        """Update the state of the producer of a batch, as ProducerAppendInfo.append does."""
         if batch.producer_id < 0:
             return
-        known = self.found.setdefault(batch.producer_id, _Producer())
-        if batch.producer_epoch != known.epoch:
-            known.epoch = batch.producer_epoch
-            known.last = None
-        if batch.is_control:
-            known.begun = None
-            known.closed = True
+        producer = self.by_id.setdefault(batch.producer_id, _Producer())
+        if batch.producer_epoch != producer.epoch:  # ProducerStateEntry.maybeUpdateProducerEpoch
+            producer.epoch = batch.producer_epoch
+            producer.last = None
+        if batch.is_control:  # ProducerAppendInfo.appendEndTxnMarker
+            producer.begun = None
+            producer.closed = True
             return
-        known.last = batch
-        if batch.is_transactional and known.begun is None:
-            known.begun = batch.base_offset
+        producer.last = batch
+        if batch.is_transactional and producer.begun is None:
+            producer.begun = batch.base_offset
 
 
 def check_producer_snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[Inconsistency]:
@@ -53,7 +57,7 @@ def check_producer_snapshot(entries: Entries, batches: Batches | None, base: int
     for batch in batches or ():
         if batch.last_offset >= base:
             break
-        producers.see(batch)
+        producers.replay(batch)
     seen = set[int]()
     for entry in entries:
         yield from (Inconsistency(fault.offset, fault.path, fault.reason) for fault in entry.faults)
@@ -66,8 +70,8 @@ def check_producer_snapshot(entries: Entries, batches: Batches | None, base: int
         if max(state.last_offset, state.current_txn_first_offset) >= base:
             reason = f"the snapshot is of offsets below {base}"
             yield Inconsistency(entry.position, "last_offset", reason)
-        elif state.producer_id in producers.found:
-            yield from _compare_producer(entry, producers.found[state.producer_id])
+        elif state.producer_id in producers.by_id:
+            yield from _compare_producer(entry, producers.by_id[state.producer_id])
 
 
 def _compare_producer(entry: DiskEntry, known: _Producer) -> Iterator[Inconsistency]:

@@ -1,4 +1,7 @@
-"""Compares transaction indexes with the aborted transactions of their segments."""
+"""Compares transaction indexes with the aborted transactions of their segments.
+
+LogSegment.updateTxnIndex adds an AbortedTxn to the TransactionIndex for each abort marker (KIP-98).
+"""
 
 from __future__ import annotations
 
