@@ -10,21 +10,21 @@ class FrameMemory:
     """The bytes that connections hold in frames that have not been forwarded yet.
 
     Args:
-        most: the limit on the bytes of all connections together.
+        limit: the limit on the bytes of all connections together.
 
     Attributes:
         held: the bytes held now.
 
-    >>> memory = FrameMemory(most=1 << 20)
-    >>> one, other, small = memory.share(), memory.share(), memory.share()
-    >>> one.hold(900_000), other.hold(200_000), small.hold(1000)
+    >>> memory = FrameMemory(limit=1 << 20)
+    >>> first, second, small = memory.share(), memory.share(), memory.share()
+    >>> first.hold(900_000), second.hold(200_000), small.hold(1000)
     (True, False, True)
-    >>> one.hold(0), other.hold(200_000), memory.held
+    >>> first.hold(0), second.hold(200_000), memory.held
     (True, True, 201000)
     """
 
-    def __init__(self, most: int = MOST_WAITING) -> None:
-        self.most: int = most
+    def __init__(self, limit: int = MOST_WAITING) -> None:
+        self.limit: int = limit
         self.held: int = 0
 
     def share(self) -> FrameMemoryShare:
@@ -54,4 +54,4 @@ class FrameMemoryShare:
         """
         self.memory.held += size - self.held
         self.held = size
-        return self.memory.held <= self.memory.most or size <= ALWAYS
+        return self.memory.held <= self.memory.limit or size <= ALWAYS

@@ -12,9 +12,9 @@ class OperatorLines:
 
     Args:
         write: prints a line.
-        most: how many different lines are printed and remembered; further lines are only counted.
+        limit: how many different lines are printed and remembered; further lines are only counted.
 
-    >>> notes = OperatorLines(print, most=2)
+    >>> notes = OperatorLines(print, limit=2)
     >>> for text in ["a", "b", "a", "c", "a"]:
     ...     notes(text)
     a
@@ -25,8 +25,8 @@ class OperatorLines:
     1 line more
     """
 
-    def __init__(self, write: Callable[[str], None], most: int = MOST_LINES) -> None:
-        self._write, self._most = write, most
+    def __init__(self, write: Callable[[str], None], limit: int = MOST_LINES) -> None:
+        self._write, self._limit = write, limit
         self._counts: dict[str, int] = {}
         self._more = 0
 
@@ -34,7 +34,7 @@ class OperatorLines:
         """Print a line if it is new."""
         if text in self._counts:
             self._counts[text] += 1
-        elif len(self._counts) < self._most:
+        elif len(self._counts) < self._limit:
             self._counts[text] = 1
             self._write(text)
         else:

@@ -23,15 +23,15 @@ class Listeners:
         host: the host to listen on.
         serve: serves one connection of a client to a broker.
         note: called with messages for the operator.
-        most: how many brokers may have a listener at a time.
+        limit: how many brokers may have a listener at a time.
 
     Attributes:
         servers: the listener of each broker.
     """
 
-    def __init__(self, host: str, serve: Serve, note: Callable[[str], None], most: int = MOST_LISTENERS) -> None:
+    def __init__(self, host: str, serve: Serve, note: Callable[[str], None], limit: int = MOST_LISTENERS) -> None:
         self.host: str = host
-        self.most: int = most
+        self.limit: int = limit
         self.servers: dict[Address, asyncio.Server] = {}
         self._serve = serve
         self._note = note
@@ -76,14 +76,14 @@ class Listeners:
         return {broker: await self.open(broker) for broker in brokers if broker in self.servers}
 
     async def _open_all(self, brokers: list[Address]) -> None:
-        room = max(0, self.most - len(self.servers))
+        room = max(0, self.limit - len(self.servers))
         try:
             for broker in brokers[:room]:
                 await self.open(broker)
         except CallError as error:  # too many open files
             self._note(f"clients connect to some brokers without the proxy: {error}")
         if len(brokers) > room:
-            self._note(f"clients connect to some brokers without the proxy: {self.most} have a port here, the limit")
+            self._note(f"clients connect to some brokers without the proxy: {self.limit} have a port here, the limit")
 
     def _close_unnamed(self, first: Address) -> None:
         """Close the listeners of brokers that no response names: of those that lead there from the first broker."""

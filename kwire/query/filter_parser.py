@@ -128,7 +128,7 @@ class FilterParser:
             return path, []
         fields = [(spec, member) for spec in self._messages for member in path.fields(spec)]
         if not fields:
-            raise self._unknown(path, token.column)
+            raise self._unknown_field_error(path, token.column)
         return path, fields
 
     @cached_property
@@ -136,7 +136,7 @@ class FilterParser:
         specs = map(self.catalog.spec, self.catalog.names())
         return [spec for spec in specs if spec.type in ("request", "response")]
 
-    def _unknown(self, path: FieldPath, column: int) -> FilterError:
+    def _unknown_field_error(self, path: FieldPath, column: int) -> FilterError:
         known = {attributes[-1] for spec in self._messages for attributes, _ in fields_of(spec.struct)}
         names = sorted(known | set(PROPERTIES))
         wanted = path.steps[-1][0]

@@ -78,10 +78,10 @@ class Exchange:
         if not counts:
             return frame
         count = struct.pack(">i", MOST) if counts[0].type == "array" else HUGE_COUNT
-        return framed(frame[4 : len(frame) - len(body) + counts[0].start] + count)
+        return build_frame(frame[4 : len(frame) - len(body) + counts[0].start] + count)
 
 
-def framed(data: bytes) -> bytes:
+def build_frame(data: bytes) -> bytes:
     """Return a frame with these bytes after its size."""
     return struct.pack(">i", len(data)) + data
 
@@ -207,7 +207,7 @@ def _wrong_correlation(exchange: Exchange) -> Iterator[Step]:
 def _wrong_body(exchange: Exchange) -> Iterator[Step]:
     codec = codec_in(exchange.catalog, "FindCoordinatorResponse", 2)
     body = codec.encode(FindCoordinatorResponse(error_message="not what you asked for", host="127.0.0.1", port=9092))
-    yield framed(exchange.correlation_id + body)
+    yield build_frame(exchange.correlation_id + body)
 
 
 @_register("counts", "claims billions of elements in the first array", "refuses the count; allocates nothing for it")

@@ -138,7 +138,7 @@ class FaultInjector:
         partition = self._partition(fault)
         assert partition is not None
         broker = int(fault.amount)
-        if [one for one in partition.isr if one != broker]:
+        if any(replica != broker for replica in partition.isr):
             self._cluster.served.shrink_isr(partition, [broker])
         return self._cluster.expand_isrs
 

@@ -220,14 +220,14 @@ class Simulation:
         plan = self.schedule.clients[number]
         count = self._instances[plan.name] = self._instances.get(plan.name, 0) + 1
         name = plan.name if count == 1 else f"{plan.name}/{count}"
-        client = self._made(plan, name)
+        client = self._create_client(plan, name)
         if isinstance(client, ModelClient) and not client.has_late_requests:
             self.network.without_late_requests.add(name)
         self.clients[name] = client
         self._current[number] = name
         self._act(name, client.step(self.clock.now))
 
-    def _made(self, plan: ClientPlan, name: str) -> Client:
+    def _create_client(self, plan: ClientPlan, name: str) -> Client:
         until = self.schedule.seconds
         if plan.kind == "own":
             return self._factories[plan.name](name, until)
