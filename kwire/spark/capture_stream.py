@@ -81,12 +81,12 @@ def stream_captures(spark: SparkSession, paths: str | Sequence[str], **options: 
     schema = ConnectionDecoder(reading_of(parsed, None)).schema
 
     def decode(key: Any, frames: Iterator[Any], state: Any) -> Iterator[Any]:
-        yield from _decoded(parsed, key, frames, state)
+        yield from _decode_connection(parsed, key, frames, state)
 
     timeout = GroupStateTimeout.NoTimeout  # with a processing-time timeout, Spark runs empty batches without end
     grouped = packets.groupBy(*ORDER[:2])
-    found = grouped.applyInPandasWithState(decode, f"{BATCH} binary", "kept binary", "append", timeout)
-    return found.mapInArrow(_unpack, to_spark(schema))
+    decoded = grouped.applyInPandasWithState(decode, f"{BATCH} binary", "kept binary", "append", timeout)
+    return decoded.mapInArrow(_unpack, to_spark(schema))
 
 
 def _unpack(batches: Iterator[Any]) -> Iterator[Any]:
@@ -94,7 +94,7 @@ def _unpack(batches: Iterator[Any]) -> Iterator[Any]:
         yield from pa.ipc.open_stream(data)
 
 
-def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], state: Any) -> Iterator[Any]:
+def _decode_connection(options: Options, key: tuple[str, bytes], frames: Iterator[Any], state: Any) -> Iterator[Any]:
     """Decode the packets of a connection in a batch; yield record batches as bytes in a pandas.DataFrame."""
     reading = reading_of(options, None)
     decoder = ConnectionDecoder(reading)
@@ -106,10 +106,10 @@ def _decoded(options: Options, key: tuple[str, bytes], frames: Iterator[Any], st
     else:
         (kept,) = state.get if state.exists else (None,)
         if connection.startswith(GROWN):
-            found, after = raw_batch(reading, rows, kept)
+            decoded, after = raw_batch(reading, rows, kept)
         else:
-            found, after = decoded_batch(reading, rows, connection, kept)
-        batches = list(decoder.named(iter(found), capture))
+            decoded, after = decoded_batch(reading, rows, connection, kept)
+        batches = list(decoder.named(iter(decoded), capture))
         if after is not None:
             state.update((after,))
         elif state.exists:
@@ -189,12 +189,12 @@ class ArrivalReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         options, splits = self.options, list[ByteRange]()
         with in_one_line():
             for path, size, extent, is_late in self._growing.ranges(places_of(start), places_of(end)):
-                most = options.max_partition_bytes
+                size_limit = options.max_partition_bytes
                 if extent is not None and extent.frames:
                     splits.append(ByteRange(path, 0, size, capture_of(path, options.capture), extent=extent))
                 else:
-                    found = splits_of(InputFile(path, size, 0), most, options.capture)
-                    splits += [split._replace(extent=extent, is_late=is_late and not split.start) for split in found]
+                    parts = splits_of(InputFile(path, size, 0), size_limit, options.capture)
+                    splits += [split._replace(extent=extent, is_late=is_late and not split.start) for split in parts]
         return [
             RangePartition(some)
             for some in pack_splits(splits, options.max_partition_bytes, options.open_cost_in_bytes)

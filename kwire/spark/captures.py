@@ -74,9 +74,9 @@ def windows_in(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> Wi
     if not options.long_connections:
         return WHOLE
     spark.dataSource.register(RegionSource)
-    found = spark.read.format(REGIONS).options(**given).load(list(paths)).toArrow()
+    regions = spark.read.format(REGIONS).options(**given).load(list(paths)).toArrow()
     sizes = {file.path: file.size for file in find_files(paths, options)}
-    return windows_of(map(Region.load, found[0].to_pylist()), sizes)
+    return windows_of(map(Region.load, regions[0].to_pylist()), sizes)
 
 
 def packets_of(
@@ -145,10 +145,11 @@ class PacketSourceReader(DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> list[InputPartition]:
         """Divide files into byte ranges, based only on their names and sizes."""
         files = [file for file in find_files(self.paths, self.options) if file.size]
-        most, cost = share_of(files, self.options), self.options.open_cost_in_bytes
-        pattern, near = self.options.capture, neighbours([file.path for file in files])
-        splits = [split for file in files for split in splits_of(file, most, pattern, near[file.path])]
-        return [RangePartition(some) for some in pack_splits(splits, most, cost)]
+        size_limit = share_of(files, self.options)
+        pattern = self.options.capture
+        near = neighbours([file.path for file in files])
+        splits = [split for file in files for split in splits_of(file, size_limit, pattern, near[file.path])]
+        return [RangePartition(some) for some in pack_splits(splits, size_limit, self.options.open_cost_in_bytes)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield record batches. Without partitions, Spark passes an object of another class."""

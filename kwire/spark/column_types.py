@@ -44,13 +44,15 @@ def to_arrow(type_: Any, name: str = "") -> Any:
     ListType(list<item: int16>)
     """
     if isinstance(type_, spark.StructType):
-        return pa.struct([(field.name, _checked(field.nullable, field.dataType, field.name)) for field in type_.fields])
+        return pa.struct(
+            [(field.name, _convert_nullable(field.nullable, field.dataType, field.name)) for field in type_.fields]
+        )
     if isinstance(type_, spark.ArrayType):
-        return pa.list_(_checked(type_.containsNull, type_.elementType, name))
-    found = _TO_ARROW.get(type(type_))
-    if found is None:
+        return pa.list_(_convert_nullable(type_.containsNull, type_.elementType, name))
+    arrow_type = _TO_ARROW.get(type(type_))
+    if arrow_type is None:
         raise BadOption("schema", None, f"no column of kwire's is {type_.simpleString()}, as {name} is")
-    return found
+    return arrow_type
 
 
 def schema_to_arrow(type_: Any) -> Any:
@@ -58,7 +60,7 @@ def schema_to_arrow(type_: Any) -> Any:
     return pa.schema(list(to_arrow(type_)))
 
 
-def _checked(nullable: bool, type_: Any, name: str) -> Any:
+def _convert_nullable(nullable: bool, type_: Any, name: str) -> Any:
     if not nullable:
         raise BadOption("schema", None, f"{name} may be null in any row; leave NOT NULL out")
     return to_arrow(type_, name)

@@ -169,21 +169,22 @@ class PushingReader(KwireReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Use the filters to read less; Spark still has to apply all of them."""
-        for one in filters:
-            self.options: Options = narrow_options(self.options, one)
+        for condition in filters:
+            self.options: Options = narrow_options(self.options, condition)
         return filters
 
 
-def narrow_options(options: Options, one: Filter) -> Options:
+def narrow_options(options: Options, condition: Filter) -> Options:
     """Return options that exclude only what a filter excludes; frames without an api are included, as with `apis`."""
-    if not isinstance(one, EqualTo | In):
+    if not isinstance(condition, EqualTo | In):
         return options
-    values = (one.value,) if isinstance(one, EqualTo) else tuple(one.value)
-    if one.attribute == ("api_name",) and not options.apis and values:
+    values = (condition.value,) if isinstance(condition, EqualTo) else tuple(condition.value)
+    column = condition.attribute
+    if column == ("api_name",) and not options.apis and values:
         known = catalog_for(options.profile or None, options.release or None)
         if all(f"{value}Request" in known and f"{value}Response" in known for value in values):
             return replace(options, apis=values)
-    elif one.attribute == ("direction",) and options.direction == "auto" and values in (("request",), ("response",)):
+    elif column == ("direction",) and options.direction == "auto" and values in (("request",), ("response",)):
         return replace(options, direction=values[0])
     return options
 

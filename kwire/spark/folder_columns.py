@@ -18,8 +18,8 @@ def folder_values(path: str) -> dict[str, str | None]:
     >>> folder_values("lake/dt=2026-11-01/tap=a%20b/1.pcap")
     {'dt': '2026-11-01', 'tap': 'a b'}
     """
-    found = map(COLUMN.fullmatch, path.split("/")[:-1])
-    return {one[1]: None if one[2] == NOTHING else unquote(one[2]) for one in found if one}
+    matches = map(COLUMN.fullmatch, path.split("/")[:-1])
+    return {match[1]: None if match[2] == NOTHING else unquote(match[2]) for match in matches if match}
 
 
 def folder_columns(paths: Sequence[str], options: Options) -> list[str]:

@@ -141,14 +141,14 @@ def kwire_header(
     """
     if direction not in ("request", "response"):
         raise BadOption("direction", direction, "it is request or response")
-    asked = direction == "request"
+    is_request = direction == "request"
     cells = _cells("Metadata", direction, options, None)
     profile, release = cells.profile, cells.release
 
     def read(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for batch in batches:
             for start, stop in portions(batch):
-                yield header_column(batch.slice(start, stop - start), _apis(profile, release), asked)
+                yield header_column(batch.slice(start, stop - start), _apis(profile, release), is_request)
 
     return sql.arrow_udf(read, to_spark(TYPE))(_column(data))
 
@@ -165,30 +165,30 @@ def register_functions(spark: SparkSession) -> None:
     cannot be decoded; `kwire_encode(json, api, version)` returns bodies; `kwire_header(frame[, direction])` returns the
     struct of `kwire_header`. For the arguments see `from_kwire`.
     """
-    spark.udf.register("kwire_decode", _decoded, "string")
-    spark.udf.register("kwire_encode", _encoded, "binary")
-    spark.udf.register("kwire_header", _header, to_spark(TYPE))
+    spark.udf.register("kwire_decode", _decode_cell, "string")
+    spark.udf.register("kwire_encode", _encode_cell, "binary")
+    spark.udf.register("kwire_header", _read_header, to_spark(TYPE))
 
 
-def _decoded(data: bytes | None, api: str | None, version: int | None = None, framed: bool = False) -> str | None:
+def _decode_cell(data: bytes | None, api: str | None, version: int | None = None, framed: bool = False) -> str | None:
     if data is None or api is None:
         return None
     return body_text(Cells(name=api, framed=framed), bytes(data), version)
 
 
-def _encoded(text: str | None, api: str | None, version: int | None) -> bytes | None:
+def _encode_cell(text: str | None, api: str | None, version: int | None) -> bytes | None:
     if text is None or api is None or version is None:
         return None
     codec = _codec(api, version)
     return codec.encode(codec.from_json(msgspec.json.decode(text), defaults=True))
 
 
-def _header(frame: bytes | None, direction: str | None = "request") -> dict[str, Any] | None:
+def _read_header(frame: bytes | None, direction: str | None = "request") -> dict[str, Any] | None:
     if direction not in ("request", "response"):
         return None
-    found: dict[str, Any] | None
-    (found,) = header_column(pa.array([frame], pa.binary()), _apis("", ""), direction == "request").to_pylist()
-    return found
+    struct: dict[str, Any] | None
+    (struct,) = header_column(pa.array([frame], pa.binary()), _apis("", ""), direction == "request").to_pylist()
+    return struct
 
 
 @lru_cache(maxsize=64)

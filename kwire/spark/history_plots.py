@@ -89,15 +89,15 @@ def _turns(rows: DataFrame, start: str, end: str, kind: Any) -> DataFrame:
     spans = turns.groupBy("cluster").agg(sql.min("at").alias("first"), sql.max("at").alias("last"))
     step = sql.greatest(sql.lit(1), sql.ceil((sql.col("last") - sql.col("first")) / MOST_STEPS))
     at = sql.col("first") + sql.ceil((sql.col("at") - sql.col("first")) / step) * step
-    found = turns.join(spans, "cluster").withColumn("at", at).groupBy("cluster", "kind", "at").agg(sql.sum("change"))
-    return found.orderBy("cluster", "kind", "at")
+    changes = turns.join(spans, "cluster").withColumn("at", at).groupBy("cluster", "kind", "at").agg(sql.sum("change"))
+    return changes.orderBy("cluster", "kind", "at")
 
 
 def _lines(turns: DataFrame) -> dict[str, list[PlotLine]]:
-    found: dict[str, list[PlotLine]] = {}
+    lines: dict[str, list[PlotLine]] = {}
     for (cluster, kind), rows in groupby(map(tuple, turns.collect()), key=itemgetter(0, 1)):
-        found.setdefault(cluster, []).append(_line(kind, ((at, change) for _, _, at, change in rows)))
-    return found
+        lines.setdefault(cluster, []).append(_line(kind, ((at, change) for _, _, at, change in rows)))
+    return lines
 
 
 def _line(name: str, turns: Iterable[tuple[int, int]]) -> PlotLine:
@@ -114,7 +114,7 @@ def _draw(pyplot: Any, cluster: str, offline: list[PlotLine], leaders: list[Plot
     figure, (upper, lower) = pyplot.subplots(2, 1, sharex=True, figsize=(11, 6.5), dpi=110, layout="constrained")
     last = max(line.times[-1] for line in [*offline, *leaders])
     first = min(line.times[0] for line in [*offline, *leaders])
-    figure.suptitle(f"cluster {_plain(cluster)}", x=0.01, ha="left", fontsize=13)
+    figure.suptitle(f"cluster {_escape_markup(cluster)}", x=0.01, ha="left", fontsize=13)
     colours = iter(COLOURS * (1 + len(leaders) // len(COLOURS)))
     _panel(upper, "offline replicas, by cause", [(line, CAUSES[line.name]) for line in offline], first, last)
     colored = [(line, "#202020" if line.name == NOBODY else next(colours)) for line in leaders]
@@ -133,7 +133,7 @@ def _panel(axes: Any, title: str, lines: list[tuple[PlotLine, str]], first: date
         above = [low + count for low, count in zip(below, counts, strict=True)]
         is_there = [bool(count or before) for before, count in pairwise([0, *counts])]  # an empty area has no edge
         axes.fill_between(
-            times, below, above, is_there, step="post", color=colour, linewidth=0.6, label=_plain(line.name)
+            times, below, above, is_there, step="post", color=colour, linewidth=0.6, label=_escape_markup(line.name)
         )
         below = above
     axes.set_title(title, loc="left", fontsize=11)
@@ -162,10 +162,10 @@ def _file_name(cluster: str, taken: list[str]) -> str:
     """Return an unused file name for a cluster that contains only valid characters."""
     plain = re.sub(r"[^\w.-]+", "_", cluster.rstrip("/").rpartition("/")[2]).strip("._")[:100] or "cluster"
     names = {Path(file).stem for file in taken}
-    return next(name for name in _numbered(plain) if name not in names)
+    return next(name for name in _number_names(plain) if name not in names)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _number_names(name: str) -> Iterator[str]:
     yield name
     number = 2
     while True:
@@ -173,6 +173,6 @@ def _numbered(name: str) -> Iterator[str]:
         number += 1
 
 
-def _plain(text: str) -> str:
+def _escape_markup(text: str) -> str:
     """Return text without matplotlib's markup."""
     return text.replace("$", r"\$")

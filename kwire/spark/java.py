@@ -64,18 +64,20 @@ def pass_on(stream: BinaryIO, target: BinaryIO) -> None:
 
     Each line is passed on immediately; Spark's progress bar ends with a carriage return.
     """
-    rest, held = b"", list[bytes]()  # the lines of a traceback before the last one
+    rest = b""
+    pending: list[bytes] = []  # the lines of a traceback before the last one
     while data := stream.read(1 << 16):
         *lines, rest = _LINE_END.split(rest + data)
         for line in lines:
-            held += [line]
+            pending += [line]
             if _TRACEBACK.match(line):
                 continue
-            if not USUAL.match(line) and not (line.startswith(BROKEN_PIPE) and any(DAEMON in one for one in held)):
-                target.write(b"".join(held))
-            held = []
+            is_stopped = line.startswith(BROKEN_PIPE) and any(DAEMON in earlier for earlier in pending)
+            if not is_stopped and not USUAL.match(line):
+                target.write(b"".join(pending))
+            pending = []
         target.flush()
-    target.write(b"".join([*held, rest]))
+    target.write(b"".join([*pending, rest]))
     target.flush()
 
 
@@ -86,6 +88,6 @@ def need_java() -> None:
     if java is None or not Path(java).exists():
         raise MissingJava
     output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', output)
-    if found is not None and int(found[1]) < LEAST_JAVA:
-        raise MissingJava(int(found[1]))
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    if match is not None and int(match[1]) < LEAST_JAVA:
+        raise MissingJava(int(match[1]))

@@ -57,7 +57,7 @@ class Lake:
     def done(self) -> dict[str, LakeFile]:
         """Return the files that have been written, by identity."""
         runs = [json.loads(self._read(f"{MANIFEST}/{name}")) for name, _ in self._within(MANIFEST)]
-        return {source.identity: source for run in runs for source in (LakeFile(**one) for one in run["files"])}
+        return {source.identity: source for run in runs for source in (LakeFile(**row) for row in run["files"])}
 
     def new(self, sources: Sequence[LakeFile]) -> list[LakeFile]:
         """Return the files that have not been written yet, without duplicates.
@@ -66,12 +66,12 @@ class Lake:
             GrownFiles: a file was written when it was shorter.
         """
         done = self.done()
-        grown = {(one.path, one.head): one.size for one in done.values()}
-        found = {one.identity: one for one in sources if one.identity not in done}
-        longer = [one.path for one in found.values() if one.size > grown.get(_shown(one), one.size)]
+        grown = {(source.path, source.head): source.size for source in done.values()}
+        pending = {source.identity: source for source in sources if source.identity not in done}
+        longer = [source.path for source in pending.values() if source.size > grown.get(_shown(source), source.size)]
         if longer:
             raise GrownFiles(tuple(sorted(longer)))
-        return list(found.values())
+        return list(pending.values())
 
     def stage(self, sources: Sequence[LakeFile], *, overwrite: bool = False) -> tuple[str, str]:
         """Return the name of a run over these files, and the folder in the lake under which Spark writes its tables.
@@ -106,9 +106,9 @@ class Lake:
         """Carry out a decision; this may be repeated after a crash at any point."""
         run, tables = decision["run"], decision["tables"]
         for name in (*tables, MANIFEST) if decision["overwrite"] else ():
-            for one, _ in self._within(name):
-                if one not in (f"run={run}", f"{run}.json"):
-                    self._delete(f"{name}/{one}")
+            for entry, _ in self._within(name):
+                if entry not in (f"run={run}", f"{run}.json"):
+                    self._delete(f"{name}/{entry}")
         for table in tables:
             self._move(f"{staged}/{table}", f"{table}/run={run}")
             self._write(f"{table}/{SUCCESS}", b"")
@@ -134,8 +134,8 @@ class Lake:
     def _write(self, name: str, data: bytes) -> None:
         """Write a file atomically."""
         path, part = self._at(name), self._at(f"{STAGING}/{token_hex(8)}.part")
-        for one in (path, part):
-            self._store.create_dir(one.rpartition("/")[0], recursive=True)
+        for target in (path, part):
+            self._store.create_dir(target.rpartition("/")[0], recursive=True)
         with self._store.open_output_stream(part) as stream:
             stream.write(data)
         self._store.move(part, path)

@@ -51,11 +51,11 @@ def find_lake_files(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) 
     else:
         (batch,) = listed(iter([None]))
         if batch.num_rows <= FEW:
-            return [LakeFile(**row) for found in _identify_files([batch]) for row in found.to_pylist()]
+            return [LakeFile(**row) for identified in _identify_files([batch]) for row in identified.to_pylist()]
         named = spark.createDataFrame([tuple(row.values()) for row in batch.to_pylist()], columns)
         named = named.repartition(-(-batch.num_rows // FEW))
-    found = named.mapInArrow(_identify_files, f"{columns}, head string, identity string").toArrow()
-    return [LakeFile(**row) for row in found.to_pylist()]
+    identified = named.mapInArrow(_identify_files, f"{columns}, head string, identity string").toArrow()
+    return [LakeFile(**row) for row in identified.to_pylist()]
 
 
 def _identify_files(batches: Any) -> Iterator[Any]:

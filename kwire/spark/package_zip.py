@@ -66,10 +66,10 @@ def package_files(name: str = "kwire/") -> Iterator[tuple[str, Path]]:
 def library_files() -> Iterator[tuple[str, Path]]:
     """Yield the files of the libraries `PURE`, as `package_files` does."""
     for library in PURE:
-        found = find_spec(library)
-        if found is not None and found.origin is not None:
-            origin = Path(found.origin)
-            if found.submodule_search_locations is None:
+        spec = find_spec(library)
+        if spec is not None and spec.origin is not None:
+            origin = Path(spec.origin)
+            if spec.submodule_search_locations is None:
                 yield origin.name, origin
             else:
                 yield from _files(f"{library}/", origin.parent)

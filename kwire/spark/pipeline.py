@@ -200,12 +200,12 @@ def _frames(frames: DataFrame, named: Any, out: str) -> Counts:
 def _history(history: cluster.History, out: str) -> dict[str, int]:
     """Write the tables of the history by date and cluster; return their row counts."""
     # Computed before coalesce, with clusters in parallel; after coalesce, one task would process all clusters.
-    found = {row["table"]: row["count"] for row in history.all.groupBy("table").count().collect()}
+    counts = {row["table"]: row["count"] for row in history.all.groupBy("table").count().collect()}
     for name in ROWS:
         table = getattr(history, name).coalesce(1)
         when = next((field.name for field in table.schema if isinstance(field.dataType, TimestampType)), None)
-        _write_table(table, when, f"{out}/{name}", is_empty=not found.get(name))
-    return {name: found.get(name, 0) for name in ROWS}
+        _write_table(table, when, f"{out}/{name}", is_empty=not counts.get(name))
+    return {name: counts.get(name, 0) for name in ROWS}
 
 
 def _write_table(table: DataFrame, when: str | None, out: str, *, is_empty: bool = False) -> None:
@@ -237,8 +237,8 @@ def _notices(history: cluster.History, clusters: str | None) -> list[str]:
 def _check_names(files: Sequence[str], clusters: str | None) -> None:
     """Raise UnnamedFiles if the expression does not match the path of a file."""
     if clusters is not None:
-        found = ((file, re.search(clusters, file)) for file in files)
-        _refuse_unnamed([file for file, match in found if match is None or not match[1]], clusters)
+        matches = ((file, re.search(clusters, file)) for file in files)
+        _refuse_unnamed([file for file, match in matches if match is None or not match[1]], clusters)
 
 
 def _refuse_unnamed(files: Sequence[str], clusters: str) -> None:
