@@ -64,8 +64,14 @@ def _files(path: str, options: Options, may_come: bool) -> list[FileEntry]:
     text = path if local is None else str(local)
     try:
         here = find_entry(text) if path else None
-        named = [here] if here is not None else list(list_glob(text)) if path else []
-        files = [file for one in named for file in (_within(one.path, options) if one.is_folder else [one])]
+        named: list[FileEntry] = []
+        if here is not None:
+            named = [here]
+        elif path:
+            named = list(list_glob(text))
+        files: list[FileEntry] = []
+        for entry in named:
+            files += _within(entry.path, options) if entry.is_folder else [entry]
     except DumpError as error:
         raise BadOption("path", path, error.problem, error.hint) from None
     except OSError as error:

@@ -64,8 +64,9 @@ def read_row(frame: Frame, api_name: str, direction: str, api_version: int, cata
         return None
     frame = replace(frame, bare=int.from_bytes(frame.data[:4], "big") != len(frame.data) - 4)
     reading = FrameParser(frame, catalog, salvage=True, trace=False)
-    read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
-    return read(codec)
+    if frame.bare:
+        return reading.body(codec)
+    return reading.request(codec) if direction == "request" else reading.response(codec)
 
 
 def ends_of(connection: dict[str, Any] | None) -> tuple[str, str]:

@@ -26,8 +26,10 @@ def read_carefully(data: bytes, api: Api, asked: bool | None) -> DecodedBody:
     codec = api.codec(asked)
     assert codec is not None
     reading = FrameParser(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
-    read = reading.body if api.bare else reading.request if asked else reading.response
-    result: Any = read(codec)
+    if api.bare:
+        result: Any = reading.body(codec)
+    else:
+        result = reading.request(codec) if asked else reading.response(codec)
     if isinstance(result, Undecodable):
         return DecodedBody(None, None, fault_of(result.error))
     faults = [fault for fault in result.faults if not isinstance(fault, DefaultTag)]
