@@ -9,24 +9,37 @@ import argparse
 import textwrap
 
 from ...errors import UnknownMessage
+from ...render.table import TableColumn, TableView
 from ...schema.field_names import fold_name
 from ...values import Value, kind
+from ..output.table_forms import add_table_forms, print_for_program
 
 EXAMPLES = """\
   kwire errors 56
   kwire errors leader
 """
+COLUMNS: list[TableColumn[Value]] = [
+    TableColumn("code", lambda code: code.value),
+    TableColumn("name", lambda code: str(code)),
+    TableColumn("retriable", lambda code: getattr(code, "retriable", None)),
+    TableColumn("since", lambda code: getattr(code, "since", None)),
+    TableColumn("about", lambda code: getattr(code, "about", "")),
+]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; default: all")
+    add_table_forms(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print error codes by number, name or part of a name."""
     codes = kind("ErrorCode")
     found = [code for word in options.names for code in _errors_like(codes, word)] if options.names else list(codes)
+    table = TableView(COLUMNS, found, [])
+    if print_for_program(table, options):
+        return 0
     for code in found:
         retry = {True: "retriable", False: "not retriable", None: "unknown"}[getattr(code, "retriable", None)]
         since = f", since {getattr(code, 'since', '')}" if getattr(code, "since", None) else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -16,9 +16,9 @@ from ...protocol.frames.captured_frame import count_frames
 from ...render.escaping import json_text
 from ...render.statistics.count_table import count_table, traffic_json
 from ...render.statistics.latency_table import latency_table, slowest_table
-from ...render.statistics.unanswered_table import unanswered_json, unanswered_row
+from ...render.statistics.unanswered_table import unanswered_table
 from ...render.statistics.unsupported_uses_text import unsupported_uses_lines
-from ...render.table import table
+from ...render.table import TableView
 from ...render.unread_counts import unread_text
 from ...render.value_text import count_text
 from ...statistics.latencies import Latencies
@@ -75,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unanswered", action="store_true", help="list requests without a response, with the reason if it is known"
     )
     parser.add_argument("--errors", action="store_true", help="also count error codes, which takes longer")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="print one JSON object")
+    forms.add_argument("--csv", action="store_true", help="print the table as CSV")
     add_profile(parser)
     add_colour(parser)
 
@@ -112,6 +114,8 @@ def _read_slow(options: argparse.Namespace) -> None:
         raise UsageError("--slow 0: write a number of requests, 1 or more")
     if options.removed_in and (options.latency or options.slow):
         raise UsageError("--removed-in is about versions: it cannot be combined with --latency and --slow")
+    if options.csv and (options.removed_in or (options.latency and options.slow)):
+        raise UsageError("--csv prints one table: of counts, of --latency, of --slow or of --unanswered")
 
 
 def _list_unanswered(options: argparse.Namespace) -> int:
@@ -140,19 +144,16 @@ def _list_unanswered(options: argparse.Namespace) -> int:
 
 def _show_unanswered(tallies: dict[str, UnansweredRequests], options: argparse.Namespace) -> None:
     """Print the requests of all files, and the number of each kind."""
-    found = [(file, one) for file, requests in tallies.items() for one in requests.found()]
-    several = len(tallies) > 1
+    table = unanswered_table(tallies)
     if options.json:
-        print(json_text({"kwire": 1, "unanswered": [unanswered_json(file, one) for file, one in found]}))
+        print(json_text({"kwire": 1, "unanswered": table.objects()}))
+    elif options.csv:
+        print(table.csv(), end="")
     else:
-        head = ["frame", "sent (UTC)", "s before the end", "client", "api", "known", *(["file"] if several else [])]
-        rows = [[*unanswered_row(one), *([file] if several else [])] for file, one in found]
-        style = style_for(sys.stdout, options.color)
-        for index, line in enumerate(table(head, rows)):
-            print(style.paint("bold", line) if index == 0 else line)
+        print("\n".join(table.lines(style_for(sys.stdout, options.color))))
     all_of = tallies.values()
     requests, none, count = (sum(getattr(one, name) for one in all_of) for name in ("requests", "expect_none", "count"))
-    listed = f", {len(found)} listed" if len(found) < count else ""
+    listed = f", {len(table.rows)} listed" if len(table.rows) < count else ""
     silent = f"; {none} with acks=0 expect none" if none else ""
     remark(f"{count_text(requests, 'request')}, {count} without a response{listed}{silent}")
 
@@ -218,26 +219,33 @@ def _columns(text: str) -> list[str]:
 
 def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> bool:
     """Print the counts; return whether any client breaks."""
-    found = unsupported_uses(traffic, new) if new else []
-    breaks = any(one.breaks for one in found)
+    uses = unsupported_uses(traffic, new) if new else []
+    breaks = any(use.breaks for use in uses)
     if options.json:
-        print(json_text(traffic_json(traffic, found, new)))
+        print(json_text(traffic_json(traffic, uses, new)))
+        return breaks
+    if options.csv:
+        print(_tables(traffic, options)[0].csv(), end="")
         return breaks
     style = style_for(sys.stdout, options.color)
-    for index, line in enumerate(unsupported_uses_lines(found, new, traffic) if new else _tables(traffic, options)):
-        print(style.paint("bold", line) if index == 0 else line)
+    if new:
+        first, *others = unsupported_uses_lines(uses, new, traffic)
+        print("\n".join([style.paint("bold", first), *others]))
+    else:
+        print("\n\n".join("\n".join(table.lines(style)) for table in _tables(traffic, options)))
+    if options.errors and not new and traffic.latencies is None:
+        for name, count in traffic.errors.most_common():
+            print(f"  {count} x {name}")
     unread = f"; {unread_text(traffic.unread)}" if traffic.unread else ""
     remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{unread}")
     return breaks
 
 
-def _tables(traffic: Traffic, options: argparse.Namespace) -> Iterator[str]:
-    """Yield the lines of the requested tables: latencies, the slowest requests, or counts."""
+def _tables(traffic: Traffic, options: argparse.Namespace) -> list[TableView[Any]]:
+    """Return the requested tables: latencies, the slowest requests, or counts."""
+    tables: list[TableView[Any]] = []
     if options.latency:
-        yield from latency_table(traffic)
-    if options.latency and options.slow:
-        yield ""
+        tables.append(latency_table(traffic))
     if options.slow:
-        yield from slowest_table(traffic)
-    if traffic.latencies is None:
-        yield from count_table(traffic, traffic.rows(), errors=options.errors)
+        tables.append(slowest_table(traffic))
+    return tables or [count_table(traffic, errors=options.errors)]

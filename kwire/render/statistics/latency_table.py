@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 
 from ...protocol.frames.captured_frame import SECOND
-from ...statistics.latencies import percentile
+from ...statistics.latencies import Answered, percentile
 from ...statistics.traffic import Traffic
 from ...statistics.users import NOTHING
-from ..table import table
+from ..table import TableColumn, TableView, key_columns
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+Times = tuple[tuple[str, ...], list[int]]  # the key of a row, and its latencies in nanoseconds
 
 
-def latency_table(traffic: Traffic) -> Iterator[str]:
-    """Return the lines of a table with percentiles of latency, in milliseconds."""
-    head = [*traffic.by, "responses", *(f"{name} ms" for name in SHARES)]
-    rows = [
-        [*key, str(len(times)), *(_milliseconds(percentile(times, share)) for share in SHARES.values())]
-        for key, times in traffic.times()
+def latency_table(traffic: Traffic) -> TableView[Times]:
+    """Return the table of percentiles of latency: milliseconds in text, seconds in JSON."""
+    columns: list[TableColumn[Times]] = key_columns(traffic.by, lambda row: row[0])
+    columns.append(TableColumn("responses", lambda row: len(row[1]), right=True))
+    for name, share in SHARES.items():
+        latency = partial(_percentile, share)
+        columns.append(TableColumn(f"latencySeconds/{name}", latency, f"{name} ms", _milliseconds, right=True))
+    return TableView(columns, list(traffic.times()), [column.title or column.name for column in columns])
+
+
+def _percentile(share: float, row: Times) -> float:
+    return percentile(row[1], share)
+
+
+def slowest_table(traffic: Traffic) -> TableView[Answered]:
+    """Return the table of the slowest requests, the slowest first."""
+    answered = [] if traffic.latencies is None else traffic.latencies.slowest
+    columns: list[TableColumn[Answered]] = [
+        TableColumn("file", lambda row: row.file),
+        TableColumn("requestFrame", lambda row: row.request_frame, "request"),
+        TableColumn("frame", lambda row: row.frame, "response"),
+        TableColumn("time", lambda row: row.asked_at, "sent (UTC)", moment_text),
+        TableColumn("latencySeconds", lambda row: row.latency / SECOND, "latency ms", _milliseconds, right=True),
+        TableColumn("client", lambda row: row.user.client),
+        TableColumn("ip", lambda row: row.user.ip),
+        TableColumn("api", lambda row: traffic.name_of(row.user), "api name"),
+        TableColumn("version", lambda row: row.user.version),
+        TableColumn("", lambda row: f"{traffic.name_of(row.user)}:{row.user.version}", "api"),
     ]
-    return table(head, rows, right=len(SHARES) + 1)
-
-
-def slowest_table(traffic: Traffic) -> Iterator[str]:
-    """Return the lines of a table with the slowest requests, the slowest first."""
-    found = [] if traffic.latencies is None else traffic.latencies.slowest
-    several = len({answered.file for answered in found}) > 1
-    head = ["latency ms", "request", "response", "sent (UTC)", "client", "api", *(["file"] if several else [])]
-    rows = [
-        [
-            _milliseconds(one.latency / SECOND),
-            *(NOTHING if number is None else str(number) for number in (one.request_frame, one.frame)),
-            moment_text(one.asked_at),
-            one.user.client,
-            f"{traffic.name_of(one.user)}:{one.user.version}",
-            *([one.file] if several else []),
-        ]
-        for one in found
-    ]
-    width = max([len(row[0]) for row in rows] + [len(head[0])])
-    head[0], rows = head[0].rjust(width), [[row[0].rjust(width), *row[1:]] for row in rows]
-    return table(head, rows)
+    titles = ["latency ms", "request", "response", "sent (UTC)", "client", "api"]
+    if len({row.file for row in answered}) > 1:
+        titles.append("file")
+    return TableView(columns, answered, titles)
 
 
 def _milliseconds(seconds: float) -> str:
@@ -62,26 +67,7 @@ def latency_json(traffic: Traffic) -> dict[str, object]:
     """Return the percentiles of latency, in seconds, and the slowest requests as JSON."""
     if traffic.latencies is None:
         return {}
-    rows = [
-        {
-            **dict(zip(traffic.by, key, strict=True)),
-            "responses": len(times),
-            "latencySeconds": {name: percentile(times, share) for name, share in SHARES.items()},
-        }
-        for key, times in traffic.times()
-    ]
-    slowest = [
-        {
-            "file": one.file,
-            "requestFrame": one.request_frame,
-            "frame": one.frame,
-            "time": one.asked_at,
-            "latencySeconds": one.latency / SECOND,
-            "client": one.user.client,
-            "ip": one.user.ip,
-            "api": traffic.name_of(one.user),
-            "version": one.user.version,
-        }
-        for one in traffic.latencies.slowest
-    ]
-    return {"latencies": rows} | ({"slowest": slowest} if traffic.latencies.most else {})
+    members: dict[str, object] = {"latencies": latency_table(traffic).objects()}
+    if traffic.latencies.most:
+        members["slowest"] = slowest_table(traffic).objects()
+    return members

@@ -1,34 +1,32 @@
-"""A request without a response, as a row of a table and as JSON."""
+"""Requests without a response as a table."""
 
 from __future__ import annotations
 
-from ...statistics.unanswered_requests import REASONS, UnansweredRequest
-from ...statistics.users import NOTHING
+from collections.abc import Mapping
+
+from ...statistics.unanswered_requests import REASONS, UnansweredRequest, UnansweredRequests
+from ..table import TableColumn, TableView
 from .latency_table import moment_text
 
+FileRequest = tuple[str, UnansweredRequest]  # a file and one of its requests
+COLUMNS: list[TableColumn[FileRequest]] = [
+    TableColumn("file", lambda row: row[0]),
+    TableColumn("frame", lambda row: row[1].frame),
+    TableColumn("time", lambda row: row[1].time, "sent (UTC)", moment_text),
+    TableColumn("secondsBeforeEnd", lambda row: row[1].left, "s before the end", lambda seconds: f"{seconds:.3f}"),
+    TableColumn("client", lambda row: row[1].user.client),
+    TableColumn("ip", lambda row: row[1].user.ip),
+    TableColumn("api", lambda row: row[1].api, "api name"),
+    TableColumn("version", lambda row: row[1].user.version),
+    TableColumn("", lambda row: f"{row[1].api}:{row[1].user.version}", "api"),
+    TableColumn("reason", lambda row: row[1].reason, "known", lambda code: REASONS[code]),
+]
 
-def unanswered_row(one: UnansweredRequest) -> list[str]:
-    """Return the row of a request without a response."""
-    return [
-        NOTHING if one.frame is None else str(one.frame),
-        NOTHING if one.time is None else moment_text(one.time),
-        NOTHING if one.left is None else f"{one.left:.3f}",
-        one.user.client,
-        f"{one.api}:{one.user.version}",
-        REASONS[one.reason],
-    ]
 
-
-def unanswered_json(file: str, one: UnansweredRequest) -> dict[str, object]:
-    """Return the JSON object of a request without a response."""
-    return {
-        "file": file,
-        "frame": one.frame,
-        "time": one.time,
-        "secondsBeforeEnd": one.left,
-        "client": one.user.client,
-        "ip": one.user.ip,
-        "api": one.api,
-        "version": one.user.version,
-        "reason": one.reason,
-    }
+def unanswered_table(by_file: Mapping[str, UnansweredRequests]) -> TableView[FileRequest]:
+    """Return the table of the requests of several files."""
+    rows = [(file, request) for file, requests in by_file.items() for request in requests.found()]
+    titles = ["frame", "sent (UTC)", "s before the end", "client", "api", "known"]
+    if len(by_file) > 1:
+        titles.append("file")
+    return TableView(COLUMNS, rows, titles)

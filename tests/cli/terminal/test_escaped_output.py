@@ -25,7 +25,7 @@ from tests.cli.terminal.test_pager import on_terminal
 from tests.cli.test_main import KWIRE
 
 EVIL = "\x1b]0;owned\x07\x9b31m\u202e\x7f\r\x1b[1;32mgreen"
-FORMATS = ("--json", "--jsonl", "--html", "--format", "--hex", "--verbose")
+FORMATS = ("--json", "--jsonl", "--csv", "--html", "--format", "--hex", "--verbose")
 
 
 class Terminal(io.BytesIO):
@@ -88,13 +88,25 @@ ON_FILES = {  # options after which a file follows
     "explain": ["", "--no-types", "--html"],
     "report": ["-o -"],
     "check": ["", "--json"],
-    "stats": ["", "--json", "--latency", "--slow 3 --unanswered", "--errors", "--by topic", "--by client_id,api"],
+    "stats": [
+        "",
+        "--json",
+        "--csv",
+        "--latency",
+        "--slow 3 --unanswered",
+        "--errors",
+        "--by topic",
+        "--by client_id,api",
+    ],
     "cluster": ["", "--json", "--groups", "--unavailable", "--metrics", "--topic x", "--from 1970-01-01"],
     "place": ["--report", "--report --json", "--repair", "--repair --json"],
     "slice": ["-w - --api Metadata"],
     "redact": ["-o -"],
 }
-WITH_NAMES = ("errors", "apis", "schema", "schema --json", "help", "assign", "assign --json", "spec check", "simulate")
+WITH_NAMES = (
+    *(f"{command}{form}" for command in ("apis", "errors") for form in ("", " --json", " --csv")),
+    *("schema", "schema --json", "help", "assign", "assign --json", "spec check", "simulate"),
+)
 
 
 def commands_on(file: str, folder: Path) -> Iterator[list[str]]:
