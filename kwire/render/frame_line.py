@@ -136,10 +136,10 @@ def _parts(result: Result, summary: MessageSummary) -> tuple[str, list[str]]:
     if isinstance(result, Token):
         arrow = ARROWS["request" if result.from_client else "response"]
         return f"{arrow} {'SASL token':<18} {'':<5}", [token_text(result.content, short=True)]
-    return _decoded(result, summary)
+    return _message_parts(result, summary)
 
 
-def _decoded(result: Request | Response, summary: MessageSummary) -> tuple[str, list[str]]:
+def _message_parts(result: Request | Response, summary: MessageSummary) -> tuple[str, list[str]]:
     number = "" if result.correlation_id is None else f"#{result.correlation_id}"
     head = f"{ARROWS.get(result.codec.spec.type, '  ')} {name_text(result.codec)} {number:<5}"
     facts = summary.facts(result.codec, result.message)

@@ -56,7 +56,12 @@ def duration_text(seconds: float) -> str:
     ['0us', '52us', '1.4ms', '100ms', '1.0s', '61s', '7200s', '-2.0ms']
     """
     size = abs(seconds)
-    factor, unit = (1e6, "us") if size < 0.0009995 else (1e3, "ms") if size < 0.9995 else (1, "s")
+    if size < 0.0009995:
+        factor, unit = 1e6, "us"
+    elif size < 0.9995:
+        factor, unit = 1e3, "ms"
+    else:
+        factor, unit = 1, "s"
     digits = int(unit != "us" and size * factor < 9.95)
     return f"{seconds * factor:.{digits}f}{unit}"
 

@@ -19,10 +19,10 @@ from .placement_input import PlacementInput
 PAUSE = 1.0  # seconds between two polls of a reassignment
 
 
-def apply_to_cluster(options: argparse.Namespace, found: PlacementInput, plan: Plan) -> None:
+def apply_to_cluster(options: argparse.Namespace, situation: PlacementInput, plan: Plan) -> None:
     """Execute a plan, and print its progress."""
-    assert found.address is not None
-    with LiveCluster(found.address, options.timeout, security_of(options)) as cluster:
+    assert situation.address is not None
+    with LiveCluster(situation.address, options.timeout, security_of(options)) as cluster:
         if not options.plan and under_way(cluster):
             raise UsageError(
                 "partitions are being reassigned: let it end, or go on with that plan by --plan FILE --apply"
@@ -40,11 +40,11 @@ def _progress(progress: Progress) -> str:
     return f"{len(progress.done)} done, {len(progress.moving)} under way, {len(progress.waiting)} to come"
 
 
-def follow_plan(options: argparse.Namespace, found: PlacementInput) -> int:
+def follow_plan(options: argparse.Namespace, situation: PlacementInput) -> int:
     """Print the progress of a plan, or cancel it. Returns 1 if the plan is not complete."""
     plan = read_plan(options.plan)
-    assert found.address is not None
-    with LiveCluster(found.address, options.timeout, security_of(options)) as cluster:
+    assert situation.address is not None
+    with LiveCluster(situation.address, options.timeout, security_of(options)) as cluster:
         if options.cancel:
             print(f"cancelled: {count_text(len(cancel_plan(cluster, plan)), 'partition')}")
             _end_throttle(cluster, plan)

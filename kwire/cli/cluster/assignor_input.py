@@ -118,8 +118,8 @@ def _of_description(text: bytes, file: str) -> Question:
 
 def _member(given: _Member) -> Member:
     owned = [*map(_partition, given.owned)]
-    held = MemberData(owned, given.generation) if owned else None  # the sticky assignors' user data
-    return Member(given.id, given.topics, given.rack, given.instance, given.generation, owned, held)
+    user_data = MemberData(owned, given.generation) if owned else None  # the sticky assignors' user data
+    return Member(given.id, given.topics, given.rack, given.instance, given.generation, owned, user_data)
 
 
 def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None]) -> list[list[ReplicaRack]]:
@@ -142,20 +142,20 @@ def _partition(text: str) -> TopicPartition:
 
 
 def _of_rebalance(groups: GroupTracker, options: argparse.Namespace) -> Question:
-    found = {name: group.rebalances for name, group in groups.groups.items() if group.rebalances}
-    if not found:
+    rebalances = {name: group.rebalances for name, group in groups.groups.items() if group.rebalances}
+    if not rebalances:
         hint = (
             "it takes JoinGroup and SyncGroup of a leader; describe groups of KIP-848 in JSON, for --assignor uniform"
         )
         raise DumpError("no rebalance of a group is in it", file=", ".join(options.files), hint=hint)
-    if options.group is None and len(found) > 1:
-        raise UsageError(f"choose one with --group: {', '.join(sorted(found))}")
-    name = options.group if options.group is not None else next(iter(found))
-    if name not in found:
-        raise UnknownMessage("group with a rebalance", name, tuple(sorted(found)))
-    chosen = [one for one in found[name] if options.generation in (None, one.generation)]
+    if options.group is None and len(rebalances) > 1:
+        raise UsageError(f"choose one with --group: {', '.join(sorted(rebalances))}")
+    name = options.group if options.group is not None else next(iter(rebalances))
+    if name not in rebalances:
+        raise UnknownMessage("group with a rebalance", name, tuple(sorted(rebalances)))
+    chosen = [rebalance for rebalance in rebalances[name] if options.generation in (None, rebalance.generation)]
     if not chosen:
-        generations = ", ".join(str(one.generation) for one in found[name])
+        generations = ", ".join(str(rebalance.generation) for rebalance in rebalances[name])
         raise UsageError(f"--generation {options.generation}: group {name} has {generations}")
     return _of(name, chosen[-1])
 

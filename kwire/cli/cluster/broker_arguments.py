@@ -30,19 +30,19 @@ def replacements_in(options: argparse.Namespace) -> dict[int, int]:
 
 def with_added(options: argparse.Namespace, brokers: Sequence[Broker]) -> list[Broker]:
     """Return the brokers, including those of --add, which may name existing ones."""
-    found = {broker.node_id: broker for broker in brokers}
+    by_id = {broker.node_id: broker for broker in brokers}
     for word in options.add.split(",") if options.add else ():
         node_id, equals, rack = word.strip().partition("=")
         if not re.fullmatch("[0-9]{1,10}", node_id) or (equals and not rack):
             raise UsageError(f"--add {options.add}: write ids and racks, such as 7=/DC1/R2, separated by commas")
-        known = found.get(int(node_id), Broker(int(node_id)))
-        found[int(node_id)] = replace(known, rack=rack) if rack else known
-    return list(found.values())
+        known = by_id.get(int(node_id), Broker(int(node_id)))
+        by_id[int(node_id)] = replace(known, rack=rack) if rack else known
+    return list(by_id.values())
 
 
 def check_known(brokers: Sequence[Broker], ids: set[int]) -> None:
     """Raise UnknownMessage if no broker has one of the ids."""
     known = sorted(broker.node_id for broker in brokers)
-    for one in sorted(ids):
-        if one not in known:
-            raise UnknownMessage("broker", str(one), [str(each) for each in known])
+    for node_id in sorted(ids):
+        if node_id not in known:
+            raise UnknownMessage("broker", str(node_id), [str(known_id) for known_id in known])

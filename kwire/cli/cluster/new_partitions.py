@@ -21,28 +21,28 @@ from .placement_input import PlacementInput
 NEW_TOPIC = "new"  # shown in place of a missing topic name
 
 
-def new_partitions(options: argparse.Namespace, found: PlacementInput, name: str) -> dict[int, list[int]]:
+def new_partitions(options: argparse.Namespace, situation: PlacementInput, name: str) -> dict[int, list[int]]:
     """Place the partitions of a new topic with an assignor; `even` chooses the brokers with the fewest replicas."""
     ids = ids_in(options.broker_list, "--broker-list")
     if name == EVEN:
-        return _even(options, found, options.rf, ids)
+        return _even(options, situation, options.rf, ids)
     seeded = Random(placement_seed(options))
-    brokers = found.brokers
+    brokers = situation.brokers
     return place_replicas(brokers, options.partitions, options.rf, seeded, node_ids=ids, assignor=assignor_for(name))
 
 
-def more_partitions(options: argparse.Namespace, found: PlacementInput, name: str) -> dict[int, list[int]]:
+def more_partitions(options: argparse.Namespace, situation: PlacementInput, name: str) -> dict[int, list[int]]:
     """Place additional partitions of a topic, as the assignor would have continued."""
-    existing = {index: ids for (_, index), ids in found.partitions.items()}
+    existing = {index: ids for (_, index), ids in situation.partitions.items()}
     factor = len(existing.get(0, next(iter(existing.values()))))
     ids = ids_in(options.broker_list, "--broker-list")
-    live = _eligible(found, ids)
+    live = _eligible(situation, ids)
     if options.partitions <= len(existing):
         facts = {"existing": len(existing), "num_partitions": options.partitions}
         raise InvalidPartitions("partition_count_not_increased", **facts)
     check_count(options.partitions, factor)
     if name == EVEN:
-        return _even(options, found, factor, ids)
+        return _even(options, situation, factor, ids)
     if name in ("rack-aware", "rack-aware-safe", "simple"):
         mode = {"rack-aware-safe": RackAwareMode.SAFE, "simple": RackAwareMode.DISABLED}.get(name, mode_of(options))
         return add_partitions(existing, broker_metadatas(live, mode), options.partitions)
@@ -53,21 +53,23 @@ def more_partitions(options: argparse.Namespace, found: PlacementInput, name: st
     return {len(existing) + index: replicas for index, replicas in placed.items()}
 
 
-def _eligible(found: PlacementInput, ids: Sequence[int]) -> list[Broker]:
+def _eligible(situation: PlacementInput, ids: Sequence[int]) -> list[Broker]:
     """Return the brokers that may take replicas; if ids are given, only brokers with these ids."""
-    return [broker for broker in found.brokers if not broker.fenced and (not ids or broker.node_id in ids)]
+    return [broker for broker in situation.brokers if not broker.fenced and (not ids or broker.node_id in ids)]
 
 
-def _even(options: argparse.Namespace, found: PlacementInput, factor: int, ids: Sequence[int]) -> dict[int, list[int]]:
+def _even(
+    options: argparse.Namespace, situation: PlacementInput, factor: int, ids: Sequence[int]
+) -> dict[int, list[int]]:
     """Place new partitions on the brokers that hold the fewest replicas."""
     check_count(options.partitions, factor)
-    live = _eligible(found, ids)
+    live = _eligible(situation, ids)
     tree = RackTree(broker_metadatas(live, mode_of(options)), strict=False)
     topic = options.topic or NEW_TOPIC
-    there = sum(key[0] == topic for key in found.partitions)
+    there = sum(key[0] == topic for key in situation.partitions)
     new: Plan = {(topic, index): [] for index in range(there, options.partitions)}
     plan = plan_replicas(
-        tree, {**found.others, **found.partitions, **new}, factors=dict.fromkeys(new, factor), only=new
+        tree, {**situation.others, **situation.partitions, **new}, factors=dict.fromkeys(new, factor), only=new
     )
     return {index: list(plan.after[topic, index]) for _, index in new}
 

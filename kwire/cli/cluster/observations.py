@@ -56,12 +56,12 @@ def model_of(options: argparse.Namespace, at: str | None = None) -> ClusterModel
     return model_from(in_order_of_time(found_in(options)), at, title_of(options))
 
 
-def model_from(found: Iterable[NumberedObservation], at: str | None, title: str) -> ClusterModel:
+def model_from(observations: Iterable[NumberedObservation], at: str | None, title: str) -> ClusterModel:
     """Build a model of what was found up to a moment; raises the exceptions of `model_of`."""
     is_before = limit_of(at)
     model = ClusterModel()
-    seen = (one.seen for one in found if is_before(one))
-    taken = [model.take(one, is_refused) for one, is_refused in judged(seen)]
+    seen = (observation.seen for observation in observations if is_before(observation))
+    taken = [model.take(observation, is_refused) for observation, is_refused in judged(seen)]
     if not any(taken):
         hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeTopicPartitions and other messages, a log or "
         hint += "snapshot of __cluster_metadata, znodes as JSON, and captures of ZooKeeper"
@@ -72,7 +72,7 @@ def model_from(found: Iterable[NumberedObservation], at: str | None, title: str)
 
 def events_in(options: argparse.Namespace) -> Iterator[Seen]:
     """Yield the cluster data in the dumps, in order."""
-    return (one.seen for one in in_order_of_time(found_in(options)))
+    return (observation.seen for observation in in_order_of_time(found_in(options)))
 
 
 class NumberedObservation(NamedTuple):
@@ -86,23 +86,23 @@ class NumberedObservation(NamedTuple):
 def limit_of(at: str | None) -> Callable[[NumberedObservation], bool]:
     """Return a function that tells whether data was found at a moment or earlier."""
     if at is None:
-        return lambda one: True
+        return lambda observation: True
     if at.isdigit():
         last = int(at)
-        return lambda one: one.number is None or one.number <= last
+        return lambda observation: observation.number is None or observation.number <= last
     try:
         span = TimeSpan(None, at)
     except UsageError as error:
         raise UsageError(str(error).replace("--to", "--at, --from, --to", 1)) from None
-    return lambda one: span.covers(one.seen.time, one.number or 0)
+    return lambda observation: span.covers(observation.seen.time, observation.number or 0)
 
 
-def in_order_of_time(found: Iterable[NumberedObservation]) -> Iterator[NumberedObservation]:
+def in_order_of_time(observations: Iterable[NumberedObservation]) -> Iterator[NumberedObservation]:
     """Sort by time if all items have one: files may overlap in time, and the records of a log have their own times."""
-    held = list(found)
-    if any(one.time is None for one in held):
-        return iter(held)
-    return iter(sorted(held, key=lambda one: one.time or 0.0))
+    items = list(observations)
+    if any(item.time is None for item in items):
+        return iter(items)
+    return iter(sorted(items, key=lambda item: item.time or 0.0))
 
 
 def found_in(options: argparse.Namespace) -> Iterator[NumberedObservation]:
@@ -111,7 +111,7 @@ def found_in(options: argparse.Namespace) -> Iterator[NumberedObservation]:
     of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
     for file, znodes in of_znodes.items():
         remark(f"{file}: read as znodes")
-        yield from (NumberedObservation(one, None, one.time) for one in znodes)
+        yield from (NumberedObservation(znode, None, znode.time) for znode in znodes)
     others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
     if of_znodes and not others.files and options.hex is None:
         return
@@ -143,8 +143,8 @@ def _items(
     source = frame.source
     if isinstance(frame.fault, NotKafka):
         connection = connections.setdefault(source.connection, ZooKeeperConnection(sessions))
-        for one in connection.packet(source.direction == "request", frame.data, source.time):
-            yield NumberedObservation(one._replace(file=source.file or ""), source.frame, source.time)
+        for observation in connection.packet(source.direction == "request", frame.data, source.time):
+            yield NumberedObservation(observation._replace(file=source.file or ""), source.frame, source.time)
     else:
         seen: Observation | None = observed(item)  # type: ignore[arg-type]
         if seen is not None:

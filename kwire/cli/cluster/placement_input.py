@@ -44,22 +44,22 @@ def read_situation(options: argparse.Namespace) -> PlacementInput:
         UsageError: the options contradict each other.
         DumpError, CallError: a file or a broker has no cluster data.
     """
-    found = _situation(options)
+    situation = _situation(options)
     if options.current:
-        found.partitions = read_plan(options.current)
+        situation.partitions = read_plan(options.current)
     if options.sizes:
-        found.sizes = read_sizes(options.sizes)
-    topics = {topic for topic, _ in found.partitions}
+        situation.sizes = read_sizes(options.sizes)
+    topics = {topic for topic, _ in situation.partitions}
     if options.topic and options.partitions is None and options.topic not in topics:
         raise UnknownMessage("topic", options.topic, sorted(topics))
     if options.topic:
-        found.others = {key: ids for key, ids in found.partitions.items() if key[0] != options.topic}
-        found.partitions = {key: ids for key, ids in found.partitions.items() if key[0] == options.topic}
-    return found
+        situation.others = {key: ids for key, ids in situation.partitions.items() if key[0] != options.topic}
+        situation.partitions = {key: ids for key, ids in situation.partitions.items() if key[0] == options.topic}
+    return situation
 
 
 def _situation(options: argparse.Namespace) -> PlacementInput:
-    sources = [one for one in (options.source, options.brokers, *(options.files or [])) if one]
+    sources = [source for source in (options.source, options.brokers, *(options.files or [])) if source]
     if not sources:
         raise UsageError("the following arguments are required: SOURCE, --brokers FILE or --from DUMP")
     if (options.source and len(sources) > 1) or (options.brokers and options.files):
@@ -80,10 +80,12 @@ def _situation(options: argparse.Namespace) -> PlacementInput:
 
 def _of_state(state: ClusterState) -> PlacementInput:
     """Convert a cluster's state; a partition that is being reassigned has its target replicas."""
-    partitions = {
-        (one.topic, one.index): [each for each in one.replicas if each not in (one.removing or ())]
-        for one in state.partitions()
-    }
+    partitions: Plan = {}
+    for partition in state.partitions():
+        removing = partition.removing or ()
+        partitions[partition.topic, partition.index] = [
+            node_id for node_id in partition.replicas if node_id not in removing
+        ]
     sizes: Sizes = {}
     for folder in (folder for folders in state.log_dirs.values() for folder in folders.values()):
         for key, size in folder.sizes.items():
@@ -96,17 +98,17 @@ def _live(options: argparse.Namespace) -> PlacementInput:
     where = address(options.source)
     with LiveCluster(where, options.timeout, security_of(options)) as cluster:
         state = cluster.state()
-        found = _of_state(state)
-        found.address = where
-        found.partitions.update(_under_way(cluster))
+        situation = _of_state(state)
+        situation.address = where
+        situation.partitions.update(_under_way(cluster))
     live = [broker.node_id for broker in (state.brokers or {}).values() if not broker.fenced]
     silent = [node_id for node_id in live if node_id not in state.log_dirs]
     if silent:
-        found.sizes = {}
+        situation.sizes = {}
         if not options.sizes and options.fewest != "replicas":
             brokers = f"broker {silent[0]}" if len(silent) == 1 else f"{len(silent)} of {len(live)} brokers"
             remark(f"the sizes of partitions are not known: {brokers} did not list log directories")
-    return found
+    return situation
 
 
 def _under_way(cluster: LiveCluster) -> Plan:

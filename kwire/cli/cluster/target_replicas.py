@@ -24,21 +24,21 @@ from .placement_input import PlacementInput
 
 
 def target_of(
-    options: argparse.Namespace, found: PlacementInput, left: list[Broker], tree: RackTree, removed: set[int]
+    options: argparse.Namespace, situation: PlacementInput, left: list[Broker], tree: RackTree, removed: set[int]
 ) -> Plan:
     """Return the target replicas of the partitions."""
-    current = found.partitions
+    current = situation.partitions
     if options.plan:
         target = read_plan(options.plan)
         current.update({key: [] for key in target if key not in current})
         return {**current, **target}
     if options.generate:
-        return _generated(options, found, left)
+        return _generate(options, situation, left)
     if options.rf is not None and options.assignor == "multi-level":
-        return _raised(options, left, current)
-    renamed = replacements_in(options)
-    start = {key: _renamed(replicas, renamed) for key, replicas in current.items()}
-    gone = {one for replicas in start.values() for one in replicas} - tree.brokers.keys() - removed
+        return _raise_factor(options, left, current)
+    replacements = replacements_in(options)
+    start = {key: _replace_brokers(replicas, replacements) for key, replicas in current.items()}
+    gone = {node_id for replicas in start.values() for node_id in replicas} - tree.brokers.keys() - removed
     only = {key for key, replicas in start.items() if not gone.intersection(replicas)}
     if gone:
         ids = ", ".join(map(str, sorted(gone)))
@@ -48,40 +48,40 @@ def target_of(
         )
     factors = {key: len(replicas) if options.rf is None else options.rf for key, replicas in current.items()}
     goals = Goals(options.repair, options.balance or bool(options.add), options.leaders, options.by == "bytes")
-    sizes = {} if options.fewest == "replicas" else found.sizes
+    sizes = {} if options.fewest == "replicas" else situation.sizes
     if "bytes" in (options.fewest, options.by) and not sizes:
         raise UsageError("bytes need the sizes of partitions: --sizes FILE, or a live cluster as SOURCE")
-    everything = {**found.others, **start}
+    everything = {**situation.others, **start}
     plan = plan_replicas(tree, everything, goals, factors=factors, only=only, sizes=sizes)
     return {key: list(plan.after[key]) for key in start}
 
 
-def _renamed(replicas: Sequence[int], renamed: dict[int, int]) -> list[int]:
+def _replace_brokers(replicas: Sequence[int], replacements: dict[int, int]) -> list[int]:
     """Return replicas with some brokers replaced; a broker that already holds a replica is not added again."""
-    return [one if renamed.get(one, one) in replicas else renamed[one] for one in replicas]
+    return [old if replacements.get(old, old) in replicas else replacements[old] for old in replicas]
 
 
-def _generated(options: argparse.Namespace, found: PlacementInput, left: Sequence[Broker]) -> Plan:
+def _generate(options: argparse.Namespace, situation: PlacementInput, left: Sequence[Broker]) -> Plan:
     """Compute a new placement of all topics, like kafka-reassign-partitions --generate, or with another assignor."""
     name = assignor_name(options, left)
     topics: dict[str, dict[int, list[int]]] = {}
-    for (topic, index), replicas in found.partitions.items():
+    for (topic, index), replicas in situation.partitions.items():
         topics.setdefault(topic, {})[index] = replicas
-    ids = ids_in(options.broker_list, "--broker-list") or [one.node_id for one in left]
+    ids = ids_in(options.broker_list, "--broker-list") or [broker.node_id for broker in left]
     check_known(left, set(ids))
     rng = Random(placement_seed(options))
     if name in ("rack-aware", "simple"):
         proposed = generate_assignment(topics, list(topics), left, ids, rng, name == "rack-aware").proposed
     else:
-        chosen = [one for one in left if one.node_id in ids]
+        chosen = [broker for broker in left if broker.node_id in ids]
         proposed = {
             topic: place_replicas(chosen, len(rows), len(next(iter(rows.values()))), rng, assignor=assignor_for(name))
             for topic, rows in topics.items()
         }
-    return {(topic, index): proposed[topic][index] for topic, index in found.partitions}
+    return {(topic, index): proposed[topic][index] for topic, index in situation.partitions}
 
 
-def _raised(options: argparse.Namespace, brokers: Sequence[Broker], current: Plan) -> Plan:
+def _raise_factor(options: argparse.Namespace, brokers: Sequence[Broker], current: Plan) -> Plan:
     """Add replicas to each partition as KIP-879 does; flat racks count as racks with one level."""
     bare = all(broker.rack is None for broker in brokers)
     pathed = [replace(broker, rack="/" if bare else _path(broker.rack)) for broker in brokers]

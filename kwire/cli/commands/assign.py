@@ -15,6 +15,7 @@ from ...cluster.assignors import (
     ASSIGNORS,
     STICKY,
     MetadataSnapshot,
+    ReplicaRack,
     algorithm_for,
     assign,
     has_assignor,
@@ -104,12 +105,16 @@ def _with_racks(question: Question, racks: dict[int, str]) -> Question | None:
     """Return the group with the changed racks of brokers; None if no rack changes."""
     if not racks:
         return None
-    nodes = {one.node_id for topic in question.snapshot.topics.values() for part in topic for one in part}
+    nodes = {replica.node_id for topic in question.snapshot.topics.values() for part in topic for replica in part}
     unknown = sorted(racks.keys() - nodes)
     if unknown:
         raise UsageError(f"--rack {unknown[0]}=...: no partition has a replica on broker {unknown[0]}")
+
+    def move(replica: ReplicaRack) -> ReplicaRack:
+        return replica._replace(rack=racks.get(replica.node_id, replica.rack))
+
     topics = {
-        topic: [[one._replace(rack=racks.get(one.node_id, one.rack)) for one in part] for part in partitions]
+        topic: [[*map(move, replicas)] for replicas in partitions]
         for topic, partitions in question.snapshot.topics.items()
     }
     snapshot = MetadataSnapshot(question.snapshot.version + 1, topics)
@@ -123,17 +128,17 @@ def _answers(options: argparse.Namespace, question: Question) -> Iterator[dict[s
         for release in _releases(options, question):
             if every and not has_assignor(release, name):
                 continue
-            found = assign(name, question.topics, question.members, release=release, ids=question.ids)
-            yield {"assignor": name, "release": release, **_measured(question, found)}
+            members = assign(name, question.topics, question.members, release=release, ids=question.ids)
+            yield {"assignor": name, "release": release, **_count_in_rack(question, members)}
 
 
-def _measured(question: Question, found: Assignment) -> dict[str, Any]:
-    near, every = share_in_rack(question.topics, question.members, found)
-    return {"inRack": near, "withRack": every, "members": found}
+def _count_in_rack(question: Question, members: Assignment) -> dict[str, Any]:
+    near, every = share_in_rack(question.topics, question.members, members)
+    return {"inRack": near, "withRack": every, "members": members}
 
 
 def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
-    found: Assignment = answer["members"]
+    assignment: Assignment = answer["members"]
     release = answer["release"]
     racks = "" if knows_racks(release) else ", without racks (KIP-881 is in 3.5)"
     if answer["assignor"] in SERVER_SIDE:
@@ -145,16 +150,19 @@ def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
     if answer["withRack"]:
         yield f"{answer['inRack']} of {answer['withRack']} partitions have a replica in their member's rack"
     given = {member.member_id: member for member in question.members}
-    names = [[name, given[name].rack or "-"] for name in sorted(found)]
+    names = [[name, given[name].rack or "-"] for name in sorted(assignment)]
     width = WIDTH - sum(max(map(len, column)) + 2 for column in zip(["member", "rack"], *names, strict=True))
     rows = []
     for name, rack in names:
-        texts = wrap(" ".join(_texts(found[name])), max(width, LEAST_WIDTH), break_on_hyphens=False) or ["-"]
+        texts = wrap(" ".join(_texts(assignment[name])), max(width, LEAST_WIDTH), break_on_hyphens=False) or ["-"]
         rows += [[name, rack, texts[0]], *(["", "", text] for text in texts[1:])]
     yield from table(["member", "rack", "partitions"], rows)
     if question.sent is not None and answer["assignor"] == question.assignor:
-        yield "the leader sent the same assignment" if same(found, question.sent) else _other(found, question.sent)
-        others = [one for one in CHANGED_IN if not same(found, question.sent) and _gives(question, one, question.sent)]
+        if same(assignment, question.sent):
+            yield "the leader sent the same assignment"
+            return
+        yield _other(assignment, question.sent)
+        others = [candidate for candidate in CHANGED_IN if _gives(question, candidate, question.sent)]
         if others:
             yield f"which is what release {others[-1]} gives: try --release {others[-1]}"
 
@@ -165,15 +173,15 @@ def _gives(question: Question, release: str, sent: Assignment) -> bool:
     return same(assign(question.assignor, question.topics, question.members, release=release), sent)
 
 
-def _other(found: Assignment, sent: Assignment) -> str:
-    names = [name for name in sorted(sent) if set(found.get(name, ())) != set(sent[name])]
+def _other(computed: Assignment, sent: Assignment) -> str:
+    names = [name for name in sorted(sent) if set(computed.get(name, ())) != set(sent[name])]
     texts = (f"{name}: {' '.join(_texts(sent[name])) or 'nothing'}" for name in names)
     return "the leader sent another assignment: " + "; ".join(texts)
 
 
-def same(found: Assignment, sent: Assignment) -> bool:
+def same(computed: Assignment, sent: Assignment) -> bool:
     """Whether two assignments give each member the same partitions, in any order."""
-    return {name: set(one) for name, one in found.items()} == {name: set(one) for name, one in sent.items()}
+    return computed.keys() == sent.keys() and all(set(computed[name]) == set(sent[name]) for name in sent)
 
 
 def _texts(partitions: Iterable[TopicPartition]) -> list[str]:
@@ -198,18 +206,18 @@ def _change_lines(question: Question, changed: Question, assignor: str, release:
     answer = "requests a rebalance" if asks else "requests no rebalance"
     yield f"with the racks of --rack, a leader (release {release}, client.rack {rack}) {answer}"
     if asks:
-        found = assign(assignor, changed.topics, changed.members, release=release)
-        yield from _lines(changed, {"assignor": assignor, "release": release, **_measured(changed, found)})
+        members = assign(assignor, changed.topics, changed.members, release=release)
+        yield from _lines(changed, {"assignor": assignor, "release": release, **_count_in_rack(changed, members)})
 
 
 def _json(
     options: argparse.Namespace, question: Question, changed: Question | None, answers: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    def plain(found: Assignment) -> dict[str, list[str]]:
-        return {name: _texts(found[name]) for name in sorted(found)}
+    def plain(assignment: Assignment) -> dict[str, list[str]]:
+        return {name: _texts(assignment[name]) for name in sorted(assignment)}
 
     members: dict[str, Any] = {
-        "assignments": [{**one, "members": plain(one["members"])} for one in answers],
+        "assignments": [{**answer, "members": plain(answer["members"])} for answer in answers],
         "sent": None if question.sent is None else plain(question.sent),
     }
     if changed is not None:

@@ -57,24 +57,24 @@ def run(options: argparse.Namespace) -> int:
     Returns 1 if any difference was found.
     """
     counts, unread = Counter[str](), Counter[str]()
-    found: list[dict[str, Any]] = []
-    for item in _checked(options):
+    all_differences: list[dict[str, Any]] = []
+    for item in _items(options):
         if isinstance(item, Undecodable) and not item.is_failure:
             unread[item.error.code] += 1
             continue
         differences = _differences(item, options, counts)
-        found += differences
+        all_differences += differences
         if not options.json:
             for difference in differences:
                 print(escape("\n".join(_lines(difference))), flush=True)
     if options.json:
-        print(json_text(_summary(counts, unread) | {"differences": found}))
+        print(json_text(_summary(counts, unread) | {"differences": all_differences}))
     else:
         print("\n".join(_count_lines(counts, unread)))
-    return 1 if found else 0
+    return 1 if all_differences else 0
 
 
-def _checked(options: argparse.Namespace) -> Iterator[Result | LogBatch | LogBytes | DiskFile]:
+def _items(options: argparse.Namespace) -> Iterator[Result | LogBatch | LogBytes | DiskFile]:
     reading = DumpDecoder(options, trace=True, sealed=False)
     for dump in dumps_in(options, logs=True):
         if dump.disk is not None:
@@ -89,9 +89,9 @@ def _differences(
     """Return the differences found in an item, and count the item."""
     if isinstance(item, DiskFile):
         counts["files"] += 1
-        found = [*islice(_disk_differences(item), MOST)]
-        counts["wrong files"] += bool(found)
-        return found
+        differences = [*islice(_disk_differences(item), MOST)]
+        counts["wrong files"] += bool(differences)
+        return differences
     if isinstance(item, LogBatch | LogBytes):
         counts["batches"] += isinstance(item, LogBatch)
         difference = log_difference(item)
@@ -104,13 +104,13 @@ def _differences(
 
 
 def _disk_differences(disk: DiskFile) -> Iterator[dict[str, Any]]:
-    for found in disk_differences(disk):
+    for difference in disk_differences(disk):
         yield {
             "file": disk.file,
             "what": disk.kind,
-            "byte": found.position,
-            "field": found.field,
-            "reason": found.reason,
+            "byte": difference.position,
+            "field": difference.field,
+            "reason": difference.reason,
         }
 
 

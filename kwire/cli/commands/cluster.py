@@ -75,9 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 # option -> its help, and which partitions are shown
 FILTERS: dict[str, tuple[str, Callable[[ClusterState, Partition], bool]]] = {
-    "unavailable": ("partitions without a live leader", lambda state, one: _is_unavailable(state, one)),
-    "under-replicated": ("partitions with replicas out of sync", lambda _, one: one.is_under_replicated),
-    "offline": ("partitions with offline replicas", lambda state, one: bool(state.offline(one))),
+    "unavailable": ("partitions without a live leader", lambda state, partition: _is_unavailable(state, partition)),
+    "under-replicated": ("partitions with replicas out of sync", lambda _, partition: partition.is_under_replicated),
+    "offline": ("partitions with offline replicas", lambda state, partition: bool(state.offline(partition))),
     "under-min-isr": (
         "partitions below min.insync.replicas",
         ClusterState.is_under_min_isr,
@@ -85,8 +85,8 @@ FILTERS: dict[str, tuple[str, Callable[[ClusterState, Partition], bool]]] = {
 }
 
 
-def _is_unavailable(state: ClusterState, one: Partition) -> bool:
-    return not one.has_leader or one.leader in state.offline(one)
+def _is_unavailable(state: ClusterState, partition: Partition) -> bool:
+    return not partition.has_leader or partition.leader in state.offline(partition)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -124,12 +124,12 @@ def _check_together(options: argparse.Namespace) -> None:
 
 
 def _differences(options: argparse.Namespace) -> Iterable[str]:
-    found = list(in_order_of_time(found_in(options)))
+    observations = list(in_order_of_time(found_in(options)))
     moments = options.since, options.until
     is_before, is_until = map(limit_of, moments)
-    if any(is_before(one) and not is_until(one) for one in found):
+    if any(is_before(observation) and not is_until(observation) for observation in observations):
         raise UsageError(f"--from {options.since} is later than --to {options.until}")
-    before, after = (_of_topic(model_from(found, at, title_of(options)).state(), options) for at in moments)
+    before, after = (_of_topic(model_from(observations, at, title_of(options)).state(), options) for at in moments)
     if options.json:
         return [json_text(cluster_difference_json(before, after))]
     return cluster_difference_lines(before, after, style_for(sys.stdout, options.color))
@@ -139,7 +139,8 @@ def _lines(options: argparse.Namespace) -> Iterable[str]:
     model = _model(options)
     state, tables = _of_topic(model.state(), options), model.tables()
     if not any(map(is_address, options.files)):
-        for note in sorted({note for one in tables.sources for note in (one.note or "").split(SEPARATOR) if note}):
+        notes = {note for source in tables.sources for note in (source.note or "").split(SEPARATOR)}
+        for note in sorted(notes - {""}):
             remark(note)
     if options.json:
         return [json_text(cluster_json(state, tables))]
@@ -181,11 +182,11 @@ def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
     tests = [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
-    for one in state.partitions():
-        if options.topic not in (None, one.topic) or not all(test(state, one) for test in tests):
-            state.drop(one.topic, one.index)
+    for partition in state.partitions():
+        if options.topic not in (None, partition.topic) or not all(test(state, partition) for test in tests):
+            state.drop(partition.topic, partition.index)
     if options.topic is not None or tests:  # --topic selects only the topic's own data
-        configs = {key: found for key, found in state.settings.configs.items() if key == ("topic", options.topic)}
+        configs = {key: values for key, values in state.settings.configs.items() if key == ("topic", options.topic)}
         state.settings, state.log_dirs = Settings(configs), {}
     return state
 

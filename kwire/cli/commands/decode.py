@@ -137,8 +137,8 @@ def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counte
     names_responses = options.response_frames or names_property("response_frame", options.where, options.fields)
     pushed = None if names_responses else pushed_filter(options, catalog)
     salvage = not options.strict
-    found = _read(options, salvage, pushed)
-    decoded = count_items(open_batches(found, salvage=salvage, sealed=not options.show_secrets), counts)
+    items = _read(options, salvage, pushed)
+    decoded = count_items(open_batches(items, salvage=salvage, sealed=not options.show_secrets), counts)
     decoded = with_progress(decoded, partial(part_read, options), wanted=not sys.stdout.isatty())
     decoded = with_response_frames(decoded) if names_responses else decoded
     shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
@@ -146,7 +146,7 @@ def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counte
         shown = omit_other_streams(shown, foreign=options.conn is not None)
     if options.sort is not None:
         shown = _greatest(shown, options, catalog)
-    return _with_skipped(islice(_printed(shown, counts), options.first), pushed, counts)
+    return _count_skipped(islice(_count_shown(shown, counts), options.first), pushed, counts)
 
 
 def _greatest(shown: Iterator[Item], options: argparse.Namespace, catalog: Catalog) -> Iterator[Item]:
@@ -155,19 +155,19 @@ def _greatest(shown: Iterator[Item], options: argparse.Namespace, catalog: Catal
         raise UsageError("--sort needs all frames: it cannot be combined with --follow and --request")
     path = parse_path(options.sort, catalog)
 
-    def keyed() -> Iterator[tuple[float, int, Item]]:
+    def with_keys() -> Iterator[tuple[float, int, Item]]:
         for number, item in enumerate(shown):
-            values = (
-                [] if isinstance(item, ENTRY) else [one for one in path.values(item) if isinstance(one, int | float)]
-            )
+            if isinstance(item, ENTRY):
+                continue
+            values = [value for value in path.values(item) if isinstance(value, int | float)]
             if values:
                 yield max(values), -number, item
 
-    greatest = nlargest(options.first or MOST_SORTED, keyed(), key=lambda one: one[:2])
+    greatest = nlargest(options.first or MOST_SORTED, with_keys(), key=lambda entry: entry[:2])
     yield from (item for _, _, item in greatest)
 
 
-def _with_skipped(shown: Iterator[Item], pushed: PushedFilter | None, counts: Counter[str]) -> Iterator[Item]:
+def _count_skipped(shown: Iterator[Item], pushed: PushedFilter | None, counts: Counter[str]) -> Iterator[Item]:
     """Yield all items, then add the frames that were not decoded to the counts."""
     yield from shown
     if pushed is not None:
@@ -205,12 +205,12 @@ def _lines(options: argparse.Namespace, form: Form, counts: Counter[str]) -> Ite
     """Yield all items as lines, one or more at once."""
     reading = DumpDecoder(options, salvage=not options.strict)
 
-    def passed(frames: int) -> None:
+    def count_frames(frames: int) -> None:
         counts["frames"] += frames
 
     for dump in dumps_in(options, logs=True):
         if is_quick(dump, reading):
-            yield from CaptureLines(dump, reading, form, lambda item: count_item(item, counts), passed)
+            yield from CaptureLines(dump, reading, form, lambda item: count_item(item, counts), count_frames)
             continue
         decoded: Iterator[Item] = open_batches(
             reading.with_disk(dump), salvage=reading.salvage, sealed=not options.show_secrets
@@ -238,7 +238,7 @@ def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: Coun
             counts["hidden"] += isinstance(item, LogRecord | DiskEntry) or not isinstance(item, ENTRY)
 
 
-def _printed(shown: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
+def _count_shown(shown: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
     for item in shown:
         counts["shown"] += isinstance(item, LogRecord | DiskEntry) or not isinstance(item, ENTRY)
         yield item

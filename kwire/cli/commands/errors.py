@@ -35,12 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print error codes by number, name or part of a name."""
-    codes = kind("ErrorCode")
-    found = [code for word in options.names for code in _errors_like(codes, word)] if options.names else list(codes)
-    table = TableView(COLUMNS, found, [])
-    if print_for_program(table, options):
+    known = kind("ErrorCode")
+    codes = list(known)
+    if options.names:
+        codes = [code for word in options.names for code in _errors_like(known, word)]
+    if print_for_program(TableView(COLUMNS, codes, []), options):
         return 0
-    for code in found:
+    for code in codes:
         retry = {True: "retriable", False: "not retriable", None: "unknown"}[getattr(code, "retriable", None)]
         since = f", since {getattr(code, 'since', '')}" if getattr(code, "since", None) else ""
         print(f"{code.value:>4}  {code}  ({retry}{since})")
@@ -53,9 +54,9 @@ def _errors_like(codes: type[Value], word: str) -> list[Value]:
     """Return the error codes with a number, a name, or a part of a name. Raises UnknownMessage if there is none."""
     try:
         code = codes(word)
-        found = [code] if code.name else []
+        matches = [code] if code.name else []
     except UnknownMessage:
-        found = [code for code in codes if fold_name(word) in fold_name(str(code))]
-    if not found:
+        matches = [code for code in codes if fold_name(word) in fold_name(str(code))]
+    if not matches:
         raise UnknownMessage("error code", word, [str(code) for code in codes])
-    return found
+    return matches

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         return _fixture(options)
     style = style_for(sys.stdout, options.color)
     failed = 0
-    for index, result in enumerate(_announced(omit_other_streams(items(options, trace=True)))):
+    for index, result in enumerate(_remark_if_empty(omit_other_streams(items(options, trace=True)))):
         if index:
             print()
         if isinstance(result, LogBatch | LogBytes):
@@ -84,10 +84,10 @@ def run(options: argparse.Namespace) -> int:
     return failed
 
 
-def _announced(found: Iterator[T]) -> Iterator[T]:
+def _remark_if_empty(shown: Iterator[T]) -> Iterator[T]:
     """Yield all items; remark if there are none."""
     is_empty = True
-    for item in found:
+    for item in shown:
         is_empty = False
         yield item
     if is_empty:
@@ -104,8 +104,8 @@ def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed
         parts = [_not_understood(item)] if item.error is not None else []
     else:
         print(style.paint("title", escape(batch_text(item.header))))
-        found = filter(None, explain_batch(item))
-        parts = [mask_explained(part, item) if sealed else part for part in found]
+        explained = filter(None, explain_batch(item))
+        parts = [mask_explained(part, item) if sealed else part for part in explained]
     for index, part in enumerate(parts):
         if index:
             print(style.paint("title", f"# the {count_text(len(part.data), 'byte')} that its records decompress to"))

@@ -69,27 +69,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print an assignment or a plan and its report, or execute a plan; returns the exit code, see `EXAMPLES`."""
     _check(options)
-    found = read_situation(options)
+    situation = read_situation(options)
     if options.apply or options.verify or options.cancel:
-        _check_live(found.address)
+        _check_live(situation.address)
     if options.verify or options.cancel:
-        return follow_plan(options, found)
+        return follow_plan(options, situation)
     if options.partitions is not None:
-        return _new_partitions(options, found)
-    if not found.partitions:
-        what = "it has no partitions; " if found.address or options.files else ""
+        return _new_partitions(options, situation)
+    if not situation.partitions:
+        what = "it has no partitions; " if situation.address or options.files else ""
         raise UsageError(
             f"{what}say how many: --partitions and --rf, or --current FILE for an assignment that is there"
         )
-    if not any(found.partitions.values()):
+    if not any(situation.partitions.values()):
         named = options.current or options.source or ", ".join(options.files)
         raise DumpError("none of its partitions has replicas", file=named)
     changes = "plan generate rf add remove replace repair balance leaders".split()
     if _any_of(options, changes):
-        return _change(options, found)
+        return _change(options, situation)
     if options.broker_list or options.assignor:
         raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
-    return _look(options, found)
+    return _look(options, situation)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -118,10 +118,10 @@ def _check_live(where: Address | None) -> None:
         raise UsageError("--apply, --verify and --cancel need a live cluster: SOURCE must be HOST:PORT")
 
 
-def _look(options: argparse.Namespace, found: PlacementInput) -> int:
+def _look(options: argparse.Namespace, situation: PlacementInput) -> int:
     """Show the current placement. Returns 1 if it could be more even."""
-    plan = found.partitions
-    tree = RackTree(_all_of(found.brokers, plan), strict=False)
+    plan = situation.partitions
+    tree = RackTree(_all_of(situation.brokers, plan), strict=False)
     _show(options, f"{count_text(len(plan), 'partition')} as they are", tree, plan)
     return 0 if all(is_even(tree, replicas) for replicas in plan.values()) else 1
 
@@ -141,53 +141,53 @@ def _show(options: argparse.Namespace, title: str, tree: RackTree, plan: Plan) -
         print(line)
 
 
-def _new_partitions(options: argparse.Namespace, found: PlacementInput) -> int:
+def _new_partitions(options: argparse.Namespace, situation: PlacementInput) -> int:
     """Place the partitions of a new topic, or additional partitions of a topic."""
     if options.json and not options.report and not options.topic:
         raise UsageError("--json writes a plan for kafka-reassign-partitions, which needs --topic")
-    existing = found.partitions if options.topic else {}
+    existing = situation.partitions if options.topic else {}
     if options.rf is None and not existing:
         raise UsageError("--partitions places new ones: it needs --rf")
     if existing and options.rf is not None:
         raise UsageError(f"topic {options.topic} exists: --rf is for new topics, this one keeps its factor")
-    name = assignor_name(options, found.brokers)
-    placed = more_partitions(options, found, name) if existing else new_partitions(options, found, name)
+    name = assignor_name(options, situation.brokers)
+    placed = more_partitions(options, situation, name) if existing else new_partitions(options, situation, name)
     plan = {(options.topic or NEW_TOPIC, index): replicas for index, replicas in placed.items()}
     count, replicas = len(plan), len(next(iter(plan.values()), []))
     added = "in addition, " if existing else ""
     title = f"{count_text(count, 'partition')} with {count_text(replicas, 'replica')} each, {added}placed by {name}"
     if options.seed is not None:
         title += f", seed {options.seed}"
-    _show(options, title, RackTree(_all_of(found.brokers, plan), strict=False), plan)
+    _show(options, title, RackTree(_all_of(situation.brokers, plan), strict=False), plan)
     if options.apply:
-        apply_to_cluster(options, found, plan)
+        apply_to_cluster(options, situation, plan)
     return 0
 
 
-def _change(options: argparse.Namespace, found: PlacementInput) -> int:
+def _change(options: argparse.Namespace, situation: PlacementInput) -> int:
     """Show a plan that changes the current placement, and execute it with --apply."""
     if options.rf is not None:
-        check_count(len(found.partitions), options.rf)
-    current, brokers = found.partitions, with_added(options, found.brokers or _all_of([], found.partitions))
+        check_count(len(situation.partitions), options.rf)
+    current, brokers = situation.partitions, with_added(options, situation.brokers or _all_of([], situation.partitions))
     removed = {*ids_in(options.remove, "--remove"), *replacements_in(options)}
     brokers += [
-        Broker(new, rack=next((one.rack for one in brokers if one.node_id == old), None))
+        Broker(new, rack=next((broker.rack for broker in brokers if broker.node_id == old), None))
         for old, new in replacements_in(options).items()
-        if new not in {one.node_id for one in brokers}
+        if new not in {broker.node_id for broker in brokers}
     ]
     check_known(brokers, removed)
     brokers = broker_metadatas(brokers, mode_of(options))
-    left = [one for one in brokers if one.node_id not in removed and not one.fenced]
+    left = [broker for broker in brokers if broker.node_id not in removed and not broker.fenced]
     if not left:
         raise UsageError("no broker is left to hold replicas")
     trees = RackTree(brokers, strict=False), RackTree(left, strict=False)
-    after = target_of(options, found, left, trees[1], removed)
-    plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else found.sizes)
+    after = target_of(options, situation, left, trees[1], removed)
+    plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else situation.sizes)
     _show_plan(options, trees, plan)
     if options.rollback:
         _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
     if options.apply:
-        apply_to_cluster(options, found, {key: list(plan.after[key]) for key in plan.changed()})
+        apply_to_cluster(options, situation, {key: list(plan.after[key]) for key in plan.changed()})
     return 0
 
 

@@ -120,12 +120,12 @@ class _Written:
 
     def take(self, step: Played) -> None:
         """Write the messages and znodes of a step."""
-        for one in step.happened:
-            if one.frame is not None and self._capture is not None:
-                self._capture.write(one.frame)
+        for event in step.happened:
+            if event.frame is not None and self._capture is not None:
+                self._capture.write(event.frame)
                 self._frames += 1
-            if one.write is not None and self._znodes is not None:
-                self._znodes.write(msgspec.json.encode(_znode_json(one)) + b"\n")
+            if event.write is not None and self._znodes is not None:
+                self._znodes.write(msgspec.json.encode(_znode_json(event)) + b"\n")
                 self._writes += 1
 
     def remarks(self) -> Iterator[str]:
@@ -147,10 +147,10 @@ def _setting(options: argparse.Namespace) -> Setting:
     return Setting(options.brokers, directories, racks, options.behaviour, options.release, options.protocol)
 
 
-def _znode_json(one: Happened) -> dict[str, Any]:
-    write = one.write
+def _znode_json(event: Happened) -> dict[str, Any]:
+    write = event.write
     assert write is not None
-    time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="milliseconds")[:-6]
+    time = datetime.fromtimestamp(event.time, UTC).isoformat(timespec="milliseconds")[:-6]
     data = None if write.operation == "delete" else write.data.decode()
     return {"time": time, "op": write.operation, "path": write.path, "data": data, "version": write.version}
 
@@ -166,8 +166,8 @@ class _View:
     def lines(self, step: Played, cluster: JbodCluster) -> Iterator[str]:
         """Yield the lines of a step: its title, its messages, and the state in ZooKeeper afterwards."""
         yield self.style.paint("title", f"{step.step}: {step.words}")
-        for one in step.happened:
-            yield self._line(one)
+        for event in step.happened:
+            yield self._line(event)
         rows = [*_states(cluster)]
         if rows:
             head = ("partition", "leader", "isr", "replicas", "offline")
@@ -175,7 +175,7 @@ class _View:
                 [str(row["partition"]), str(row["leader"]), *(_nodes(row[name]) for name in head[2:])] for row in rows
             ]
             yield from (f"  {line}" for line in table(head, texts, self.style))
-        counts = [f"broker {one}: {count}" for one, count in _offline_counts(cluster).items() if count]
+        counts = [f"broker {node_id}: {count}" for node_id, count in _offline_counts(cluster).items() if count]
         if counts:
             yield f"  OfflineReplicaCount of {', '.join(counts)}"
         yield ""
@@ -183,28 +183,28 @@ class _View:
     def json(self, step: Played, cluster: JbodCluster) -> dict[str, Any]:
         """Return a step as JSON, with its frames in the format of `kwire decode --json`."""
         happened = []
-        for one in step.happened:
-            if one.frame is not None:
-                happened.append(envelope(self._decoder.decode(one.frame)))
+        for event in step.happened:
+            if event.frame is not None:
+                happened.append(envelope(self._decoder.decode(event.frame)))
             else:
-                happened.append({"znode": _znode_json(one)})
+                happened.append({"znode": _znode_json(event)})
         return {"step": step.step, "about": step.words, "happened": happened, "partitions": [*_states(cluster)]} | {
             "offlineReplicaCount": _offline_counts(cluster)
         }
 
-    def _line(self, one: Happened) -> str:
-        time = f"{datetime.fromtimestamp(one.time, UTC):%H:%M:%S.%f}"[:-3]
-        if one.write is not None:
-            data = one.write.data.decode("utf-8", "replace")
-            text = f"znode {one.write.operation} {one.write.path} {data}".rstrip()
+    def _line(self, event: Happened) -> str:
+        time = f"{datetime.fromtimestamp(event.time, UTC):%H:%M:%S.%f}"[:-3]
+        if event.write is not None:
+            data = event.write.data.decode("utf-8", "replace")
+            text = f"znode {event.write.operation} {event.write.path} {data}".rstrip()
         else:
-            text = self._message(one)
+            text = self._message(event)
         return f"  {time} {shorten(text, self.style.width - 15)}"
 
-    def _message(self, one: Happened) -> str:
-        assert one.frame is not None
-        source = one.frame.source
-        result = self._decoder.decode(one.frame)
+    def _message(self, event: Happened) -> str:
+        assert event.frame is not None
+        source = event.frame.source
+        result = self._decoder.decode(event.frame)
         assert isinstance(result, Request | Response), result
         hosts = [(end or "").rpartition(":")[0] for end in (source.client, source.broker)]
         ends = ["client" if host == CLIENT else host.rpartition(".")[2] for host in hosts]
@@ -216,7 +216,7 @@ class _View:
         """Yield the facts about partitions in a message."""
         name = type(message).__name__
         if name.endswith("Response"):
-            yield from self._answered(message, name)
+            yield from self._response_facts(message, name)
         elif name in ("MetadataRequest", "ControlledShutdownRequest"):
             yield f"broker {message.broker_id}" if name.startswith("Controlled") else "all topics"
         elif name == "StopReplicaRequest":
@@ -225,17 +225,17 @@ class _View:
         else:
             self._names.update({topic_id: topic for topic, topic_id in topic_ids_in(message).items()})
             if not (message.ungrouped_partition_states or message.topic_states):
-                yield f"live brokers {_nodes(one.id for one in message.live_brokers)}"
+                yield f"live brokers {_nodes(broker.id for broker in message.live_brokers)}"
             yield from (_state_text(partition, row) for partition, row in partition_states(message))
 
-    def _answered(self, message: Any, name: str) -> Iterator[str]:
+    def _response_facts(self, message: Any, name: str) -> Iterator[str]:
         if name == "MetadataResponse":
-            yield from (
-                f"{topic.name}-{one.partition_index} leader {one.leader_id} isr {_nodes(one.isr_nodes)}"
-                f"{' offline ' + _nodes(one.offline_replicas) if one.offline_replicas else ''}"
-                for topic in message.topics
-                for one in topic.partitions
-            )
+            for topic in message.topics:
+                for partition in topic.partitions:
+                    state = f"leader {partition.leader_id} isr {_nodes(partition.isr_nodes)}"
+                    if partition.offline_replicas:
+                        state += f" offline {_nodes(partition.offline_replicas)}"
+                    yield f"{topic.name}-{partition.partition_index} {state}"
             return
         if message.error_code:
             yield _error(message.error_code)
@@ -269,8 +269,8 @@ def _states(cluster: JbodCluster) -> Iterator[dict[str, Any]]:
 
 def _offline_counts(cluster: JbodCluster) -> dict[int, int]:
     """Return the metric OfflineReplicaCount of each running broker (KIP-112)."""
-    running = {one: host.broker for one, host in cluster.hosts.items() if host.broker is not None}
-    return {one: broker.replicas.offline_replica_count for one, broker in running.items()}
+    running = {node_id: host.broker for node_id, host in cluster.hosts.items() if host.broker is not None}
+    return {node_id: broker.replicas.offline_replica_count for node_id, broker in running.items()}
 
 
 def _nodes(nodes: Any) -> str:

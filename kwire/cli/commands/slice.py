@@ -116,11 +116,13 @@ class Slice:
     def _add(self, queue: deque[Waiting], new: Waiting) -> None:
         """Add a frame; a response decides whether to write its request and the earlier requests that it overtook."""
         request = new.header.request
-        asked = next((one for one in queue if one.header is request), None) if request is not None else None
-        if asked is not None:
-            for one in takewhile(lambda one: one is not asked, queue):
-                one.is_chosen = bool(one.is_chosen)
-            new.is_chosen = asked.is_chosen = bool(new.is_chosen or asked.is_chosen)
+        request_frame = None
+        if request is not None:
+            request_frame = next((waiting for waiting in queue if waiting.header is request), None)
+        if request_frame is not None:
+            for waiting in takewhile(lambda waiting: waiting is not request_frame, queue):
+                waiting.is_chosen = bool(waiting.is_chosen)
+            new.is_chosen = request_frame.is_chosen = bool(new.is_chosen or request_frame.is_chosen)
         elif self._written.pop(id(request), None) is not None:
             new.is_chosen = True
         queue.append(new)
@@ -144,7 +146,7 @@ class Slice:
     def _rest(self) -> Iterator[Timed]:
         """Yield the remaining frames that are chosen, without waiting for more responses."""
         for queue in self._waiting.values():
-            for one in queue:
-                one.is_chosen = bool(one.is_chosen)
+            for waiting in queue:
+                waiting.is_chosen = bool(waiting.is_chosen)
             yield from self._ready(queue)
         self._waiting.clear()

@@ -45,10 +45,10 @@ def write_fields(items: Iterable[Item], names: str, form: str, catalog: Catalog,
         for row in rows:
             write(escape(msgspec.json.encode(dict(zip(header, row, strict=True))).decode()) + "\n")
     elif form == "table":
-        texts = [[_joined(values) for values in row] for row in rows]
+        texts = [[_join(values) for values in row] for row in rows]
         write("".join(f"{escape(line)}\n" for line in table(header, texts)))
     else:
-        for line in _separated(header, rows, form):
+        for line in _separate(header, rows, form):
             write(line)
 
 
@@ -67,17 +67,17 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-def _joined(values: list[Any]) -> str:
+def _join(values: list[Any]) -> str:
     """Join the values of a cell; null, true and false are written as in JSON."""
     words = {None: "null", True: "true", False: "false"}
     return ",".join(words[value] if value is None or isinstance(value, bool) else str(value) for value in values)
 
 
-def _separated(header: list[str], rows: Iterator[list[list[Any]]], form: str) -> Iterator[str]:
+def _separate(header: list[str], rows: Iterator[list[list[Any]]], form: str) -> Iterator[str]:
     """Yield lines of CSV; or of TSV, with tabs, newlines and backslashes escaped by a backslash."""
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
-    for texts in chain((header,), ([_joined(values) for values in row] for row in rows)):
+    for texts in chain((header,), ([_join(values) for values in row] for row in rows)):
         if form == "tsv":
             yield escape("\t".join(text.translate(_ESCAPED) for text in texts)) + "\n"
             continue

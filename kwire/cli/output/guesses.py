@@ -31,12 +31,12 @@ def guess(options: argparse.Namespace) -> int:
             known += not isinstance(frame.fault, NoFrame)
             continue
         shown += 1
-        found = guess_types(frame, catalog_of(options))
+        guesses = guess_types(frame, catalog_of(options))
         print(escape(f"# {_title(masker(options)(result))}"))
-        print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
-        for line in _guess_lines(found):
+        print(f"{count_text(len(guesses), 'message')} that the frame could be" + (", best first" if guesses else ""))
+        for line in _guess_lines(guesses):
             print(escape(line), flush=True)
-        failed |= not found
+        failed |= not guesses
     if not shown:
         reason = f"connections say what {count_text(known, 'frame')} hold; see kwire decode" if known else "0 frames"
         remark(f"nothing to guess: {reason}")
@@ -51,9 +51,9 @@ def _title(result: Result) -> str:
     return f"frame {source.frame} at {source.offset}, {count_text(len(result.frame.data), 'byte')}"
 
 
-def _guess_lines(found: list[Guess]) -> Iterator[str]:
+def _guess_lines(guesses: list[Guess]) -> Iterator[str]:
     """Yield the guesses as lines; consecutive versions of an api that give the same result share a line."""
-    for key, group in groupby(found, lambda guess: (guess.codec.name, guess.named, guess.doubts, guess.evidence)):
+    for key, group in groupby(guesses, lambda guess: (guess.codec.name, guess.named, guess.doubts, guess.evidence)):
         members = list(group)
         versions = ",".join(str(version) for version in sorted(guess.codec.version for guess in members))
         spec = members[0].codec.spec

@@ -44,15 +44,15 @@ def nodes_for(options: argparse.Namespace, listen: Address) -> list[Node]:
     if not 0 < len(rows) <= MOST_BROKERS:
         asked = len(rows) if len(rows) <= MOST_BROKERS else max(len(rows), options.brokers)
         raise UsageError(f"{asked} brokers cannot be served; at least 1, and up to {MOST_BROKERS}")
-    nodes = [_node(row, listen, place, options.read_only) for place, row in enumerate(rows)]
+    nodes = [_node(row, listen, index, options.read_only) for index, row in enumerate(rows)]
     if len({node.node_id for node in nodes}) < len(nodes):
         raise UsageError("two brokers have the same id")
     return nodes
 
 
-def _node(row: dict[str, Any], listen: Address, place: int, is_read_only: bool) -> Node:
+def _node(row: dict[str, Any], listen: Address, index: int, is_read_only: bool) -> Node:
     host = row.get("host") or listen.host
-    port = row.get("port", listen.port + place if listen.port else 0)
+    port = row.get("port", listen.port + index if listen.port else 0)
     paths = row.get("logDirs", row.get("log_dirs")) or []
     host = "127.0.0.1" if host == "localhost" else host
     return Node(row["id"], host, port, row.get("rack"), _disks(paths, is_read_only), row.get("advertised"))
@@ -77,10 +77,10 @@ def _rows(file: str) -> list[dict[str, Any]]:
     rows = value.get("brokers") if isinstance(value, dict) else value
     if not isinstance(rows, list):
         raise DumpError("there is no list of brokers in it", file=file, hint=_FORM)
-    return [_checked(row, file) for row in rows]
+    return [_broker_row(row, file) for row in rows]
 
 
-def _checked(given: Any, file: str) -> dict[str, Any]:
+def _broker_row(given: Any, file: str) -> dict[str, Any]:
     if isinstance(given, dict):
         row: dict[str, Any] = {**given, "id": given.get("id", given.get("nodeId"))}
         paths = row.get("logDirs", row.get("log_dirs")) or []

@@ -19,18 +19,18 @@ def users_in(file: str) -> dict[str, str]:
         DumpError: a line has no name or no password, or repeats a user. The message contains no password.
         OSError: it cannot be read.
     """
-    found: dict[str, str] = {}
+    passwords: dict[str, str] = {}
     for number, line in enumerate(Path(file).read_text("utf-8").splitlines(), 1):
         name, _, password = line.partition(":")
         if not line.strip() or line.startswith("#"):
             continue
-        if not name.strip() or not password or name in found:
-            problem = f"line {number} repeats a user" if name in found else f"line {number} is not a user"
+        if not name.strip() or not password or name in passwords:
+            problem = f"line {number} repeats a user" if name in passwords else f"line {number} is not a user"
             raise DumpError(problem, file=file, hint="write NAME:PASSWORD, each user once")
-        found[name] = password
-    if not found:
+        passwords[name] = password
+    if not passwords:
         raise DumpError("it has no user", file=file, hint="write one NAME:PASSWORD per line")
-    return found
+    return passwords
 
 
 def security_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def security_settings(options: argparse.Namespace) -> dict[str, Any]:
     if not 0 <= options.max_reauth < float("inf"):
         raise UsageError("--max-reauth takes seconds")
     mechanisms = tuple((options.sasl_mechanisms or ",".join(MECHANISMS)).upper().split(","))
-    if unknown := [one for one in mechanisms if one not in MECHANISMS]:
+    if unknown := [mechanism for mechanism in mechanisms if mechanism not in MECHANISMS]:
         raise UsageError(f"there is no mechanism {excerpt(unknown[0])}; there are {', '.join(MECHANISMS)}")
     return {
         "passwords": users_in(options.sasl_users) if options.sasl_users else {},

@@ -32,7 +32,7 @@ def selects_by_rack(file: str) -> bool:
 
 def numbers_in(files: Sequence[str]) -> dict[str, Any]:
     """Return the numeric settings of server.properties files; raises DumpError for a value that is not above 0."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for file in files:
         properties = _properties(file)
         for key in properties.keys() & _NUMBERS.keys():
@@ -40,29 +40,29 @@ def numbers_in(files: Sequence[str]) -> dict[str, Any]:
             if not re.fullmatch(r"[1-9]\d{0,8}", text):
                 unit = key.rpartition(".")[2].replace("ms", "milliseconds")
                 raise DumpError(f"{key} is {excerpt(text)}", file=file, hint=f"write {unit}, 1 or more")
-            found[name] = int(text) if parts == 1 else int(text) / parts
-    return found
+            numbers[name] = int(text) if parts == 1 else int(text) / parts
+    return numbers
 
 
 def migration_policy_in(files: Sequence[str]) -> str:
     """Return the group.consumer.migration.policy of brokers; raises DumpError for a policy that Kafka does not have."""
-    found = Settings().migration_policy
+    policy = Settings().migration_policy
     for file in files:
-        text = _properties(file).get("group.consumer.migration.policy", found).lower()
+        text = _properties(file).get("group.consumer.migration.policy", policy).lower()
         if text not in POLICIES:
             problem, hint = f"group.consumer.migration.policy is {excerpt(text)}", f"write {', '.join(POLICIES)}"
             raise DumpError(problem, file=file, hint=hint)
-        found = text
-    return found
+        policy = text
+    return policy
 
 
 def _properties(file: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for line in Path(file).read_text("utf-8", "replace").splitlines():
         key, equals, value = line.strip().partition("=")
         if equals and not key.startswith(("#", "!")):
-            found[key.strip()] = value.strip()
-    return found
+            properties[key.strip()] = value.strip()
+    return properties
 
 
 def read_properties(file: str) -> dict[str, Any]:
@@ -73,16 +73,16 @@ def read_properties(file: str) -> dict[str, Any]:
         DumpError: the id is missing, or an address is invalid.
         OSError: it cannot be read.
     """
-    found = _properties(file)
-    node_id = found.get("broker.id", found.get("node.id", ""))
+    properties = _properties(file)
+    node_id = properties.get("broker.id", properties.get("node.id", ""))
     if not re.fullmatch(r"\d{1,9}", node_id):
         raise DumpError("it has no broker.id", file=file, hint="write broker.id=1")
-    paths = found.get("log.dirs", found.get("log.dir", ""))
-    row: dict[str, Any] = {"id": int(node_id), "rack": found.get("broker.rack") or None}
+    paths = properties.get("log.dirs", properties.get("log.dir", ""))
+    row: dict[str, Any] = {"id": int(node_id), "rack": properties.get("broker.rack") or None}
     row["logDirs"] = [path.strip() for path in paths.split(",") if path.strip()]
-    if advertised := _listener(found.get("advertised.listeners", ""), file):
+    if advertised := _listener(properties.get("advertised.listeners", ""), file):
         row["advertised"] = advertised["host"], advertised["port"]
-    return row | _listener(found.get("listeners", ""), file)
+    return row | _listener(properties.get("listeners", ""), file)
 
 
 def _listener(text: str, file: str) -> dict[str, Any]:

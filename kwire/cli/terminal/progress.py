@@ -75,4 +75,6 @@ def progress_text(frames: int, seconds: float, part: float | None) -> str:
 
 def _time_text(seconds: int) -> str:
     minutes = seconds // 60
-    return f"{seconds} s" if minutes < 2 else f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+    if minutes < 2:
+        return f"{seconds} s"
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"

@@ -16,68 +16,72 @@ def cluster_json(state: ClusterState, tables: Tables | None = None) -> dict[str,
     no rule is broken (see `RackRule`). With `tables`, includes metrics and contradictions.
     """
     rule = RackRule(state.brokers or {})
-    found: dict[str, Any] = {
+    members: dict[str, Any] = {
         "kwire": 1,
         "clusterId": state.cluster_id,
         "controllerId": state.controller_id,
-        "brokers": [_broker_json(state, one) for one in (state.brokers or {}).values()],
-        "partitions": [_partition_json(state, one, rule) for one in state.partitions()],
+        "brokers": [_broker_json(state, broker) for broker in (state.brokers or {}).values()],
+        "partitions": [_partition_json(state, partition, rule) for partition in state.partitions()],
         "settings": settings_as_text(state),
-        "logDirs": [_log_dir_json(node, one) for node, dirs in state.log_dirs.items() for one in dirs.values()],
+        "logDirs": [_log_dir_json(node, log_dir) for node, dirs in state.log_dirs.items() for log_dir in dirs.values()],
     }
     if tables is not None:
-        found["metrics"] = [asdict(one) for one in tables.metrics]
-        found["contradictions"] = [asdict(one) for one in tables.conflicts]
-    return found
+        members["metrics"] = [asdict(metric) for metric in tables.metrics]
+        members["contradictions"] = [asdict(conflict) for conflict in tables.conflicts]
+    return members
 
 
-def _broker_json(state: ClusterState, one: Broker) -> dict[str, Any]:
+def _broker_json(state: ClusterState, broker: Broker) -> dict[str, Any]:
     return {
-        "nodeId": one.node_id,
-        "host": one.host,
-        "port": one.port,
-        "rack": one.rack,
-        "fenced": one.fenced,
-        "offlineLogDirs": state.offline_dirs.get(one.node_id),
-        **({"logDirs": [uuid_text(dir_id) for dir_id in one.log_dirs]} if one.log_dirs else {}),
+        "nodeId": broker.node_id,
+        "host": broker.host,
+        "port": broker.port,
+        "rack": broker.rack,
+        "fenced": broker.fenced,
+        "offlineLogDirs": state.offline_dirs.get(broker.node_id),
+        **({"logDirs": [uuid_text(dir_id) for dir_id in broker.log_dirs]} if broker.log_dirs else {}),
     }
 
 
-def _partition_json(state: ClusterState, one: Partition, rule: RackRule) -> dict[str, Any]:
+def _partition_json(state: ClusterState, partition: Partition, rule: RackRule) -> dict[str, Any]:
     known = {
-        "elr": one.elr,
-        "lastKnownElr": one.last_known_elr,
-        "addingReplicas": one.adding,
-        "removingReplicas": one.removing,
-        "directories": None if one.directories is None else [uuid_text(dir_id) for dir_id in one.directories],
-        "topicId": None if one.topic_id is None else uuid_text(one.topic_id),
-        "bytes": state.size(one.topic, one.index),
+        "elr": partition.elr,
+        "lastKnownElr": partition.last_known_elr,
+        "addingReplicas": partition.adding,
+        "removingReplicas": partition.removing,
+        "directories": None
+        if partition.directories is None
+        else [uuid_text(dir_id) for dir_id in partition.directories],
+        "topicId": None if partition.topic_id is None else uuid_text(partition.topic_id),
+        "bytes": state.size(partition.topic, partition.index),
     }
     return {
-        "topic": one.topic,
-        "partition": one.index,
-        "leader": one.leader,
-        "leaderEpoch": one.leader_epoch,
-        "partitionEpoch": one.partition_epoch,
-        "replicas": one.replicas,
-        "isr": one.isr,
-        "offlineReplicas": state.offline(one),
+        "topic": partition.topic,
+        "partition": partition.index,
+        "leader": partition.leader,
+        "leaderEpoch": partition.leader_epoch,
+        "partitionEpoch": partition.partition_epoch,
+        "replicas": partition.replicas,
+        "isr": partition.isr,
+        "offlineReplicas": state.offline(partition),
         **{name: value for name, value in known.items() if value is not None},
-        "underReplicated": one.is_under_replicated,
-        "underMinIsr": state.is_under_min_isr(one),
-        "racks": [rule.racks.get(node_id) for node_id in one.replicas],
-        "rackViolation": rule.is_violated(one.replicas),
-        "rackRule": rule.broken_by(one.replicas),
+        "underReplicated": partition.is_under_replicated,
+        "underMinIsr": state.is_under_min_isr(partition),
+        "racks": [rule.racks.get(node_id) for node_id in partition.replicas],
+        "rackViolation": rule.is_violated(partition.replicas),
+        "rackRule": rule.broken_by(partition.replicas),
     }
 
 
-def _log_dir_json(node: int, one: LogDir) -> dict[str, Any]:
-    sizes = [{"topic": topic, "partition": index, "bytes": size} for (topic, index), size in sorted(one.sizes.items())]
+def _log_dir_json(node: int, log_dir: LogDir) -> dict[str, Any]:
+    sizes = [
+        {"topic": topic, "partition": index, "bytes": size} for (topic, index), size in sorted(log_dir.sizes.items())
+    ]
     return {
         "broker": node,
-        "path": one.path,
-        "errorCode": one.error_code,
-        "totalBytes": one.total,
-        "usableBytes": one.usable,
+        "path": log_dir.path,
+        "errorCode": log_dir.error_code,
+        "totalBytes": log_dir.total,
+        "usableBytes": log_dir.usable,
         "replicas": sizes,
     }

@@ -42,9 +42,10 @@ def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | No
     if tables is not None and tables.conflicts:
         yield ""
         yield style.paint("warning", f"contradictions: {len(tables.conflicts)}")
-        for one in tables.conflicts:
-            values = f"leader {one.leader}, isr {_nodes(one.isr)} at epoch {one.leader_epoch}"
-            yield escape(f"  {one.topic}-{one.partition}: {one.source} has {values}; {one.believed} is accepted")
+        for conflict in tables.conflicts:
+            values = f"leader {conflict.leader}, isr {_nodes(conflict.isr)} at epoch {conflict.leader_epoch}"
+            name = f"{conflict.topic}-{conflict.partition}"
+            yield escape(f"  {name}: {conflict.source} has {values}; {conflict.believed} is accepted")
 
 
 def _health(state: ClusterState, broker: Broker) -> str:
@@ -56,10 +57,10 @@ def _health(state: ClusterState, broker: Broker) -> str:
 def _partition_table(state: ClusterState, partitions: list[Partition], rule: RackRule, style: Style) -> Iterator[str]:
     head = ["topic", "partition", "leader", "replicas", "isr", "offline", "state"]
     rows = [_row(state, partition, rule) for partition in partitions]
-    if any(one.elr or one.last_known_elr for one in partitions):
+    if any(partition.elr or partition.last_known_elr for partition in partitions):
         head.insert(5, "elr")
-        for one, row in zip(partitions, rows, strict=True):
-            row.insert(5, _nodes(one.elr or one.last_known_elr or ()))
+        for partition, row in zip(partitions, rows, strict=True):
+            row.insert(5, _nodes(partition.elr or partition.last_known_elr or ()))
     yield from table(head, rows, style)
 
 
@@ -69,20 +70,20 @@ def _log_dir_lines(state: ClusterState, style: Style) -> Iterator[str]:
     yield ""
     head = ["broker", "replicas", "bytes", "volume", "usable", "log directory"]
     rows = []
-    for node, found in sorted(state.log_dirs.items()):
-        for one in found.values():
-            volume = [str(size) if size >= 0 else "?" for size in (one.total, one.usable)]
-            path = f"{one.path}  OFFLINE" if one.error_code else one.path
-            rows.append([str(node), str(len(one.sizes)), str(sum(one.sizes.values())), *volume, path])
+    for node, log_dirs in sorted(state.log_dirs.items()):
+        for log_dir in log_dirs.values():
+            volume = [str(size) if size >= 0 else "?" for size in (log_dir.total, log_dir.usable)]
+            path = f"{log_dir.path}  OFFLINE" if log_dir.error_code else log_dir.path
+            rows.append([str(node), str(len(log_dir.sizes)), str(sum(log_dir.sizes.values())), *volume, path])
     yield from table(head, rows, style)
 
 
 def _setting_lines(state: ClusterState, style: Style) -> Iterator[str]:
-    for title, found in settings_as_text(state).items():
-        if found:
+    for title, settings in settings_as_text(state).items():
+        if settings:
             yield ""
             yield style.paint("title", title)
-            yield from (escape(f"  {name}: {value}") for name, value in sorted(found.items()))
+            yield from (escape(f"  {name}: {value}") for name, value in sorted(settings.items()))
 
 
 def settings_as_text(state: ClusterState) -> dict[str, dict[str, str]]:
@@ -118,8 +119,8 @@ def _nodes(nodes: Sequence[int]) -> str:
 def metric_lines(tables: Tables, style: Style = PLAIN) -> Iterator[str]:
     """Yield a line for each value of KIP-112's metrics: the broker, the metric, the value, from when to when."""
     rows = [
-        [str(one.broker), one.metric, str(one.value), _moment(one.valid_from), _moment(one.valid_to)]
-        for one in tables.metrics
+        [str(metric.broker), metric.metric, str(metric.value), _moment(metric.valid_from), _moment(metric.valid_to)]
+        for metric in tables.metrics
     ]
     yield from table(["broker", "metric", "value", "from", "to"], rows, style)
     if not rows:
@@ -132,45 +133,49 @@ def _moment(time: float | None) -> str:
 
 def troubles(partition: Partition) -> list[str]:
     """Return the problems of a partition, except for its offline replicas."""
-    found = [] if partition.has_leader else ["no leader"]
+    problems = [] if partition.has_leader else ["no leader"]
     if partition.is_under_replicated:
-        found.append("under-replicated")
+        problems.append("under-replicated")
     if partition.has_leader and partition.leader != partition.preferred:
-        found.append("leader not preferred")
+        problems.append("leader not preferred")
     if partition.is_reassigned:
         adding, removing = (map(str, nodes or ()) for nodes in (partition.adding, partition.removing))
-        found.append(f"reassigning {' '.join([*(f'+{node}' for node in adding), *(f'-{node}' for node in removing)])}")
-    return found
+        problems.append(
+            f"reassigning {' '.join([*(f'+{node}' for node in adding), *(f'-{node}' for node in removing)])}"
+        )
+    return problems
 
 
 def _row(state: ClusterState, partition: Partition, rule: RackRule) -> list[str]:
     leader = str(partition.leader) if partition.has_leader else "none"
     nodes = (partition.replicas, partition.isr, state.offline(partition))
-    lists = [",".join(map(str, one)) or "-" for one in nodes]
-    found = troubles(partition)
+    lists = [",".join(map(str, node_ids)) or "-" for node_ids in nodes]
+    problems = troubles(partition)
     if broken := rule.broken_by(partition.replicas):
         what = "racks" if broken == KIP_36 else "rack levels"
-        found.append(f"{what} {' '.join(rule.racks.get(node_id, '?') for node_id in partition.replicas)}")
-    return [partition.topic, str(partition.index), leader, *lists, ", ".join(found) or "ok"]
+        problems.append(f"{what} {' '.join(rule.racks.get(node_id, '?') for node_id in partition.replicas)}")
+    return [partition.topic, str(partition.index), leader, *lists, ", ".join(problems) or "ok"]
 
 
 def _findings(state: ClusterState, partitions: list[Partition], rule: RackRule, style: Style) -> Iterator[str]:
     kinds = [
-        ("without leader", [one for one in partitions if not one.has_leader]),
-        ("with offline replicas", [one for one in partitions if state.offline(one)]),
-        ("under-replicated", [one for one in partitions if one.is_under_replicated]),
+        ("without leader", [partition for partition in partitions if not partition.has_leader]),
+        ("with offline replicas", [partition for partition in partitions if state.offline(partition)]),
+        ("under-replicated", [partition for partition in partitions if partition.is_under_replicated]),
     ]
     if any("min.insync.replicas" in configs for configs in state.settings.configs.values()):
         kinds.append(("below min.insync.replicas", state.under_min_isr()))
     if rule.racks:
-        broken = {key: [one for one in partitions if rule.broken_by(one.replicas) == key] for key in (KIP_36, KIP_879)}
-        kinds.append(("with rack violations", broken[KIP_36]))
-        if broken[KIP_879]:
-            kinds.append(("uneven over rack levels (KIP-879, not a rule of Kafka)", broken[KIP_879]))
-    for what, found in kinds:
-        names = ", ".join(f"{one.topic}-{one.index}" for one in found)
-        text = escape(f"{what}: {len(found)}" + (f": {names}" if found else ""))
-        yield style.paint("warning", text) if found else text
+        broken_rules = [rule.broken_by(partition.replicas) for partition in partitions]
+        violating = [partition for partition, key in zip(partitions, broken_rules, strict=True) if key == KIP_36]
+        uneven = [partition for partition, key in zip(partitions, broken_rules, strict=True) if key == KIP_879]
+        kinds.append(("with rack violations", violating))
+        if uneven:
+            kinds.append(("uneven over rack levels (KIP-879, not a rule of Kafka)", uneven))
+    for what, concerned in kinds:
+        names = ", ".join(f"{partition.topic}-{partition.index}" for partition in concerned)
+        text = escape(f"{what}: {len(concerned)}" + (f": {names}" if concerned else ""))
+        yield style.paint("warning", text) if concerned else text
     if partitions:
         yield "Replicas are in the order of the wire: the first is the preferred leader."
 

@@ -81,8 +81,8 @@ def _warnings(levels: Sequence[LevelSpread[PlacedPartition]]) -> Iterator[str]:
     least, most = (pick(levels[-1].loads, key=lambda load: load.replicas) for pick in (min, max))
     if most.replicas > least.replicas + 1 and most.replicas >= UNBALANCED * least.replicas:
         times = f", {most.replicas / least.replicas:.1f} times as many" if least.replicas else ""
-        held = f"broker {most.node.broker} holds {count_text(most.replicas, 'replica')}"
-        yield f"warning: {held}, broker {least.node.broker} {least.replicas}{times}"
+        largest = f"broker {most.node.broker} holds {count_text(most.replicas, 'replica')}"
+        yield f"warning: {largest}, broker {least.node.broker} {least.replicas}{times}"
 
 
 def _loss_lines(
@@ -91,8 +91,8 @@ def _loss_lines(
     if not losses:
         yield "no single failure leaves a partition without a majority"
     for loss in losses:
-        found = ("no replica of", loss.everything), ("no majority of", loss.majority)
-        texts = [f"{what} {counted_partitions(partitions, labels)}" for what, partitions in found if partitions]
+        kinds = ("no replica of", loss.everything), ("no majority of", loss.majority)
+        texts = [f"{what} {counted_partitions(partitions, labels)}" for what, partitions in kinds if partitions]
         yield from wrapped(f"without {node_name(loss.node)} {'; '.join(texts)}", style)
 
 
@@ -124,8 +124,8 @@ class _Run:
 
 def partition_labels(placed: Placed) -> dict[PlacedPartition, str]:
     """Return a name for each partition: only its number if there is one topic."""
-    one = len({topic for topic, _ in placed}) == 1
-    return {(topic, index): str(index) if one else f"{topic}-{index}" for topic, index in placed}
+    is_one_topic = len({topic for topic, _ in placed}) == 1
+    return {(topic, index): str(index) if is_one_topic else f"{topic}-{index}" for topic, index in placed}
 
 
 def wrapped(text: str, style: Style) -> list[str]:

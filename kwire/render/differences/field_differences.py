@@ -43,8 +43,8 @@ def field_differences(
     >>> [found.path for found in field_differences(*map(codec.trace, datas), *datas)]
     ['topics[0].name']
     """
-    ours, theirs = _numbered(joined(left)), _numbered(joined(right))
-    for key in _merged(list(ours), list(theirs)):
+    ours, theirs = _number(joined(left)), _number(joined(right))
+    for key in _merge(list(ours), list(theirs)):
         mine, yours = ours.get(key), theirs.get(key)
         if mine and yours and one[mine.start : mine.stop] == other[yours.start : yours.stop]:
             continue
@@ -77,18 +77,18 @@ def field_difference_lines(left: bytes, right: bytes, codec: Codec | None = None
             assert longer is not None
             return [f"Kafka frames differ: {side} ends after {count_text(index, 'frame')}", f"  {_title(longer)}"]
         if one.frame.data != other.frame.data:
-            return _explained(one, other)
+            return _explain(one, other)
     return []
 
 
-def _explained(one: Result, other: Result) -> list[str]:
+def _explain(one: Result, other: Result) -> list[str]:
     datas = one.frame.data, other.frame.data
-    found = list(field_differences(spans_for(one), spans_for(other), *datas))
-    if not found:
+    differences = list(field_differences(spans_for(one), spans_for(other), *datas))
+    if not differences:
         return []
     # The size field differs whenever later fields do; it is reported last.
-    found.sort(key=lambda difference: difference.path == "size")
-    first = found[0]
+    differences.sort(key=lambda difference: difference.path == "size")
+    first = differences[0]
     span = first.left or first.right
     assert span is not None
     start = (one.frame.source.offset or 0) if first.left else (other.frame.source.offset or 0)
@@ -96,9 +96,9 @@ def _explained(one: Result, other: Result) -> list[str]:
     lines += [f"  {_title(other)}"] if _title(one).split(",")[0] != _title(other).split(",")[0] else []
     for name, result, held in (("left: ", one, first.left), ("right:", other, first.right)):
         lines.append(f"  {name} {_held(result, held)}")
-    if len(found) > 1:
-        names = ", ".join(escape(difference.path) for difference in found[1:LISTED])
-        lines.append(f"  {len(found) - 1} more: {names}{', ...' if len(found) > LISTED else ''}")
+    if len(differences) > 1:
+        names = ", ".join(escape(difference.path) for difference in differences[1:LISTED])
+        lines.append(f"  {len(differences) - 1} more: {names}{', ...' if len(differences) > LISTED else ''}")
     return lines
 
 
@@ -122,27 +122,27 @@ def _results(data: bytes, codec: Codec | None) -> Iterator[Result]:
     return (decoder.decode(frame) for frame in cut_frames(data))
 
 
-def _numbered(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:
+def _number(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:
     """Return spans by path and by the number of earlier spans that have the same path (a tag, then its field)."""
-    found: dict[tuple[str, int], Span] = {}
+    numbered: dict[tuple[str, int], Span] = {}
     for span in spans:
         number = 0
-        while (span.path or span.type, number) in found:
+        while (span.path or span.type, number) in numbered:
             number += 1
-        found[span.path or span.type, number] = span
-    return found
+        numbered[span.path or span.type, number] = span
+    return numbered
 
 
-def _merged(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+def _merge(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Merge two orders of keys: the keys of `left`, with keys found only in `right` at their positions there."""
-    known, place = set(left), {key: index for index, key in enumerate(right)}
-    at = 0
+    known, positions = set(left), {key: index for index, key in enumerate(right)}
+    position = 0
     for key in left:
-        if key in place:
-            while at < place[key]:
-                if right[at] not in known:
-                    yield right[at]
-                at += 1
-            at = max(at, place[key] + 1)
+        if key in positions:
+            while position < positions[key]:
+                if right[position] not in known:
+                    yield right[position]
+                position += 1
+            position = max(position, positions[key] + 1)
         yield key
-    yield from (key for key in right[at:] if key not in known)
+    yield from (key for key in right[position:] if key not in known)

@@ -37,14 +37,14 @@ def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple
 
 def layout_difference_lines(one: Codec | None, other: Codec | None, style: Style = PLAIN) -> Iterator[str]:
     """Yield the differences as lines; one line if there are none."""
-    found = list(layout_differences(one, other))
+    differences = list(layout_differences(one, other))
     flexible = [codec is not None and codec.schema.tagged is not None for codec in (one, other)]
     if flexible[0] != flexible[1] and one and other:
         yield f"  ~ {'flexible (compact lengths, tagged fields)' if flexible[1] else 'not flexible'} from here on"
-    for sign, text in found:
+    for sign, text in differences:
         kind = {"+": "title", "-": "error", "~": "warning"}[sign]
         yield f"  {style.paint(kind, sign)} {text}"
-    if not found and flexible[0] == flexible[1]:
+    if not differences and flexible[0] == flexible[1]:
         yield NOTHING
 
 
@@ -57,11 +57,11 @@ def _text(row: LayoutRow) -> str:
 def _in_order(before: list[str], after: list[str]) -> list[str]:
     """Merge two orders of paths: a path in only one of them follows its predecessor there."""
     merged = list(after)
-    place = 0
+    position = 0
     for path in before:
         if path in merged:
-            place = merged.index(path) + 1
+            position = merged.index(path) + 1
         else:
-            merged.insert(place, path)
-            place += 1
+            merged.insert(position, path)
+            position += 1
     return merged

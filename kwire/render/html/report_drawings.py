@@ -93,7 +93,9 @@ def duration(seconds: float) -> str:
 
 
 def _digits(number: float) -> str:
-    return f"{number:.2f}" if number < 10 else f"{number:.1f}" if number < 100 else f"{number:.0f}"
+    if number < 10:
+        return f"{number:.2f}"
+    return f"{number:.1f}" if number < 100 else f"{number:.0f}"
 
 
 def clock(time: float) -> str:

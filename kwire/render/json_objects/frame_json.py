@@ -111,8 +111,9 @@ def error_json(error: DecodeError) -> dict[str, Any]:
 
 def _type(result: Result) -> str:
     if isinstance(result, Undecodable):
-        foreign = isinstance(result.error, NotKafka)
-        return "undecodable" if result.is_failure else "foreign" if foreign else "incomplete"
+        if result.is_failure:
+            return "undecodable"
+        return "foreign" if isinstance(result.error, NotKafka) else "incomplete"
     return "token" if isinstance(result, Token) else result.codec.spec.type
 
 

@@ -39,7 +39,7 @@ def count_table(traffic: Traffic, *, errors: bool = False) -> TableView[TrafficR
     return TableView([*key_columns(traffic.by, lambda row: row.key), *COUNTS], rows, titles)
 
 
-def traffic_json(traffic: Traffic, found: list[UnsupportedUse], new: str | None) -> dict[str, object]:
+def traffic_json(traffic: Traffic, uses: list[UnsupportedUse], new: str | None) -> dict[str, object]:
     """Return all counts as JSON; `new` is the release for which unsupported uses were looked for."""
     members: dict[str, object] = {
         "kwire": 1,
@@ -50,5 +50,5 @@ def traffic_json(traffic: Traffic, found: list[UnsupportedUse], new: str | None)
     }
     members |= latency_json(traffic)
     if new:
-        members["removedIn"] = {"release": new, "clients": [one._asdict() for one in found]}
+        members["removedIn"] = {"release": new, "clients": [use._asdict() for use in uses]}
     return members
