@@ -66,3 +66,13 @@ def versions_response(
             for name, level in (levels or {}).items()
         ),
     )
+
+
+APIS = {  # what each version has changed
+    # 1: the throttle time (KIP-124)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: flexible (KIP-482), except the header of the response; the client's software (KIP-511), and features
+    #    (KIP-584)
+    # 4: features whose lowest level is 0 (KIP-1022)
+    "ApiVersions": ServedApi(0, 4, api_versions),
+}

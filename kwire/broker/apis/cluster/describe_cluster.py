@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import EndpointType, ErrorCode, ResourceType
+from ...api import ServedApi
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME, UNASKED, operations
 
@@ -34,3 +35,10 @@ def describe_cluster(request: RequestContext[messages.DescribeClusterRequest]) -
         if asked.include_cluster_authorized_operations
         else UNASKED,
     )
+
+
+APIS = {  # what each version has changed
+    # 1: endpoint types, of brokers and controllers (KIP-919)
+    # 2: fenced brokers (KIP-1073)
+    "DescribeCluster": ServedApi(0, 2, describe_cluster),
+}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .... import messages
 from ....values import ErrorCode, ResourceType
+from ...api import ServedApi
 from ...controller.partition import Partition
 from ...controller.topic import Topic
 from ...controller.topic_names import INTERNAL
@@ -74,3 +75,8 @@ def _describe_partition(
         partitions=tuple(rows),
         topic_authorized_operations=operations(request.allows, ResourceType.TOPIC, topic.name),
     )
+
+
+APIS = {
+    "DescribeTopicPartitions": ServedApi(0, 0, describe_topic_partitions, finds_errors=True),
+}

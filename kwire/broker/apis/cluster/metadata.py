@@ -8,6 +8,7 @@ from typing import Any
 from .... import messages
 from ....errors.refused import Refused
 from ....values import AclOperation, ErrorCode, ResourceType
+from ...api import ServedApi
 from ...controller.partition import Partition
 from ...controller.topic import Topic
 from ...controller.topic_names import INTERNAL, check_name
@@ -144,3 +145,26 @@ def _partition(
         isr_nodes=tuple(partition.isr),
         offline_replicas=partition.offline,
     )
+
+
+APIS = {  # what each version has changed
+    # 0: an empty list stands for all topics
+    # 1: null stands for all topics; racks, the controller, and internal topics
+    # 2: the cluster id (KIP-78)
+    # 3: the throttle time (KIP-124)
+    # 4: the client may forbid the creation of missing topics
+    # 5: offline replicas (KIP-112)
+    # 6: the response is sent before the client is throttled (KIP-219)
+    # 7: leader epochs (KIP-320)
+    # 8: authorized operations (KIP-430)
+    # 9: flexible (KIP-482)
+    # 10: topic ids in responses (KIP-516)
+    # 11: no authorized operations of the cluster, which DescribeCluster has (KIP-700)
+    # 12: topics are found by id, too (KIP-516)
+    # 13: an error code for the whole request (KIP-1102)
+    "Metadata": ServedApi(0, 13, metadata, finds_errors=True),
+}
+
+DRAFT_APIS = {
+    "TopicMetadata": ServedApi(1, 1, topic_metadata, finds_errors=True),
+}  # of a draft, served with its profile

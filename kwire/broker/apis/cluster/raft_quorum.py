@@ -8,6 +8,7 @@ from typing import Any
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic_names import RESERVED
 from ...request_context import RequestContext
 
@@ -58,3 +59,13 @@ def remove_raft_voter(request: RequestContext[messages.RemoveRaftVoterRequest]) 
     """Handle RemoveRaftVoter (KIP-853): the voters are fixed."""
     fixed = "Cluster doesn't support removing voter because the kraft.version feature is 0"
     return messages.RemoveRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)
+
+
+APIS = {  # what each version has changed
+    # 1: when voters fetched last (KIP-836)
+    # 2: error messages, and the directories and addresses of voters (KIP-853)
+    "DescribeQuorum": ServedApi(0, 2, describe_quorum),
+    "UnregisterBroker": ServedApi(0, 0, unregister_broker),
+    "AddRaftVoter": ServedApi(0, 0, add_raft_voter),
+    "RemoveRaftVoter": ServedApi(0, 0, remove_raft_voter),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode, FeatureUpgradeType
+from ...api import ServedApi
 from ...request_context import RequestContext
 from .api_versions import features_of
 
@@ -53,3 +54,10 @@ def _feature_problem(
             "downgrade."
         )
     return ""
+
+
+APIS = {  # what each version has changed
+    # 1: kinds of updates instead of a flag, and validation only (KIP-778)
+    # 2: no results per feature (KIP-1022)
+    "UpdateFeatures": ServedApi(0, 2, update_features),
+}

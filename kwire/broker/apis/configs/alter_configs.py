@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from .... import messages
 from ....errors.refused import InvalidConfig, InvalidRequest, PolicyViolation, Refused
 from ....values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigType, ErrorCode
+from ...api import ServedApi
 from ...broker_configs import topic_defaults
 from ...configs import DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS, Config, check_configs
 from ...request_context import RequestContext
@@ -152,3 +153,12 @@ def _change_list(change: messages.IncrementalAlterConfigsRequest.AlterableConfig
     if change.config_operation == AlterConfigOp.SUBTRACT:
         return ",".join(item for item in items if item not in changed)
     return ",".join(dict.fromkeys([*items, *changed]))
+
+
+APIS = {  # what each version has changed
+    # 1: flexible (KIP-482)
+    "IncrementalAlterConfigs": ServedApi(0, 1, incremental_alter_configs),
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: flexible (KIP-482)
+    "AlterConfigs": ServedApi(0, 2, alter_configs),
+}

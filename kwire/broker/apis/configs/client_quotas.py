@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...client_quota_manager import CLIENT, KEYS, MOST_QUOTAS, USER, QuotaEntity
 from ...request_context import RequestContext
 
@@ -90,3 +91,11 @@ def _matches(entity: dict[str, str | None], component: messages.DescribeClientQu
     if component.match_type == EXACT:
         return name is not None and name == component.match
     return name is None if component.match_type == DEFAULT else True
+
+
+APIS = {  # what each version has changed
+    # 1: flexible (KIP-482)
+    "DescribeClientQuotas": ServedApi(0, 1, describe_client_quotas),
+    # 1: flexible (KIP-482)
+    "AlterClientQuotas": ServedApi(0, 1, alter_client_quotas),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic import NO_TOPIC_ID
 from ...request_context import RequestContext
 
@@ -43,3 +44,9 @@ def push_telemetry(request: RequestContext[messages.PushTelemetryRequest]) -> me
         return response(error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     is_large = len(asked.metrics) > MOST_BYTES
     return response(error_code=ErrorCode.TELEMETRY_TOO_LARGE if is_large else ErrorCode.NONE)
+
+
+APIS = {
+    "GetTelemetrySubscriptions": ServedApi(0, 0, get_telemetry_subscriptions, is_advertised=False),
+    "PushTelemetry": ServedApi(0, 0, push_telemetry, is_advertised=False),
+}

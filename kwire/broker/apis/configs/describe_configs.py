@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from .... import messages
 from ....errors.refused import InvalidRequest, Refused
 from ....values import AclOperation, ConfigResourceType, ConfigSource, ErrorCode, ResourceType
+from ...api import ServedApi
 from ...broker_configs import BROKER_CONFIGS, topic_defaults
 from ...configs import DYNAMIC_CONFIGS, GROUP_CONFIGS, TOPIC_CONFIGS
 from ...request_context import RequestContext
@@ -139,3 +140,13 @@ def _config_row(
         ),
         documentation=None,
     )
+
+
+APIS = {  # what each version has changed
+    # 0: marks default values
+    # 1: sources and synonyms of values (KIP-226)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: types and documentation (KIP-569)
+    # 4: flexible (KIP-482)
+    "DescribeConfigs": ServedApi(0, 4, describe_configs),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ConfigResourceType
+from ...api import ServedApi
 from ...request_context import RequestContext
 
 FIRST_WITH_TYPES = 1  # types of resources in ListConfigResources
@@ -23,3 +24,10 @@ def list_config_resources(
     names += [(ConfigResourceType.GROUP, group_id) for group_id in controller.group_configs]
     rows = (response.ConfigResource(resource_name=name, resource_type=kind) for kind, name in names)
     return response(config_resources=tuple(row for row in rows if not kinds or row.resource_type in kinds))
+
+
+APIS = {  # what each version has changed
+    # 0: client metrics only, as ListClientMetricsResources (KIP-714)
+    # 1: types of resources (KIP-1142)
+    "ListConfigResources": ServedApi(0, 1, list_config_resources),
+}

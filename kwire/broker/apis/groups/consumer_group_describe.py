@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.consumer_group import Assigned, ConsumerGroup, ConsumerMember
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
@@ -69,3 +70,9 @@ def _describe_member(
         target_assignment=assignment(consumer.target.get(member.member_id, set())),
         member_type=CONSUMER_TYPE if member.classic is None else CLASSIC_TYPE,
     )
+
+
+APIS = {  # what each version has changed
+    # 1: whether a member is a classic one (KIP-1099)
+    "ConsumerGroupDescribe": ServedApi(0, 1, consumer_group_describe, finds_errors=True),
+}

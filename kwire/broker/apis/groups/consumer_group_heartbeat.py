@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, pattern_problem, places_of
 from ...groups.share_group import ShareGroup
@@ -208,3 +209,9 @@ def _leave(
     else:
         request.cluster.groups.remove_consumers(group, [member], request.now)
     return messages.ConsumerGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=asked.member_epoch)
+
+
+APIS = {  # what each version has changed
+    # 1: regular expressions of topics; members choose their id (KIP-1082)
+    "ConsumerGroupHeartbeat": ServedApi(0, 1, consumer_group_heartbeat, finds_errors=True),
+}

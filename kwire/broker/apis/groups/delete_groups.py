@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.consumer_group import GroupState
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
@@ -32,3 +33,11 @@ def _delete(request: RequestContext[messages.DeleteGroupsRequest], group_id: str
         request.cluster.shares.forget(group_id, group.consumer, group.consumer.partitions)
     groups.delete(group)
     return ErrorCode.NONE
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: flexible (KIP-482)
+    # 3: error messages
+    "DeleteGroups": ServedApi(0, 3, delete_groups, finds_errors=True),
+}

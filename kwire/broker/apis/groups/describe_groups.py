@@ -6,6 +6,7 @@ import msgspec
 
 from .... import messages
 from ....values import ErrorCode, ResourceType
+from ...api import ServedApi
 from ...groups.classic_responses import describe_classic_group
 from ...groups.consumer_group import GroupState
 from ...request_context import RequestContext
@@ -43,3 +44,14 @@ def _describe_group(
         error_code=ErrorCode.GROUP_ID_NOT_FOUND,
         error_message=missing,
     )
+
+
+APIS = {  # what each version has changed
+    # 1: the throttle time (KIP-124)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: authorized operations (KIP-430)
+    # 4: static members (KIP-345)
+    # 5: flexible (KIP-482)
+    # 6: error messages, and GROUP_ID_NOT_FOUND (KIP-1043)
+    "DescribeGroups": ServedApi(0, 6, describe_groups, finds_errors=True),
+}

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic_names import GROUPS, SHARES, TRANSACTIONS
 from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
@@ -54,3 +55,14 @@ def _coordinator(request: RequestContext[messages.FindCoordinatorRequest], key: 
         return FoundCoordinator(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator's partition has no leader")
     node = controller.nodes[node_id]
     return FoundCoordinator(ErrorCode.NONE, None, node_id, *node.address)
+
+
+APIS = {  # what each version has changed
+    # 1: types of keys: groups and transactional ids (KIP-98); an error message
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: flexible (KIP-482)
+    # 4: several keys (KIP-699)
+    # 5: TRANSACTION_ABORTABLE (KIP-890)
+    # 6: share partitions (KIP-932)
+    "FindCoordinator": ServedApi(0, 6, find_coordinator, finds_errors=True),
+}

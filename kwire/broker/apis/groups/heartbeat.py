@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.consumer_group import GroupState
 from ...request_context import RequestContext
 from .classic_members import find_consumer_group, keep_classic_member
@@ -22,3 +23,12 @@ def heartbeat(request: RequestContext[messages.HeartbeatRequest]) -> messages.He
     request.cluster.groups.rebalancing.keep(group, member, request.now)
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
     return messages.HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE)
+
+
+APIS = {  # what each version has changed
+    # 1: the throttle time (KIP-124)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: static members (KIP-345)
+    # 4: flexible (KIP-482)
+    "Heartbeat": ServedApi(0, 4, heartbeat, finds_errors=True),
+}

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.classic_group import Group, Member
 from ...groups.classic_responses import join_error, join_response
 from ...groups.consumer_group import GroupState
@@ -150,3 +151,17 @@ class _Join:
             return join_response(group, member, includes_members=is_leader, skip=is_leader)
         # without its new id, the client cannot lead
         return join_response(group, member, includes_members=False, leader=leader)
+
+
+APIS = {  # what each version has changed
+    # 1: a timeout for rebalances (KIP-62)
+    # 2: the throttle time (KIP-124)
+    # 3: the response is sent before the client is throttled (KIP-219)
+    # 4: a new member gets its id before it joins (KIP-394)
+    # 5: static members (KIP-345)
+    # 6: flexible (KIP-482)
+    # 7: the protocol type in responses (KIP-559)
+    # 8: the reason for joining (KIP-800)
+    # 9: the leader may skip the assignment (KIP-814)
+    "JoinGroup": ServedApi(0, 9, join_group, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
@@ -53,3 +54,13 @@ def _leave(
         return found
     request.cluster.groups.rebalancing.remove(group, found, request.now)
     return ErrorCode.NONE
+
+
+APIS = {  # what each version has changed
+    # 1: the throttle time (KIP-124)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: several members (KIP-345)
+    # 4: flexible (KIP-482)
+    # 5: the reason for leaving (KIP-800)
+    "LeaveGroup": ServedApi(0, 5, leave_group, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import AclOperation, ResourceType
+from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.group_types import CLASSIC, CONSUMER, SHARE
 from ...groups.share_group import ShareGroup
@@ -37,3 +38,13 @@ def _type_of(group: Group) -> str:
     if isinstance(group.consumer, ShareGroup):
         return SHARE
     return CLASSIC if group.consumer is None else CONSUMER
+
+
+APIS = {  # what each version has changed
+    # 1: the throttle time (KIP-124)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: flexible (KIP-482)
+    # 4: states (KIP-518)
+    # 5: types (KIP-848)
+    "ListGroups": ServedApi(0, 5, list_groups),
+}

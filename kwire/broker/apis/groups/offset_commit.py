@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic import Topic
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
@@ -110,3 +111,18 @@ def _kept_commit(
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     commit = Commit(part.committed_offset, part.committed_leader_epoch, metadata, topic.topic_id)
     return commit if request.cluster.groups.held.has_room(commit.size) else ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+APIS = {  # what each version has changed
+    # 1: generations and member ids; a time per partition
+    # 2: a retention time instead
+    # 3: the throttle time (KIP-124)
+    # 4: the response is sent before the client is throttled (KIP-219)
+    # 5: no retention time (KIP-211)
+    # 6: leader epochs (KIP-320)
+    # 7: static members (KIP-345)
+    # 8: flexible (KIP-482)
+    # 9: members of consumer groups (KIP-848)
+    # 10: topic ids instead of names (KIP-848)
+    "OffsetCommit": ServedApi(0, 10, offset_commit, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.share_group import ShareGroup
 from ...request_context import RequestContext
 from .group_checks import problem_with
@@ -35,3 +36,8 @@ def offset_delete(request: RequestContext[messages.OffsetDeleteRequest]) -> mess
         rows.append(response.OffsetDeleteResponseTopic(name=row.name, partitions=tuple(parts)))
     request.cluster.groups.delete_commits(group, deleted)
     return response(topics=tuple(rows))
+
+
+APIS = {
+    "OffsetDelete": ServedApi(0, 0, offset_delete, finds_errors=True),
+}

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic import NO_TOPIC_ID, Topic
 from ...groups.classic_group import Group
 from ...request_context import RequestContext
@@ -113,3 +114,17 @@ def _fields(
     if found is None:
         return FetchedOffset(index, -1, -1, "", code)
     return FetchedOffset(index, found.offset, found.leader_epoch, found.metadata, code)
+
+
+APIS = {  # what each version has changed
+    # 2: null stands for all topics; an error code for the whole request (KIP-88)
+    # 3: the throttle time (KIP-124)
+    # 4: the response is sent before the client is throttled (KIP-219)
+    # 5: leader epochs (KIP-320)
+    # 6: flexible (KIP-482)
+    # 7: offsets of open transactions can be refused (KIP-447)
+    # 8: several groups (KIP-709)
+    # 9: member ids and epochs (KIP-848)
+    # 10: topic ids instead of names (KIP-848)
+    "OffsetFetch": ServedApi(0, 10, offset_fetch, finds_errors=True),
+}

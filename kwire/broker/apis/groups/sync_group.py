@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.classic_responses import sync_error, sync_response
 from ...groups.consumer_group import GroupState
@@ -56,3 +57,13 @@ def _complete(request: RequestContext[messages.SyncGroupRequest], group: Group) 
         return sync_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
     groups.rebalancing.assign(group, assignments, request.now)
     return sync_response(group, group.members[asked.member_id])
+
+
+APIS = {  # what each version has changed
+    # 1: the throttle time (KIP-124)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: static members (KIP-345)
+    # 4: flexible (KIP-482)
+    # 5: the protocol that the member expects (KIP-559)
+    "SyncGroup": ServedApi(0, 5, sync_group, finds_errors=True),
+}

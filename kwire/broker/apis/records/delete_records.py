@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...request_context import RequestContext
 
 ALL = -1  # the offset in DeleteRecords that stands for the high watermark
@@ -42,3 +43,10 @@ def _delete_records(
     request.cluster.fail(*partition.delete_before(offset))
     request.cluster.controller.remember_start(partition)
     return ErrorCode.NONE, log.start
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: flexible (KIP-482)
+    "DeleteRecords": ServedApi(0, 2, delete_records, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...log.producer_state_manager import ProducerState as KnownProducer
 from ...request_context import RequestContext
 from ...transactions.transaction import TopicPartition
@@ -48,3 +49,8 @@ def _producer(
         coordinator_epoch=found.coordinator_epoch,
         current_txn_start_offset=first_offset,
     )
+
+
+APIS = {
+    "DescribeProducers": ServedApi(0, 0, describe_producers, finds_errors=True),
+}

@@ -10,6 +10,7 @@ import msgspec
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...client_quota_manager import FETCH
 from ...controller.partition import Partition
 from ...controller.topic import Topic
@@ -161,3 +162,23 @@ def _aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[messages.FetchR
     row = messages.FetchResponse.AbortedTransaction
     found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
     return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in found)
+
+
+APIS = {  # what each version has changed
+    # 4: isolation levels, and aborted transactions (KIP-98)
+    # 5: the log start offset (KIP-107)
+    # 6: KAFKA_STORAGE_ERROR (KIP-112)
+    # 7: fetch sessions, and an error code for the whole request (KIP-227)
+    # 8: the response is sent before the client is throttled (KIP-219)
+    # 9: the leader epoch that the client knows (KIP-320)
+    # 10: batches compressed with zstd (KIP-110)
+    # 11: the client's rack, and a preferred replica (KIP-392)
+    # 12: flexible (KIP-482); the epoch of the last fetched record (KIP-595)
+    # 13: topic ids instead of names (KIP-516)
+    # 14: OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405)
+    # 15: the replica id of followers is tagged, with their epoch (KIP-903)
+    # 16: addresses of new leaders (KIP-951)
+    # 17: the log directory of followers (KIP-853)
+    # 18: the high watermark of followers (KIP-1166)
+    "Fetch": ServedApi(4, 18, fetch, finds_errors=True),
+}

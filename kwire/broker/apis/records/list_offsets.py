@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...log.replica_log import ReplicaLog
 from ...request_context import RequestContext
 from .fetch import READ_COMMITTED
@@ -53,3 +54,18 @@ def _offset_at(log: ReplicaLog, timestamp: int, end: int) -> tuple[int, int, int
         return log.find_newest()
     found = log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)
     return found if found[0] < end else (-1, -1, -1)
+
+
+APIS = {  # what each version has changed
+    # 1: one offset per partition, with its timestamp (KIP-79)
+    # 2: isolation levels (KIP-98); the throttle time (KIP-124)
+    # 3: the response is sent before the client is throttled (KIP-219)
+    # 4: leader epochs (KIP-320)
+    # 5: OFFSET_NOT_AVAILABLE (KIP-207)
+    # 6: flexible (KIP-482)
+    # 7: the offset of the highest timestamp (KIP-734)
+    # 8: the earliest local offset (KIP-405)
+    # 9: the latest offset in tiered storage (KIP-1005)
+    # 10: a timeout for tiered storage (KIP-1075)
+    "ListOffsets": ServedApi(1, 10, list_offsets, finds_errors=True),
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .... import messages
+from ...api import ServedApi
 from ...request_context import RequestContext
 
 
@@ -34,3 +35,11 @@ def _epoch_end(
     if part.leader_epoch == partition.leader_epoch:
         epoch, end = part.leader_epoch, log.end
     return row(partition=part.partition, leader_epoch=epoch, end_offset=end)
+
+
+APIS = {  # what each version has changed
+    # 2: the leader epoch that the client knows (KIP-320)
+    # 3: the id of the follower that asks
+    # 4: flexible (KIP-482)
+    "OffsetForLeaderEpoch": ServedApi(2, 4, offset_for_leader_epoch, finds_errors=True),
+}

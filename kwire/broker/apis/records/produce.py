@@ -9,6 +9,7 @@ from .... import messages
 from ....codecs.records import RecordBatch, parse_records
 from ....errors import BadChecksum, DecodeError, KwireError, MissingExtra
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...client_quota_manager import PRODUCE
 from ...controller.partition import Partition
 from ...controller.topic import Topic
@@ -230,3 +231,23 @@ def _problem_inside(batch: RecordBatch) -> str:
     except DecodeError as error:
         return str(error)
     return ""
+
+
+APIS = {  # what each version has changed
+    # 0 to 2: message sets, which are refused per batch: some clients read a higher minimum as "no compression"
+    #    (KAFKA-18659)
+    # 1: the throttle time
+    # 2: the time of append (KIP-32)
+    # 3: record batches of magic 2, and transactional ids (KIP-98)
+    # 4: KAFKA_STORAGE_ERROR (KIP-112)
+    # 5: the log start offset (KIP-107)
+    # 6: the response is sent before the client is throttled (KIP-219)
+    # 7: batches compressed with zstd (KIP-110)
+    # 8: the refused records of a batch, and an error message (KIP-467)
+    # 9: flexible (KIP-482)
+    # 10: the new leader of a partition (KIP-951)
+    # 11: TRANSACTION_ABORTABLE (KIP-890)
+    # 12: the broker adds partitions to transactions itself (KIP-890)
+    # 13: topic ids instead of names (KIP-516)
+    "Produce": ServedApi(0, 13, produce, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import AclOperation, ErrorCode, ResourceType
+from ...api import ServedApi
 from ...request_context import RequestContext
 from ...security.acls import ALLOW, ANY, DENY, LITERAL, PREFIXED, UNKNOWN, AclBinding, AclBindingFilter, acl_of
 from ...security.api_permissions import CLUSTER_NAME
@@ -116,3 +117,15 @@ def _deleted_acl(acl: AclBinding) -> messages.DeleteAclsResponse.DeleteAclsMatch
     fields = acl._asdict()
     fields["permission_type"] = fields.pop("permission")
     return messages.DeleteAclsResponse.DeleteAclsMatchingAcl(error_message=None, **fields)
+
+
+APIS = {  # what each version has changed
+    # 1: patterns of names (KIP-290)
+    # 2: flexible (KIP-482)
+    # 3: users as resources (KIP-373)
+    "DescribeAcls": ServedApi(1, 3, describe_acls),
+    # as DescribeAcls
+    "CreateAcls": ServedApi(1, 3, create_acls),
+    # as DescribeAcls
+    "DeleteAcls": ServedApi(1, 3, delete_acls),
+}

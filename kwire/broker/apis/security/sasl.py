@@ -5,6 +5,7 @@ from __future__ import annotations
 from .... import messages
 from ....protocol.sasl.mechanisms import AuthenticationFailed
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...request_context import RequestContext
 
 TOO_LATE = "SaslAuthenticate request received after successful authentication"
@@ -33,3 +34,13 @@ def sasl_authenticate(request: RequestContext[messages.SaslAuthenticateRequest])
         return response(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     lifetime = session.lifetime_ms(request.now)
     return response(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime)
+
+
+APIS = {  # what each version has changed
+    # 0: bare tokens follow (KIP-43)
+    # 1: SaslAuthenticate follows (KIP-152)
+    "SaslHandshake": ServedApi(0, 1, sasl_handshake),
+    # 1: the lifetime of a session (KIP-368)
+    # 2: flexible (KIP-482)
+    "SaslAuthenticate": ServedApi(0, 2, sasl_authenticate),
+}

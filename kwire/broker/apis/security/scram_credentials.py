@@ -9,6 +9,7 @@ from .... import messages
 from ....protocol.sasl.mechanisms import LEAST_ITERATIONS, MOST_ITERATIONS, SCRAM
 from ....protocol.sasl.scram_credentials import ScramCredential
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...request_context import RequestContext
 
 ScramChange: TypeAlias = (
@@ -93,3 +94,9 @@ def _change_scram(request: RequestContext[messages.AlterUserScramCredentialsRequ
         salted, salt = bytes(change.salted_password), bytes(change.salt)
         credential = ScramCredential.of(key[1], salted, salt, change.iterations)
     request.cluster.controller.set_credential(*key, credential)
+
+
+APIS = {
+    "DescribeUserScramCredentials": ServedApi(0, 0, describe_user_scram_credentials),
+    "AlterUserScramCredentials": ServedApi(0, 0, alter_user_scram_credentials),
+}

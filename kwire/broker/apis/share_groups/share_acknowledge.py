@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.partition import Partition
 from ...groups.share_coordinator import FINAL, FIRST
 from ...groups.share_group import TopicIdPartition
@@ -170,3 +171,9 @@ def node_endpoints(request: ShareRequest, codes: Collection[int]) -> list[NodeEn
     if ErrorCode.NOT_LEADER_OR_FOLLOWER not in codes:
         return []
     return [NodeEndpoint(node.node_id, *node.address, node.rack) for node in request.cluster.controller.nodes.values()]
+
+
+APIS = {  # what each version has changed
+    # 2: longer locks (KIP-1222)
+    "ShareAcknowledge": ServedApi(1, 2, share_acknowledge, finds_errors=True),
+}

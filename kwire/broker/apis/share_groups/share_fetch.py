@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from .... import messages
 from ....codecs.records import parse_records
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...client_quota_manager import FETCH
 from ...controller.partition import Partition
 from ...controller.topic import Topic
@@ -301,3 +302,9 @@ def _without(row: AcquiredRange, spans: Sequence[OffsetRange]) -> list[AcquiredR
             left.append(AcquiredRange(at, first - 1, row.deliveries))
         at = last + 1
     return [*left, AcquiredRange(at, row.last, row.deliveries)] if at <= row.last else left
+
+
+APIS = {  # what each version has changed
+    # 2: exact numbers of records (KIP-1206), and longer locks (KIP-1222)
+    "ShareFetch": ServedApi(1, 2, share_fetch, finds_errors=True),
+}

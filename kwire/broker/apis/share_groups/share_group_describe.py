@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode, ResourceType
+from ...api import ServedApi
 from ...groups.consumer_group import ConsumerMember
 from ...request_context import RequestContext
 from ...security.api_permissions import operations
@@ -61,3 +62,8 @@ def _describe_member(
         subscribed_topic_names=member.topics,
         assignment=response.Assignment(topic_partitions=rows),
     )
+
+
+APIS = {
+    "ShareGroupDescribe": ServedApi(1, 1, share_group_describe, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.consumer_group import ConsumerMember
 from ...groups.group_types import SHARE
@@ -129,3 +130,8 @@ def _answer(
         heartbeat_interval_ms=int(configs["share.heartbeat.interval.ms"]),
         assignment=response.Assignment(topic_partitions=parts) if is_new else None,
     )
+
+
+APIS = {
+    "ShareGroupHeartbeat": ServedApi(1, 1, share_group_heartbeat, finds_errors=True),
+}

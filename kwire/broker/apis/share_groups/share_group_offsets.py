@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic import Topic
 from ...groups.consumer_group import GroupState
 from ...groups.share_group import ShareGroup
@@ -161,3 +162,11 @@ def _delete_offsets(
         error_code=code,
         error_message=ErrorCode(code).about if code else None,
     )
+
+
+APIS = {  # what each version has changed
+    # 1: the lag of partitions (KIP-1226)
+    "DescribeShareGroupOffsets": ServedApi(0, 1, describe_share_group_offsets, finds_errors=True),
+    "AlterShareGroupOffsets": ServedApi(0, 0, alter_share_group_offsets, finds_errors=True),
+    "DeleteShareGroupOffsets": ServedApi(0, 0, delete_share_group_offsets, finds_errors=True),
+}

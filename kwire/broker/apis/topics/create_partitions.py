@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .... import messages
 from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
+from ...api import ServedApi
 from ...request_context import RequestContext
 from .unique_rows import unique_rows
 
@@ -48,3 +49,11 @@ def _given_assignment(
     if len(rows) != len(placed):
         raise InvalidReplicaAssignment("assignments_not_as_many", found=len(rows), wanted=len(placed))
     return {index: list(row.broker_ids) for index, row in zip(placed, rows, strict=True)}
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: flexible (KIP-482)
+    # 3: THROTTLING_QUOTA_EXCEEDED (KIP-599)
+    "CreatePartitions": ServedApi(0, 3, create_partitions),
+}

@@ -7,6 +7,7 @@ from typing import Any
 from .... import messages
 from ....errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
 from ....values import AclOperation, ConfigSource, ErrorCode, ResourceType
+from ...api import ServedApi
 from ...broker_configs import topic_defaults
 from ...configs import check_configs
 from ...controller.kraft_controller import KRaftController
@@ -85,3 +86,15 @@ def _configs(
         )
         for name, default in topic_defaults(request.cluster.settings).items()
     )
+
+
+APIS = {  # what each version has changed
+    # 1: validation only, and error messages
+    # 2: the throttle time (KIP-124)
+    # 3: the response is sent before the client is throttled (KIP-219)
+    # 4: default numbers of partitions and replicas (KIP-464)
+    # 5: flexible (KIP-482); the details of the new topic (KIP-525)
+    # 6: THROTTLING_QUOTA_EXCEEDED (KIP-599)
+    # 7: topic ids (KIP-516)
+    "CreateTopics": ServedApi(0, 7, create_topics),
+}

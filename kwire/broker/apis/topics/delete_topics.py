@@ -8,6 +8,7 @@ from .... import messages
 from ....codecs.json_writer import uuid_text
 from ....errors.refused import InvalidRequest, Refused, UnknownTopicId
 from ....values import AclOperation, ResourceType
+from ...api import ServedApi
 from ...controller.topic import NO_TOPIC_ID, Topic
 from ...controller.topic_names import INTERNAL
 from ...request_context import RequestContext
@@ -59,3 +60,14 @@ def _topic_to_delete(
     if topic is None:
         raise UnknownTopicId("unknown_topic_id", topic_id=uuid_text(topic_id))
     return topic
+
+
+APIS = {  # what each version has changed
+    # 1: the throttle time (KIP-124)
+    # 2: the response is sent before the client is throttled (KIP-219)
+    # 3: TOPIC_DELETION_DISABLED (KIP-322)
+    # 4: flexible (KIP-482)
+    # 5: error messages, and THROTTLING_QUOTA_EXCEEDED (KIP-599)
+    # 6: topic ids, too (KIP-516)
+    "DeleteTopics": ServedApi(0, 6, delete_topics),
+}

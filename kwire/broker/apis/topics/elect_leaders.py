@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.partition import Partition
 from ...request_context import RequestContext
 
@@ -66,3 +67,10 @@ def _elect_unclean(request: RequestContext[messages.ElectLeadersRequest], partit
         return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     request.cluster.elect_unclean_leader(partition, online)
     return ErrorCode.NONE
+
+
+APIS = {  # what each version has changed
+    # 1: unclean elections, and an error code for the whole request (KIP-460)
+    # 2: flexible (KIP-482)
+    "ElectLeaders": ServedApi(0, 2, elect_leaders, finds_errors=True),
+}

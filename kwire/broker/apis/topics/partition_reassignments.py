@@ -5,6 +5,7 @@ from __future__ import annotations
 from .... import messages
 from ....errors.refused import InvalidReplicaAssignment
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.check_assignment import check_assignment
 from ...request_context import RequestContext
 
@@ -80,3 +81,10 @@ def list_partition_reassignments(
         )
     topics = (response.OngoingTopicReassignment(name=name, partitions=tuple(parts)) for name, parts in rows.items())
     return response(error_message=None, topics=tuple(topics))
+
+
+APIS = {  # what each version has changed
+    # 1: the client may forbid a change of the replication factor (KIP-860)
+    "AlterPartitionReassignments": ServedApi(0, 1, alter_partition_reassignments, finds_errors=True),
+    "ListPartitionReassignments": ServedApi(0, 0, list_partition_reassignments),
+}

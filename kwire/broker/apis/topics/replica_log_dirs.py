@@ -5,6 +5,7 @@ from __future__ import annotations
 from .... import messages
 from ....errors.refused import Refused
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic import Topic
 from ...node import LogDir
 from ...request_context import RequestContext
@@ -92,3 +93,16 @@ def _partitions(
         if wanted is None or partition.index in wanted:
             found.append(row(partition_index=partition.index, partition_size=replica.log.size))
     return tuple(found)
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: flexible (KIP-482)
+    # 3: an error code for the whole request
+    # 4: the size and the free space of directories (KIP-827)
+    # 5: cordoned directories (KIP-1066)
+    "DescribeLogDirs": ServedApi(0, 5, describe_log_dirs),
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: flexible (KIP-482)
+    "AlterReplicaLogDirs": ServedApi(1, 2, alter_replica_log_dirs, finds_errors=True),
+}

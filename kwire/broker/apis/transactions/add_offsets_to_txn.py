@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .... import messages
+from ...api import ServedApi
 from ...request_context import RequestContext
 from .transaction_checks import find_transaction
 
@@ -18,3 +19,12 @@ def add_offsets_to_txn(request: RequestContext[messages.AddOffsetsToTxnRequest])
     place = request.cluster.groups.log_place(asked.group_id)
     request.cluster.transactions.add(found, request.now, [place])
     return messages.AddOffsetsToTxnResponse()
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
+    # 3: flexible (KIP-482)
+    # 4: TRANSACTION_ABORTABLE (KIP-890)
+    "AddOffsetsToTxn": ServedApi(0, 4, add_offsets_to_txn),
+}

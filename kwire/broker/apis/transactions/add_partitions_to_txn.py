@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...request_context import FIRST_OF_BROKERS, RequestContext
 from ...transactions.transaction import TopicPartition, TransactionState
 from .transaction_checks import find_transaction
@@ -83,3 +84,13 @@ def _place_error(request: RequestContext[messages.AddPartitionsToTxnRequest], pl
         if request.cluster.controller.partition(*place) is not None
         else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
+    # 3: flexible (KIP-482)
+    # 4: sent by brokers, for several transactions, or only to verify (KIP-890)
+    # 5: TRANSACTION_ABORTABLE (KIP-890)
+    "AddPartitionsToTxn": ServedApi(0, 5, add_partitions_to_txn, finds_errors=True),
+}

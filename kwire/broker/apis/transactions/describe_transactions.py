@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...controller.topic_names import TRANSACTIONS
 from ...request_context import RequestContext
 from ..groups.group_checks import problem_with
@@ -41,3 +42,8 @@ def _describe_transaction(
         producer_epoch=one.producer_epoch,
         topics=tuple(response.TopicData(topic=topic, partitions=tuple(rows)) for topic, rows in indexes.items()),
     )
+
+
+APIS = {
+    "DescribeTransactions": ServedApi(0, 0, describe_transactions, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...request_context import RequestContext
 from .transaction_checks import FIRST_OF_PROTOCOL_2, find_transaction
 
@@ -25,3 +26,13 @@ def end_txn(request: RequestContext[messages.EndTxnRequest]) -> messages.EndTxnR
     if code or protocol == 1:
         return response(error_code=code)
     return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
+    # 3: flexible (KIP-482)
+    # 4: TRANSACTION_ABORTABLE (KIP-890)
+    # 5: a new epoch for each transaction (KIP-890)
+    "EndTxn": ServedApi(0, 5, end_txn),
+}

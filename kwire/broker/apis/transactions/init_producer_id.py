@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import AclOperation, ErrorCode, ResourceType
+from ...api import ServedApi
 from ...controller.topic_names import TRANSACTIONS
 from ...request_context import RequestContext
 from ...security.api_permissions import CLUSTER_NAME
@@ -57,3 +58,13 @@ def _transactional(request: RequestContext[messages.InitProducerIdRequest]) -> T
     if found == ErrorCode.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return found
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: flexible (KIP-482)
+    # 3: the next epoch of a known producer id (KIP-360)
+    # 4: PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH (KIP-588)
+    # 5: TRANSACTION_ABORTABLE (KIP-890)
+    "InitProducerId": ServedApi(0, 5, init_producer_id),
+}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from .... import messages
 from ....runtime.regular_expressions import BadPattern, compile_pattern
 from ....values import AclOperation, ErrorCode, ResourceType
+from ...api import ServedApi
 from ...controller.topic_names import TRANSACTIONS
 from ...internal_topics import coordinator_of
 from ...request_context import RequestContext
@@ -46,3 +47,10 @@ def _own(request: RequestContext[messages.ListTransactionsRequest]) -> Iterator[
 def _is_as_long(request: RequestContext[messages.ListTransactionsRequest], one: Transaction, duration_ms: int) -> bool:
     is_open = one.started_ms >= 0
     return duration_ms < 0 or (is_open and request.cluster.time_ms() - one.started_ms > duration_ms)
+
+
+APIS = {  # what each version has changed
+    # 1: transactions that have been open for some time (KIP-994)
+    # 2: patterns of transactional ids (KIP-1152)
+    "ListTransactions": ServedApi(0, 2, list_transactions),
+}

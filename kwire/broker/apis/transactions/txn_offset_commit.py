@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...groups.classic_group import Group
 from ...groups.committed_offsets import Commit
 from ...groups.consumer_group import GroupState
@@ -76,3 +77,14 @@ def _group_of(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group
     if generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
+
+
+APIS = {  # what each version has changed
+    # 1: the response is sent before the client is throttled (KIP-219)
+    # 2: leader epochs (KIP-320)
+    # 3: flexible (KIP-482); members and generations (KIP-447)
+    # 4: TRANSACTION_ABORTABLE (KIP-890)
+    # 5: the broker adds the group to the transaction itself (KIP-890)
+    # 6: topic ids instead of names
+    "TxnOffsetCommit": ServedApi(0, 6, txn_offset_commit, finds_errors=True),
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .... import messages
 from ....values import ErrorCode
+from ...api import ServedApi
 from ...request_context import RequestContext
 from ...transactions.transaction import TopicPartition
 
@@ -49,3 +50,10 @@ def _mark(
         is_commit=marker.transaction_result,
         coordinator_epoch=marker.coordinator_epoch,
     )
+
+
+APIS = {  # what each version has changed
+    # 1: flexible (KIP-482)
+    # 2: the version of transactions (KIP-1228)
+    "WriteTxnMarkers": ServedApi(1, 2, write_txn_markers, finds_errors=True),
+}
