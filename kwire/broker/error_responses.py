@@ -108,10 +108,10 @@ def error_response(message: Any, version: int, code: int, catalog: Catalog) -> A
     before, parts = PARTS_BEFORE.get(api, (0, ()))
     if version >= before:
         parts = PARTS.get(api, ())
-    return _failed(response, message, code, parts, repeats=repeats)
+    return _fill_error(response, message, code, parts, repeats=repeats)
 
 
-def _failed(
+def _fill_error(
     node: Struct, source: Any, code: int, parts: tuple[tuple[str, str], ...], *, repeats: bool = False
 ) -> msgspec.Struct:
     """Return a message or an element of one with the code.
@@ -134,7 +134,7 @@ def _failed(
         elif parts and name == parts[0][0] and (repeats or not has_code or name == "entity"):  # what failed, not how
             values[name] = _rows(node, name, getattr(source, parts[0][1], None) or (), code, parts[1:])
         elif not isinstance(field.subcon, Array):
-            values |= _copied(field, source)
+            values |= _copy_field(field, source)
     made: msgspec.Struct = node.message_class(**values)
     return made
 
@@ -144,10 +144,10 @@ def _rows(
 ) -> tuple[msgspec.Struct, ...]:
     """Return the elements of an array of a response, one for each part of the request."""
     array = next(field.subcon for field in node.fields if field.name == name)
-    return tuple(_failed(array.element, source, code, parts) for source in sources)
+    return tuple(_fill_error(array.element, source, code, parts) for source in sources)
 
 
-def _copied(field: Any, source: Any) -> dict[str, Any]:
+def _copy_field(field: Any, source: Any) -> dict[str, Any]:
     """Return a field that says which part of the request failed, or an unknown number; nothing for other fields."""
     name, node = str(field.name), field.subcon
     if name in IDENTITIES:

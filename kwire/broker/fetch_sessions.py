@@ -107,7 +107,7 @@ class FetchSessions:
         key = node_id, request.session_id
         if request.session_epoch in (FIRST, FINAL):
             self._sessions.pop(key, None)
-            return self._created(node_id, request) if request.session_epoch == FIRST else None
+            return self._create(node_id, request) if request.session_epoch == FIRST else None
         session = self._sessions.get(key)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -118,7 +118,7 @@ class FetchSessions:
         self._sessions.move_to_end(key)
         return session
 
-    def _created(self, node_id: int, request: messages.FetchRequest) -> FetchSession | None:
+    def _create(self, node_id: int, request: messages.FetchRequest) -> FetchSession | None:
         session = FetchSession(self._rng.randrange(1, _HIGHEST))
         session.update(request)
         if not session.parts or (node_id, session.session_id) in self._sessions:

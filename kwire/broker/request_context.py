@@ -104,7 +104,7 @@ class RequestContext(Generic[Message_co]):
         assert isinstance(message, messages.FetchRequest)
         return max(message.replica_id, message.replica_state.replica_id)
 
-    def led(self, topic: str, index: int, leader_epoch: int = -1) -> tuple[Partition, ReplicaLog] | int:
+    def find_led(self, topic: str, index: int, leader_epoch: int = -1) -> tuple[Partition, ReplicaLog] | int:
         """Return a partition that the broker leads, with its log; otherwise an error code.
 
         Args:
@@ -121,7 +121,7 @@ class RequestContext(Generic[Message_co]):
     def _is_refused(self) -> bool:
         return self.cluster.settings.read_only and api_of(self.message) in WRITING
 
-    def denied(self, code: int) -> dict[str, Any]:
+    def describe_denial(self, code: int) -> dict[str, Any]:
         """Return the fields of a response row for an error code of `error`."""
         is_read_only = code == ErrorCode.POLICY_VIOLATION and self._is_refused
         return {"error_code": code, "error_message": READ_ONLY if is_read_only else ErrorCode(code).about}

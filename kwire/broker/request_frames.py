@@ -57,7 +57,7 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi]) -> 
     if api is None:
         return Unserved(problem=f"api key {api_key} is not served")
     if not api.first <= version <= api.last:
-        return _unsupported(frame, catalog, apis, f"version {version} of api key {api_key} is not served")
+        return _refuse_version(frame, catalog, apis, f"version {version} of api key {api_key} is not served")
     spec = catalog.find(api_key, "request", version)
     assert spec is not None
     read = FrameParser(frame, catalog, salvage=True, trace=False).request(codec_in(catalog, spec.name, version))
@@ -94,7 +94,7 @@ def _with_short_errors(message: Any) -> Any:
     return msgspec.structs.replace(message, **changes)
 
 
-def _unsupported(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi], problem: str) -> Unserved:
+def _refuse_version(frame: Frame, catalog: Catalog, apis: dict[int, ServedApi], problem: str) -> Unserved:
     if get_int16(frame.data, 4) != API_VERSIONS or len(frame.data) < 12:
         return Unserved(problem=problem)
     response = versions_response(apis, ErrorCode.UNSUPPORTED_VERSION)

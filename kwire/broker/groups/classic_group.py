@@ -132,9 +132,9 @@ class Group:
     def reads(self, topic: str) -> bool:
         """Return whether a member subscribes to a topic, or a subscription cannot be decoded."""
         if self.consumer is not None:
-            return any(one.reads(topic) for one in self.consumer.members.values())
+            return any(member.reads(topic) for member in self.consumer.members.values())
         try:
-            subscribed = (decode_subscription(one.metadata(self.protocol)) for one in self.members.values())
+            subscribed = (decode_subscription(member.metadata(self.protocol)) for member in self.members.values())
             return any(topic in one.message.topics for one in subscribed)
         except DecodeError:
             return True
@@ -201,7 +201,8 @@ class Group:
 
     def rename(self, member: Member, member_id: str) -> None:
         """Assign another id to a static member, which keeps its position and, if it is the leader, the leadership."""
-        leads, names = self.leader == member.member_id, list(self.members)
+        leads = self.leader == member.member_id
+        names = list(self.members)
         names[names.index(member.member_id)] = member_id
         member.member_id = member_id
         self.members = dict(zip(names, self.members.values(), strict=True))
@@ -229,6 +230,7 @@ class Group:
 
     def expect(self, member_id: str, until: float) -> None:
         """Add a pending member id, which a client must use to join before it expires."""
+        # Kafka: ClassicGroup.addPendingMember (KIP-394)
         self.pending[member_id] = until
         self.held.take(LEAST_SIZE + len(member_id))
 
@@ -245,8 +247,12 @@ class Group:
     def begin_consumers(self, consumer: ConsumerGroup) -> None:
         """Convert the group, which has no classic members, to a KIP-848 group."""
         self.expect_nobody()
-        self.consumer, self.protocol_type, self.protocol, self.leader = consumer, "consumer", None, None
-        self.generation, self.phase_ends = consumer.epoch, inf
+        self.consumer = consumer
+        self.protocol_type = "consumer"
+        self.protocol = None
+        self.leader = None
+        self.generation = consumer.epoch
+        self.phase_ends = inf
 
     def resize(self, member: Member) -> None:
         """Update the size of a member."""
@@ -262,10 +268,12 @@ class Group:
 
     def supports(self, protocols: Protocols) -> bool:
         """Return whether all members support one of these protocols."""
+        # Kafka: ClassicGroup.supportsProtocols
         return any(self.supported[name] == len(self.members) for name, _ in protocols)
 
     def choose_protocol(self) -> str:
         """Return the protocol that most members prefer among those that all members support."""
+        # Kafka: ClassicGroup.selectProtocol
         candidates = {name for name, count in self.supported.items() if count == len(self.members)}
         votes = Counter(
             next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()

@@ -35,6 +35,7 @@ class ClassicRebalance:
 
     def add(self, group: Group, member: Member, now: float) -> Parked[messages.JoinGroupResponse]:
         """Add a new member to the group; it joins the next generation."""
+        # Kafka: GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin
         if group.state is GroupState.PREPARING_REBALANCE and group.generation == 0:
             group.has_new_members = True
         group.add(member)
@@ -44,6 +45,7 @@ class ClassicRebalance:
 
     def join(self, group: Group, member: Member, now: float) -> Parked[messages.JoinGroupResponse]:
         """Park a member's JoinGroup request until the next generation; it replaces the member's previous request."""
+        # Kafka: GroupMetadataManager.updateMemberThenRebalanceOrCompleteJoin
         self._respond(member, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
         parked = member.joining = Parked()
         self.prepare(group, now)
@@ -56,6 +58,7 @@ class ClassicRebalance:
 
     def prepare(self, group: Group, now: float) -> None:
         """Start a rebalance unless one is in progress: all members have to rejoin."""
+        # 1. All members have to rejoin (GroupMetadataManager.prepareRebalance)
         if group.state is GroupState.PREPARING_REBALANCE:
             return
         if group.state is GroupState.COMPLETING_REBALANCE:
@@ -71,15 +74,18 @@ class ClassicRebalance:
 
     def settle(self, group: Group, now: float) -> None:
         """End the join phase if all members have joined or its time has passed."""
+        # 2. The join phase ends (GroupMetadataManager.maybeCompleteJoinPhase)
         if group.state is not GroupState.PREPARING_REBALANCE:
             return
         if group.phase_ends <= now or (group.have_all_joined and not group.is_gathering):
             self._end_joins(group, now)
 
     def _end_joins(self, group: Group, now: float) -> None:
+        # Kafka: GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule (KIP-134), then completeClassicGroupJoin
         if group.is_gathering and group.has_new_members and group.prolonging > 0:
             delay = max(min(self.initial_delay, group.prolonging), LEAST_WAIT)
-            group.prolonging, group.has_new_members = group.prolonging - delay, False
+            group.prolonging = group.prolonging - delay
+            group.has_new_members = False
             self._end_phase_at(group, now + delay)
             return
         group.is_gathering = False
@@ -88,7 +94,9 @@ class ClassicRebalance:
                 group.remove(member)
         if not group.members:
             group.generation += 1
-            group.state, group.protocol, group.phase_ends = GroupState.EMPTY, None, inf
+            group.state = GroupState.EMPTY
+            group.protocol = None
+            group.phase_ends = inf
             self._remember(group)
         elif self._has_a_leader(group):
             self._begin_generation(group, now)
@@ -98,12 +106,14 @@ class ClassicRebalance:
     def _has_a_leader(self, group: Group) -> bool:
         """Choose a connected member as leader, and return whether there is one. Disconnected static members cannot
         lead."""
+        # Kafka: ClassicGroup.maybeElectNewJoinedLeader
         there = [member.member_id for member in group.members.values() if member.joining]
         if there and group.leader not in there:
             group.leader = there[0]
         return bool(there)
 
     def _begin_generation(self, group: Group, now: float) -> None:
+        # 3. A generation begins (GroupMetadataManager.completeClassicGroupJoin, ClassicGroup.initNextGeneration)
         group.generation += 1
         group.protocol = group.choose_protocol()
         group.state = GroupState.COMPLETING_REBALANCE
@@ -116,7 +126,8 @@ class ClassicRebalance:
     def _respond(self, member: Member, response: messages.JoinGroupResponse) -> None:
         """Respond to a member's JoinGroup request."""
         if member.joining:
-            parked, member.joining = member.joining, None
+            parked = member.joining
+            member.joining = None
             self.purgatory.answer(parked, response)
 
     def sync(self, group: Group, member: Member, now: float) -> Parked[messages.SyncGroupResponse]:
@@ -127,6 +138,7 @@ class ClassicRebalance:
 
     def assign(self, group: Group, assignments: dict[str, bytes], now: float) -> None:
         """Send the leader's assignments, empty ones to members that have none; the group becomes stable."""
+        # 4. The assignment of the leader makes the group stable (GroupMetadataManager.setAndPropagateAssignment)
         group.state = GroupState.STABLE
         for member in group.members.values():
             self._assign(group, member, assignments.get(member.member_id, b""))
@@ -140,12 +152,14 @@ class ClassicRebalance:
 
     def _answer_sync(self, group: Group, member: Member, response: messages.SyncGroupResponse, now: float) -> None:
         if member.syncing:
-            parked, member.syncing = member.syncing, None
+            parked = member.syncing
+            member.syncing = None
             self.purgatory.answer(parked, response)
             self.keep(group, member, now)
 
     def remove(self, group: Group, member: Member, now: float) -> None:
         """Remove a member; the others take over its partitions."""
+        # Kafka: GroupMetadataManager.removeMemberAndUpdateClassicGroup
         self._respond(member, join_error(ErrorCode.UNKNOWN_MEMBER_ID))
         self._answer_sync(group, member, sync_error(ErrorCode.UNKNOWN_MEMBER_ID), now)
         group.remove(member)
@@ -153,6 +167,7 @@ class ClassicRebalance:
 
     def replace(self, group: Group, member: Member, member_id: str, now: float) -> None:
         """Let a static member rejoin with a new id; clients with the old id are fenced."""
+        # Kafka: GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin (KIP-345)
         self._respond(member, join_error(ErrorCode.FENCED_INSTANCE_ID, member.member_id))
         self._answer_sync(group, member, sync_error(ErrorCode.FENCED_INSTANCE_ID), now)
         group.rename(member, member_id)
@@ -162,6 +177,7 @@ class ClassicRebalance:
 
     def keep(self, group: Group, member: Member, now: float) -> None:
         """Extend the session of a member."""
+        # Kafka: GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat
         member.deadline = now + member.session_timeout
         self.wake(group, member.deadline)
 
@@ -176,10 +192,12 @@ class ClassicRebalance:
         """Cancel the timer of a group."""
         if group.timer:
             self.purgatory.forget(group.timer)
-        group.wakes, group.timer = inf, None
+        group.wakes = inf
+        group.timer = None
 
     def _woken(self, group: Group) -> None:
-        group.wakes, group.timer = inf, None
+        group.wakes = inf
+        group.timer = None
         self.expire(group, self.purgatory.now)
         deadlines = [member.deadline for member in group.members.values() if member.can_expire]
         self.wake(group, min([group.phase_ends, *group.pending.values(), *deadlines]))

@@ -27,7 +27,7 @@ def join_response(
         leader=leader or group.leader or "",
         skip_assignment=skip,
         member_id=member.member_id,
-        members=tuple(_join_row(group, one) for one in group.members.values()) if includes_members else (),
+        members=tuple(_join_row(group, member) for member in group.members.values()) if includes_members else (),
     )
 
 

@@ -144,7 +144,7 @@ class ConsumerGroup:
     @property
     def assignor(self) -> str:
         """The assignor that most members prefer."""
-        wanted = [one.assignor for one in self.members.values() if one.assignor]
+        wanted = [member.assignor for member in self.members.values() if member.assignor]
         return max(ASSIGNORS, key=wanted.count)
 
     @property
@@ -155,8 +155,10 @@ class ConsumerGroup:
         if self.epoch > self.target_epoch:
             return GroupState.ASSIGNING
         is_stable = all(
-            one.epoch == self.epoch and not one.revoking and one.assigned == self.target.get(one.member_id, set())
-            for one in self.members.values()
+            member.epoch == self.epoch
+            and not member.revoking
+            and member.assigned == self.target.get(member.member_id, set())
+            for member in self.members.values()
         )
         return GroupState.STABLE if is_stable else GroupState.RECONCILING
 
@@ -169,11 +171,11 @@ class ConsumerGroup:
         """Return the member with an instance id; None if it does not exist."""
         if instance_id is None:
             return None
-        return next((one for one in self.members.values() if one.instance_id == instance_id), None)
+        return next((member for member in self.members.values() if member.instance_id == instance_id), None)
 
     def is_resolved(self, pattern: str) -> bool:
         """Return whether a pattern needs no look for its topics: it is empty, or another member reads them."""
-        return not pattern or any(one.resolved == pattern for one in self.members.values())
+        return not pattern or any(member.resolved == pattern for member in self.members.values())
 
     def resolve(self, member: ConsumerMember, counts: Mapping[str, int]) -> bool:
         """Let a member read the topics of its pattern; return whether this changes what it reads.
@@ -194,6 +196,7 @@ class ConsumerGroup:
             ids: the id of each topic; Kafka orders topics by id.
             changed: whether members have changed.
         """
+        # Kafka: GroupMetadataManager.updateTargetAssignment, TargetAssignmentBuilder.build
         before = self.counts
         self.recount(counts)
         self.epoch += changed or self.counts != before
@@ -217,7 +220,7 @@ class ConsumerGroup:
     def recount(self, counts: Mapping[str, int]) -> None:
         """Store the partition counts of the topics to which members subscribe."""
         members = self.members.values()
-        self.counts = {name: count for name, count in counts.items() if any(one.reads(name) for one in members)}
+        self.counts = {name: count for name, count in counts.items() if any(member.reads(name) for member in members)}
 
     def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
         """Move a member's assignment one step towards its target.
@@ -227,6 +230,7 @@ class ConsumerGroup:
             owned: the partitions that it owns; None if the heartbeat does not list them.
             now: the time.
         """
+        # Kafka: CurrentAssignmentBuilder.build
         target = self.target.get(member.member_id, set())
         if member.revoking and owned is not None and not owned & member.revoking:
             member.revoking, member.revokes_until = set(), inf
@@ -239,8 +243,9 @@ class ConsumerGroup:
                 member.revokes_until = now + member.rebalance_timeout if member.classic is None else inf
         if not member.revoking:
             if member.epoch != self.epoch:
-                member.previous_epoch, member.epoch = member.epoch, self.epoch
-            member.assigned |= {one for one in target if not self._is_held(one, member)}
+                member.previous_epoch = member.epoch
+                member.epoch = self.epoch
+            member.assigned |= {node_id for node_id in target if not self._is_held(node_id, member)}
 
     def waits_for_others(self, member: ConsumerMember) -> bool:
         """Return whether other members still hold partitions of a member's target."""
@@ -255,28 +260,28 @@ class ConsumerGroup:
 
     def supports(self, protocols: Protocols) -> bool:
         """Return whether all classic members support one of these protocols."""
-        classic = [dict(one.classic.protocols) for one in self.members.values() if one.classic is not None]
+        classic = [dict(member.classic.protocols) for member in self.members.values() if member.classic is not None]
         return any(all(name in one for one in classic) for name, _ in protocols)
 
     def is_classic_without(self, members: Collection[ConsumerMember]) -> bool:
         """Return whether at least one of these members uses KIP-848, and all others (at least one) use the classic
         protocol.
         """
-        others = [one for one in self.members.values() if one not in members]
-        is_new = any(one.classic is None for one in members)
+        others = [member for member in self.members.values() if member not in members]
+        is_new = any(member.classic is None for member in members)
         return is_new and bool(others) and all(one.classic is not None for one in others)
 
-    def _is_held(self, place: TopicPartition, by_others_than: ConsumerMember) -> bool:
-        others = (one for one in self.members.values() if one is not by_others_than)
-        return any(place in one.assigned or place in one.revoking for one in others)
+    def _is_held(self, topic_partition: TopicPartition, by_others_than: ConsumerMember) -> bool:
+        others = (member for member in self.members.values() if member is not by_others_than)
+        return any(topic_partition in one.assigned or topic_partition in one.revoking for one in others)
 
     def expired(self, now: float) -> list[ConsumerMember]:
         """Return the members whose deadline has passed."""
-        return [one for one in self.members.values() if one.time_is_over <= now]
+        return [member for member in self.members.values() if member.time_is_over <= now]
 
     def next_deadline(self) -> float:
         """Return the earliest deadline of all members."""
-        return min((one.time_is_over for one in self.members.values()), default=inf)
+        return min((member.time_is_over for member in self.members.values()), default=inf)
 
 
 def pattern_problem(pattern: str | None) -> str:

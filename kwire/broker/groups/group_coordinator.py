@@ -52,8 +52,10 @@ class GroupCoordinator:
         self, controller: KRaftController, purgatory: Purgatory, log: InternalTopic, time_ms: Callable[[], int]
     ) -> None:
         self.settings: Settings = controller.settings
-        self._controller, self._purgatory = controller, purgatory
-        self._log, self._time_ms = log, time_ms
+        self._controller = controller
+        self._purgatory = purgatory
+        self._log = log
+        self._time_ms = time_ms
         self.held: GroupMemory = GroupMemory(self.settings.most_group_bytes)
         self.rebalancing: ClassicRebalance = ClassicRebalance(
             purgatory, self.settings.initial_rebalance_delay, self.remember
@@ -120,7 +122,9 @@ class GroupCoordinator:
     def _commit_rows(self, group: Group, commits: Mapping[TopicPartition, Commit | None]) -> list[Row]:
         return [commit_row(group.group_id, *place, commit) for place, commit in commits.items()]
 
-    def _timed(self, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1) -> dict[TopicPartition, Commit]:
+    def _stamp_times(
+        self, commits: Mapping[TopicPartition, Commit], retention_ms: int = -1
+    ) -> dict[TopicPartition, Commit]:
         now = self._time_ms()
         expires = -1 if retention_ms == -1 else min(max(now + retention_ms, 0), 2**63 - 1)
         return {place: commit._replace(time_ms=now, expires_ms=expires) for place, commit in commits.items()}
@@ -129,7 +133,7 @@ class GroupCoordinator:
         """Store commits of a group, with a retention time of their own unless `retention_ms` is -1; returns an error
         code.
         """
-        commits = self._timed(commits, retention_ms)
+        commits = self._stamp_times(commits, retention_ms)
         code = self._log.write(group.group_id, self._commit_rows(group, commits))
         for place, commit in commits.items() if code == ErrorCode.NONE else ():
             group.commits.put(*place, commit)
@@ -137,14 +141,14 @@ class GroupCoordinator:
 
     def delete_commits(self, group: Group, places: Iterable[TopicPartition]) -> None:
         """Delete commits of a group."""
-        deleted = [place for place in places if group.commits.remove(*place)]
+        deleted = [topic_partition for topic_partition in places if group.commits.remove(*topic_partition)]
         self._log.write(group.group_id, self._commit_rows(group, dict.fromkeys(deleted)))
 
     def commit_pending(
         self, group: Group, producer: ProducerIdAndEpoch, commits: Mapping[TopicPartition, Commit]
     ) -> int:
         """Store commits that take effect when their transaction is committed; returns an error code."""
-        commits = self._timed(commits)
+        commits = self._stamp_times(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits), producer)
         for place, commit in commits.items() if code == ErrorCode.NONE else ():
             group.add_pending(producer.id, *place, commit)
@@ -153,6 +157,7 @@ class GroupCoordinator:
     def expire_commits(self) -> None:
         """Delete expired commits (KIP-211) and unused groups every `offsets.retention.check.interval.ms`, except on
         read-only brokers."""
+        # Kafka: OffsetMetadataManager.cleanupExpiredOffsets (KIP-211)
         now = self._time_ms()
         if now < self._next_expiry_ms or self.settings.read_only:
             return
@@ -160,7 +165,9 @@ class GroupCoordinator:
         before = now - self.settings.offsets_retention_minutes * MINUTE_MS
         for group in self.all():
             places = [(topic, index) for topic, indexes in group.commits.topics() for index in indexes]
-            if expired := [place for place in places if group.is_expired(*place, before, now)]:
+            if expired := [
+                topic_partition for topic_partition in places if group.is_expired(*topic_partition, before, now)
+            ]:
                 self.delete_commits(group, expired)
             if group.is_unused and group.state is GroupState.EMPTY:
                 self.delete(group)
@@ -173,6 +180,7 @@ class GroupCoordinator:
         """Store or discard the pending commits of a transaction, after its marker was written to a partition of the
         log.
         """
+        # Kafka: OffsetMetadataManager.replayEndTransactionMarker
         for group in self._groups.values():
             if producer_id in group.pending_commits and self._log.index_of(group.group_id) == index:
                 for place, commit in group.end_pending(producer_id).items():
@@ -240,7 +248,8 @@ class GroupCoordinator:
         self._purgatory.park(consumer.timer, deadline)
 
     def _expire_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
-        consumer.timer, consumer.wakes = None, inf
+        consumer.timer = None
+        consumer.wakes = inf
         now = self._purgatory.now
         for member in consumer.expired(now):
             if group.consumer is consumer:
@@ -265,8 +274,10 @@ class GroupCoordinator:
             del consumer.members[before.member_id]
             self.held.take(-before.size)
             consumer.target[member.member_id] = consumer.target.pop(before.member_id, set())
-            member.topics, member.assignor = before.topics, before.assignor
-            member.pattern, member.resolved = before.pattern, before.resolved
+            member.topics = before.topics
+            member.assignor = before.assignor
+            member.pattern = before.pattern
+            member.resolved = before.resolved
         consumer.members[member.member_id] = member
         self.held.take(member.size)
         return member
@@ -288,7 +299,8 @@ class GroupCoordinator:
             self.rebalancing.prepare(group, now)
             return
         consumer.epoch += 1
-        group.generation, group.state = consumer.epoch, consumer.state
+        group.generation = consumer.epoch
+        group.state = consumer.state
         self.remember(group)
         for act in self.on_empty if not consumer.members else ():
             act(group)
@@ -296,6 +308,7 @@ class GroupCoordinator:
     def ends_migration(self, consumer: ConsumerGroup, members: Collection[ConsumerMember]) -> bool:
         """Return whether the group becomes classic without these members: all others are classic, and the policy allows
         it."""
+        # Kafka: GroupMetadataManager.validateOnlineDowngradeWithFencedMembers
         return consumer.is_classic_without(members) and self.settings.migration_policy in (BOTH, DOWNGRADE)
 
     def upgrade(self, group: Group, now: float) -> bool:
@@ -303,6 +316,7 @@ class GroupCoordinator:
 
         Members that wait for a response must rejoin.
         """
+        # Kafka: GroupMetadataManager.convertToConsumerGroup
         is_allowed = self.settings.migration_policy in (BOTH, UPGRADE)
         if not is_allowed or group.protocol_type != CONSUMER_TYPE:
             return False
@@ -328,7 +342,9 @@ class GroupCoordinator:
     def end_consumers(self, group: Group) -> None:
         """Convert a KIP-848 group without members to a new classic group."""
         self._forget_timer(group)
-        group.consumer, group.generation, group.state = None, 0, GroupState.EMPTY
+        group.consumer = None
+        group.generation = 0
+        group.state = GroupState.EMPTY
 
     def _forget_timer(self, group: Group) -> None:
         if group.consumer is not None and group.consumer.timer is not None:
@@ -336,10 +352,11 @@ class GroupCoordinator:
 
     def downgrade(self, group: Group, now: float) -> None:
         """Convert a group whose members all use the classic protocol to a classic group."""
+        # Kafka: GroupMetadataManager.convertToClassicGroup
         assert group.consumer is not None
         consumer = group.consumer
         self._forget_timer(group)
-        self.held.take(-sum(one.size for one in consumer.members.values()))
+        self.held.take(-sum(member.size for member in consumer.members.values()))
         downgrade_group(group, consumer)
         for member in group.members.values():
             self.rebalancing.keep(group, member, now)

@@ -68,8 +68,10 @@ def classic_assignment(protocols: Protocols, places: Assigned) -> bytes:
 
 def downgrade_group(group: Group, consumer: ConsumerGroup) -> None:
     """Make a group classic whose members all use the classic protocol; they keep their target assignments."""
-    group.generation, group.protocol_type = consumer.epoch, CONSUMER_TYPE
-    group.consumer, group.state = None, GroupState.STABLE
+    group.generation = consumer.epoch
+    group.protocol_type = CONSUMER_TYPE
+    group.consumer = None
+    group.state = GroupState.STABLE
     for old in consumer.members.values():
         assert old.classic is not None
         timeouts = old.classic.session_timeout, old.rebalance_timeout

@@ -60,16 +60,16 @@ def _classic_row(group: Group, time_ms: int) -> Row:
     is_stable = group.state is GroupState.STABLE
     members = tuple(
         row(
-            member_id=one.member_id,
-            group_instance_id=one.instance_id,
-            client_id=one.client_id,
-            client_host=one.client_host,
-            rebalance_timeout=int(one.rebalance_timeout * 1000),
-            session_timeout=int(one.session_timeout * 1000),
-            subscription=one.metadata(group.protocol),
-            assignment=one.assignment,
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            rebalance_timeout=int(member.rebalance_timeout * 1000),
+            session_timeout=int(member.session_timeout * 1000),
+            subscription=member.metadata(group.protocol),
+            assignment=member.assignment,
         )
-        for one in group.members.values()
+        for member in group.members.values()
     )
     value = messages.GroupMetadataValue(
         protocol_type=group.protocol_type or "",
@@ -83,7 +83,8 @@ def _classic_row(group: Group, time_ms: int) -> Row:
 
 
 def _consumer_rows(group_id: str, consumer: ConsumerGroup, find: Find) -> Iterator[Row]:
-    key, value = messages.ConsumerGroupMetadataKey, messages.ConsumerGroupMetadataValue
+    key = messages.ConsumerGroupMetadataKey
+    value = messages.ConsumerGroupMetadataValue
     yield _row(key(group_id=group_id), value(epoch=consumer.epoch))
     target_key = messages.ConsumerGroupTargetAssignmentMetadataKey
     target = messages.ConsumerGroupTargetAssignmentMetadataValue
@@ -99,7 +100,8 @@ def _row(key: Struct, value: Struct) -> Row:
 
 
 def _member_row(group_id: str, member: ConsumerMember) -> Row:
-    schema, classic = messages.ConsumerGroupMemberMetadataValue, member.classic
+    schema = messages.ConsumerGroupMemberMetadataValue
+    classic = member.classic
     value = schema(
         instance_id=member.instance_id,
         rack_id=member.rack,

@@ -56,7 +56,8 @@ class GroupRestorer:
     """
 
     def __init__(self, make: Callable[[str], Group], find: Find) -> None:
-        self._make, self._find = make, find
+        self._make = make
+        self._find = find
 
     def restore(self, values: Mapping[bytes, bytes], pending: Mapping[int, Mapping[bytes, bytes | None]]) -> None:
         """Restore the groups of one partition.
@@ -113,7 +114,8 @@ class GroupRestorer:
 
     def _restore_classic(self, key: messages.GroupMetadataKey, value: messages.GroupMetadataValue) -> None:
         group = self._make(key.group)
-        group.generation, group.protocol_type = value.generation, value.protocol_type or None
+        group.generation = value.generation
+        group.protocol_type = value.protocol_type or None
         for row in value.members:
             member = Member(
                 row.member_id,
@@ -129,7 +131,9 @@ class GroupRestorer:
             )
             group.add(member)
         if value.members:
-            group.state, group.protocol, group.leader = GroupState.STABLE, value.protocol, value.leader
+            group.state = GroupState.STABLE
+            group.protocol = value.protocol
+            group.leader = value.leader
         elif value.current_state_timestamp >= 0:
             group.empty_since_ms = value.current_state_timestamp
 
@@ -146,13 +150,14 @@ class GroupRestorer:
         group = self._make(key.group_id)
         if group.consumer is not None:
             member = ConsumerMember(key.member_id, value.instance_id, value.client_id, value.client_host)
-            member.rack, member.assignor = value.rack_id, value.server_assignor
+            member.rack = value.rack_id
+            member.assignor = value.server_assignor
             member.topics = value.subscribed_topic_names
             member.pattern = member.resolved = value.subscribed_topic_regex or ""
             member.rebalance_timeout = value.rebalance_timeout_ms / 1000
             if value.classic_member_metadata is not None:
                 classic = value.classic_member_metadata
-                protocols = tuple((one.name, bytes(one.metadata)) for one in classic.supported_protocols)
+                protocols = tuple((protocol.name, bytes(protocol.metadata)) for protocol in classic.supported_protocols)
                 member.classic = ClassicProtocol(classic.session_timeout_ms / 1000, protocols)
             group.consumer.members[key.member_id] = member
             group.held.take(member.size)
@@ -197,7 +202,8 @@ class GroupRestorer:
         consumer = self._make(key.group_id).consumer
         member = consumer.members.get(key.member_id) if consumer is not None else None
         if member is not None:
-            member.epoch, member.previous_epoch = value.member_epoch, value.previous_member_epoch
+            member.epoch = value.member_epoch
+            member.previous_epoch = value.previous_member_epoch
             member.assigned = self._places(value.assigned_partitions)
             if isinstance(value, messages.ConsumerGroupCurrentMemberAssignmentValue):
                 member.revoking = self._places(value.partitions_pending_revocation)
@@ -211,8 +217,8 @@ def _decode_records(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[Coord
     """Yield decoded records; as in Kafka, damaged records and records of unknown types and versions are skipped."""
     for key, value in rows:
         try:
-            found = decode_group_record(key, value)
+            record = decode_group_record(key, value)
         except KwireError:
             continue
-        if found.value is not None and found.value.message is not None and found.key.message is not None:
-            yield found, found.value.message
+        if record.value is not None and record.value.message is not None and record.key.message is not None:
+            yield record, record.value.message

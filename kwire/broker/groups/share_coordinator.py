@@ -77,27 +77,31 @@ class ShareCoordinator:
         log: InternalTopic,
         time_ms: Callable[[], int],
     ) -> None:
-        self._controller, self._groups, self._purgatory = controller, groups, purgatory
-        self._log, self._time_ms = log, time_ms
+        self._controller = controller
+        self._groups = groups
+        self._purgatory = purgatory
+        self._log = log
+        self._time_ms = time_ms
         self._sessions: dict[tuple[int, str, str], ShareSession] = {}
         self._unplaced: list[tuple[messages.ShareSnapshotKey, messages.ShareSnapshotValue | None]] = []
-        groups.on_empty.append(self._emptied)
+        groups.on_empty.append(self._reset)
         self.restore()
 
     def restore(self) -> None:
         """Restore the partitions in those partitions of the log that were not read yet; those of a group that is not
         restored yet wait for it."""
-        waiting, self._unplaced = self._unplaced, []
+        waiting = self._unplaced
+        self._unplaced = []
         for snapshot in waiting:
             self._restore_one(*snapshot)
         for latest in self._log.read_once():
             for key, value in latest.values.items():
                 try:
-                    found = decode_share_record(key, value)
+                    record = decode_share_record(key, value)
                 except KwireError:
                     continue
-                if found.key.name == "ShareSnapshotKey" and found.value is not None:
-                    self._restore_one(found.key.message, found.value.message)
+                if record.key.name == "ShareSnapshotKey" and record.value is not None:
+                    self._restore_one(record.key.message, record.value.message)
 
     def _restore_one(self, key: messages.ShareSnapshotKey, value: messages.ShareSnapshotValue | None) -> None:
         share = self.share(self._groups.find(key.group_id))
@@ -108,13 +112,16 @@ class ShareCoordinator:
             return
         states = {int(state) for state in RecordState}
         batches = tuple(
-            ShareStateBatch(one.first_offset, one.last_offset, RecordState(one.delivery_state), one.delivery_count)
-            for one in value.state_batches
-            if one.delivery_state in states
+            ShareStateBatch(
+                batch.first_offset, batch.last_offset, RecordState(batch.delivery_state), batch.delivery_count
+            )
+            for batch in value.state_batches
+            if batch.delivery_state in states
         )
         part = share.partitions.get((bytes(key.topic_id), key.partition))
         if part is not None:
-            size, part.state_epoch = part.size, value.state_epoch
+            size = part.size
+            part.state_epoch = value.state_epoch
             part.restore(ShareSnapshot(value.start_offset, max(0, value.delivery_complete_count), batches))
             self._groups.held.take(part.size - size)
 
@@ -143,44 +150,50 @@ class ShareCoordinator:
         self.forget(group_id, share, [one for one in share.partitions if one[0] not in self._controller.by_id])
         topics = (self._controller.topics[name] for name in share.counts if name in self._controller.topics)
         places = {(topic.topic_id, index) for topic in topics for index in range(len(topic.partitions))}
-        new = [place for place in sorted(places - share.partitions.keys()) if self._add(share, place) is not None]
+        new = [
+            topic_partition
+            for topic_partition in sorted(places - share.partitions.keys())
+            if self._add(share, topic_partition) is not None
+        ]
         return bool(new)
 
-    def _add(self, share: ShareGroup, place: TopicIdPartition) -> SharePartition | None:
+    def _add(self, share: ShareGroup, topic_partition: TopicIdPartition) -> SharePartition | None:
         """Add a partition; returns None if the memory limit does not allow it."""
         part = SharePartition()
         if not self._groups.held.has_room(part.size):
             return None
-        share.partitions[place] = part
+        share.partitions[topic_partition] = part
         self._groups.held.take(part.size)
         return part
 
-    def find(self, group_id: str, place: TopicIdPartition) -> SharePartition | None:
+    def find(self, group_id: str, topic_partition: TopicIdPartition) -> SharePartition | None:
         """Return a partition of a share group; None if no member has subscribed to its topic yet."""
         share = self.share(self._groups.find(group_id))
-        return None if share is None else share.partitions.get(place)
+        return None if share is None else share.partitions.get(topic_partition)
 
-    def can_store(self, group_id: str, place: TopicIdPartition) -> bool:
+    def can_store(self, group_id: str, topic_partition: TopicIdPartition) -> bool:
         """Return whether the state of a partition can be stored: its partition of the log has a leader."""
-        return coordinator_of(state_key(group_id, place), self._controller, SHARES) is not None
+        return coordinator_of(state_key(group_id, topic_partition), self._controller, SHARES) is not None
 
-    def changed(self, group_id: str, place: TopicIdPartition, part: SharePartition, size: int) -> None:
+    def changed(self, group_id: str, topic_partition: TopicIdPartition, part: SharePartition, size: int) -> None:
         """Store a partition whose records have changed, and try to complete the fetches that wait for them.
 
         Args:
             group_id: the id of the group.
-            place: the topic id and partition index.
+            topic_partition: the topic id and partition index.
             part: the partition.
             size: the size of its state before the change, in bytes.
         """
         if part.is_dirty:
-            self._write(group_id, place, part)
+            self._write(group_id, topic_partition, part)
             part.advance()
             self._groups.held.take(part.size - size)
-            self._purgatory.changed(key_of(group_id, place))
+            self._purgatory.changed(key_of(group_id, topic_partition))
 
-    def _write(self, group_id: str, place: TopicIdPartition, part: SharePartition) -> None:
-        stored, now = part.store(), self._time_ms()
+    def _write(self, group_id: str, topic_partition: TopicIdPartition, part: SharePartition) -> None:
+        # Kafka: ShareCoordinatorShard.writeState, always as a snapshot
+        stored = part.store()
+        now = self._time_ms()
         row = messages.ShareSnapshotValue.StateBatch
         value = messages.ShareSnapshotValue(
             state_epoch=part.state_epoch,
@@ -190,77 +203,81 @@ class ShareCoordinator:
             write_timestamp=now,
             state_batches=tuple(
                 row(
-                    first_offset=one.first,
-                    last_offset=one.last,
-                    delivery_state=one.state,
-                    delivery_count=one.deliveries,
+                    first_offset=batch.first,
+                    last_offset=batch.last,
+                    delivery_state=batch.state,
+                    delivery_count=batch.deliveries,
                 )
-                for one in stored.batches
+                for batch in stored.batches
             ),
         )
-        self._log.write(state_key(group_id, place), [_row(group_id, place, value)])
+        self._log.write(state_key(group_id, topic_partition), [_row(group_id, topic_partition, value)])
 
     def acquire(
         self,
         group_id: str,
-        place: TopicIdPartition,
+        topic_partition: TopicIdPartition,
         part: SharePartition,
         spans: Sequence[OffsetRange],
         member: str,
         now: float,
     ) -> list[AcquiredRange]:
         """Acquire offsets for a member for the lock duration of the group."""
-        limits, size = self.limits(group_id), part.size
-        found = part.acquire(spans, member, now + limits.lock, limits)
+        limits = self.limits(group_id)
+        size = part.size
+        acquired = part.acquire(spans, member, now + limits.lock, limits)
         self._groups.held.take(part.size - size)
-        self.lock(group_id, place, part)
-        return found
+        self.lock(group_id, topic_partition, part)
+        return acquired
 
     def has_room(self, spans: Sequence[OffsetRange]) -> bool:
         """Return whether the memory limit allows these records to be in flight."""
         return self._groups.held.has_room(RECORD_SIZE * sum(last - first + 1 for first, last in spans))
 
-    def lock(self, group_id: str, place: TopicIdPartition, part: SharePartition) -> None:
+    def lock(self, group_id: str, topic_partition: TopicIdPartition, part: SharePartition) -> None:
         """Set the timer that releases acquired records when their locks expire."""
         until = part.next_unlock
         if until < part.timer_at:
             part.timer_at = until
-            self._purgatory.park(Parked(lambda over: self._unlock(group_id, place, part, until)), until)
+            self._purgatory.park(Parked(lambda over: self._unlock(group_id, topic_partition, part, until)), until)
 
-    def _unlock(self, group_id: str, place: TopicIdPartition, part: SharePartition, at: float) -> None:
-        if part.timer_at != at or self.find(group_id, place) is not part:
+    def _unlock(self, group_id: str, topic_partition: TopicIdPartition, part: SharePartition, at: float) -> None:
+        if part.timer_at != at or self.find(group_id, topic_partition) is not part:
             return  # an earlier timer is set, or the group was deleted
         part.timer_at = inf
         size = part.size
         if part.expire(self._purgatory.now, self.limits(group_id)):
-            self.changed(group_id, place, part, size)
-        self.lock(group_id, place, part)
+            self.changed(group_id, topic_partition, part, size)
+        self.lock(group_id, topic_partition, part)
 
-    def alter(self, group_id: str, share: ShareGroup, place: TopicIdPartition, offset: int) -> int:
+    def alter(self, group_id: str, share: ShareGroup, topic_partition: TopicIdPartition, offset: int) -> int:
         """Set the start offset of a partition in a group without members; returns an error code."""
-        part = share.partitions.get(place) or self._add(share, place)
+        # Kafka: ShareCoordinatorShard.initializeState
+        part = share.partitions.get(topic_partition) or self._add(share, topic_partition)
         if part is None:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         size = part.size
         part.begin(offset)
         part.state_epoch += 1
         part.is_dirty = True
-        self.changed(group_id, place, part, size)
+        self.changed(group_id, topic_partition, part, size)
         return ErrorCode.NONE
 
     def forget(self, group_id: str, share: ShareGroup, places: Iterable[TopicIdPartition]) -> None:
         """Delete the state of partitions."""
-        for place in list(places):
-            part = share.partitions.pop(place)
+        for topic_partition in list(places):
+            part = share.partitions.pop(topic_partition)
             self._groups.held.take(-part.size)
-            self._log.write(state_key(group_id, place), [_row(group_id, place, None)])
+            self._log.write(state_key(group_id, topic_partition), [_row(group_id, topic_partition, None)])
 
-    def _emptied(self, group: Group) -> None:
+    def _reset(self, group: Group) -> None:
         """Reset a group's partitions to their stored state after the last member left, as Kafka does."""
         share = self.share(group)
         if share is None:
             return
-        share.target_epoch, share.target, share.counts = share.epoch, {}, {}
+        share.target_epoch = share.epoch
+        share.target = {}
+        share.counts = {}
         self._groups.remember(group)
         for place, part in share.partitions.items():
             size = part.size
@@ -272,30 +289,32 @@ class ShareCoordinator:
         self, node_id: int, group_id: str, member_id: str, epoch: int, connection: object = None
     ) -> ShareSession | int:
         """Return the session of a fetch, a new one for epoch 0, or an error code. The final epoch does not end it."""
+        # Kafka: SharePartitionManager.newContext
         key = node_id, group_id, member_id
         if epoch == FIRST:
-            if key not in self._sessions and sum(one[0] == node_id for one in self._sessions) >= MOST_SESSIONS:
+            if key not in self._sessions and sum(key[0] == node_id for key in self._sessions) >= MOST_SESSIONS:
                 return ErrorCode.SHARE_SESSION_LIMIT_REACHED
             self._sessions[key] = ShareSession(connection)
             return self._sessions[key]
-        found = self._sessions.get(key)
-        if found is None:
+        session = self._sessions.get(key)
+        if session is None:
             return ErrorCode.SHARE_SESSION_NOT_FOUND
-        if epoch != FINAL and epoch != found.epoch:
+        if epoch != FINAL and epoch != session.epoch:
             return ErrorCode.INVALID_SHARE_SESSION_EPOCH
-        found.epoch = found.epoch % _HIGHEST + 1
-        return found
+        session.epoch = session.epoch % _HIGHEST + 1
+        return session
 
     def end_session(self, node_id: int, group_id: str, member_id: str) -> None:
         """End a session: records that the member has acquired in its partitions become available again."""
+        # Kafka: SharePartitionManager.releaseSession
         session = self._sessions.pop((node_id, group_id, member_id))
         session.is_over = True
         limits = self.limits(group_id)
-        for place in session.parts:
-            part = self.find(group_id, place)
+        for topic_partition in session.parts:
+            part = self.find(group_id, topic_partition)
             size = part.size if part is not None else 0
             if part is not None and part.release(member_id, limits):
-                self.changed(group_id, place, part, size)
+                self.changed(group_id, topic_partition, part, size)
 
     def disconnected(self, connection: object) -> None:
         """End the sessions that began on a connection that has closed."""
@@ -312,21 +331,21 @@ class ShareCoordinator:
         return found
 
 
-def key_of(group_id: str, place: TopicIdPartition) -> tuple[str, str, TopicIdPartition]:
+def key_of(group_id: str, topic_partition: TopicIdPartition) -> tuple[str, str, TopicIdPartition]:
     """Return the purgatory key of fetches from a share partition."""
-    return "share", group_id, place
+    return "share", group_id, topic_partition
 
 
-def state_key(group_id: str, place: TopicIdPartition) -> str:
+def state_key(group_id: str, topic_partition: TopicIdPartition) -> str:
     """Return the key that determines which broker coordinates the state of a share partition.
 
     >>> state_key("g", (bytes(16), 3))
     'g:AAAAAAAAAAAAAAAAAAAAAA:3'
     """
-    topic_id = urlsafe_b64encode(place[0]).decode().rstrip("=")
-    return f"{group_id}:{topic_id}:{place[1]}"
+    topic_id = urlsafe_b64encode(topic_partition[0]).decode().rstrip("=")
+    return f"{group_id}:{topic_id}:{topic_partition[1]}"
 
 
-def _row(group_id: str, place: TopicIdPartition, value: messages.ShareSnapshotValue | None) -> Row:
-    key = messages.ShareSnapshotKey(group_id=group_id, topic_id=place[0], partition=place[1])
+def _row(group_id: str, topic_partition: TopicIdPartition, value: messages.ShareSnapshotValue | None) -> Row:
+    key = messages.ShareSnapshotKey(group_id=group_id, topic_id=topic_partition[0], partition=topic_partition[1])
     return encode_record(coordinator_record(key, value))

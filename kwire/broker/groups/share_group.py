@@ -50,7 +50,8 @@ class ShareGroup(ConsumerGroup):
     def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
         """Assign a member its target immediately, because several members may read the same partition."""
         if member.epoch != self.epoch:
-            member.previous_epoch, member.epoch = member.epoch, self.epoch
+            member.previous_epoch = member.epoch
+            member.epoch = self.epoch
         member.assigned = set(self.target.get(member.member_id, set()))
 
     def _assign(self, ids: Mapping[str, bytes] | None) -> dict[str, Assigned]:

@@ -160,6 +160,7 @@ class SharePartition:
     @property
     def next_offset(self) -> int:
         """The first offset that can be acquired next."""
+        # Kafka: SharePartition.nextFetchOffset
         free = (offset for offset, one in self.records.items() if one.state is RecordState.AVAILABLE)
         return min(free, default=self.end)
 
@@ -196,7 +197,7 @@ class SharePartition:
                 rows[-1] = rows[-1]._replace(last=offset)
             else:
                 rows.append(ShareStateBatch(offset, offset, state, count))
-        ended = sum(one.state in ENDED for one in self.records.values())
+        ended = sum(record.state in ENDED for record in self.records.values())
         self.stored, self.is_dirty = ShareSnapshot(self.start, ended, tuple(rows)), False
         return self.stored
 
@@ -225,38 +226,39 @@ class SharePartition:
             limits: the limits of the group.
         """
         found: list[OffsetRange] = []
-        count, base = 0, self.start if self.records else -1
+        count = 0
+        base = self.start if self.records else -1
         for first, last in batches:
             if count >= wanted.most:
                 break
             base = max(first, self.start) if base < 0 else base
             for offset in range(max(first, self.start), min(last + 1, base + MOST_RECORDS)):
-                one = self.records.get(offset, UNSEEN)
-                is_beyond = one is UNSEEN and offset - base >= limits.most_locks
+                record = self.records.get(offset, UNSEEN)
+                is_beyond = record is UNSEEN and offset - base >= limits.most_locks
                 if is_beyond and (offset == first or wanted.is_exact):  # otherwise the current batch is completed
                     return found
-                if one.state is RecordState.AVAILABLE and _is_throttled(one, limits):
-                    return found or [(offset, self._few(offset, last, one, wanted, limits))]
-                if one.state is RecordState.AVAILABLE:
+                if record.state is RecordState.AVAILABLE and _is_throttled(record, limits):
+                    return found or [(offset, self._few(offset, last, record, wanted, limits))]
+                if record.state is RecordState.AVAILABLE:
                     _append(found, offset, first, wanted.batch_size)
                     count += 1
                 if wanted.is_exact and count >= wanted.most:
                     return found
         return found
 
-    def _few(self, offset: int, last: int, one: InFlightRecord, wanted: AcquireLimits, limits: ShareLimits) -> int:
+    def _few(self, offset: int, last: int, record: InFlightRecord, wanted: AcquireLimits, limits: ShareLimits) -> int:
         """Return the last offset to deliver together with an offset; records with many deliveries are delivered with
         few others.
         """
-        most = max(1, one.together >> (one.count - _throttled_from(limits) + 1))
-        if one.count >= limits.deliveries - 1:
+        most = max(1, record.together >> (record.count - _throttled_from(limits) + 1))
+        if record.count >= limits.deliveries - 1:
             most = 1
         if wanted.is_exact:
             most = min(most, wanted.most)
         end = offset
         while end < last and end - offset + 1 < most:
             other = self.records.get(end + 1)
-            if other is None or other.state is not RecordState.AVAILABLE or other.count != one.count:
+            if other is None or other.state is not RecordState.AVAILABLE or other.count != record.count:
                 break
             end += 1
         return end
@@ -273,6 +275,7 @@ class SharePartition:
             until: when the locks expire.
             limits: the limits of the group.
         """
+        # Kafka: SharePartition.acquire
         found: list[AcquiredRange] = []
         for first, last in spans:
             if not self.records:
@@ -280,20 +283,23 @@ class SharePartition:
             for offset in range(self.end, first):
                 self.records[offset] = InFlightRecord(RecordState.ARCHIVED, 0)
             for offset in range(first, last + 1):
-                one = self.records.get(offset)
-                if one is None:
-                    one = self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, last - first + 1)
-                one.state, one.member, one.until = RecordState.ACQUIRED, member, until
-                one.count = min(one.count + 1, limits.deliveries)
-                if found and found[-1].last == offset - 1 >= first and found[-1].deliveries == one.count:
+                record = self.records.get(offset)
+                if record is None:
+                    record = self.records[offset] = InFlightRecord(RecordState.AVAILABLE, 0, last - first + 1)
+                record.state = RecordState.ACQUIRED
+                record.member = member
+                record.until = until
+                record.count = min(record.count + 1, limits.deliveries)
+                if found and found[-1].last == offset - 1 >= first and found[-1].deliveries == record.count:
                     found[-1] = found[-1]._replace(last=offset)
                 else:
-                    found.append(AcquiredRange(offset, offset, one.count))
+                    found.append(AcquiredRange(offset, offset, record.count))
             self.end = max(self.end, last + 1)
         return found
 
     def archive(self, first: int, last: int) -> None:
         """Archive records that must not be delivered, such as those of aborted transactions."""
+        # Kafka: SharePartition.filterAbortedTransactionalAcquiredRecords
         self.is_dirty = True
         for offset in range(first, last + 1):
             if offset in self.records:
@@ -313,6 +319,7 @@ class SharePartition:
         Returns:
             An error code.
         """
+        # Kafka: SharePartition.acknowledge
         meant: dict[int, int] = {}
         for first, last, types in batches:
             if last < self.start:
@@ -335,21 +342,25 @@ class SharePartition:
         return all(one is not None and one.state is RecordState.ACQUIRED and one.member == member for one in found)
 
     def _end(self, offset: int, kind: int, limits: ShareLimits) -> None:
-        one = self.records[offset]
-        one.member, one.until, self.is_dirty = "", inf, True
+        record = self.records[offset]
+        record.member = ""
+        record.until = inf
+        self.is_dirty = True
         if kind == AcknowledgeType.ACCEPT:
-            one.state = RecordState.ACKNOWLEDGED
-        elif kind == AcknowledgeType.RELEASE and one.count < limits.deliveries:
-            one.state = RecordState.AVAILABLE
+            record.state = RecordState.ACKNOWLEDGED
+        elif kind == AcknowledgeType.RELEASE and record.count < limits.deliveries:
+            record.state = RecordState.AVAILABLE
         else:
-            one.state = RecordState.ARCHIVED
+            record.state = RecordState.ARCHIVED
 
     def release(self, member: str, limits: ShareLimits) -> bool:
         """Release the records that a member has acquired; return whether there were any."""
+        # Kafka: SharePartition.releaseAcquiredRecords
         return self._release(lambda one: one.member == member, limits)
 
     def expire(self, now: float, limits: ShareLimits) -> bool:
         """Release the records whose lock has expired; return whether there were any."""
+        # Kafka: SharePartition.releaseAcquisitionLockOnTimeout
         return self._release(lambda one: one.until <= now, limits)
 
     def _release(self, is_meant: Callable[[InFlightRecord], bool], limits: ShareLimits) -> bool:
@@ -360,6 +371,7 @@ class SharePartition:
 
     def advance(self) -> None:
         """Move the start offset past records with a final state; the stored state no longer includes them."""
+        # Kafka: SharePartition.maybeUpdateCachedStateAndOffsets
         while (one := self.records.get(self.start)) is not None and one.state in ENDED:
             del self.records[self.start]
             self.start += 1
@@ -367,7 +379,7 @@ class SharePartition:
     @property
     def next_unlock(self) -> float:
         """When the first lock expires; infinite if no records are acquired."""
-        return min((one.until for one in self.records.values()), default=inf)
+        return min((record.until for record in self.records.values()), default=inf)
 
 
 def _append(spans: list[OffsetRange], offset: int, batch: int, size: int) -> None:
@@ -383,5 +395,5 @@ def _throttled_from(limits: ShareLimits) -> int:
     return max(LEAST_THROTTLED, (limits.deliveries + 1) // 2)
 
 
-def _is_throttled(one: InFlightRecord, limits: ShareLimits) -> bool:
-    return limits.deliveries > LEAST_THROTTLED and one.count >= _throttled_from(limits)
+def _is_throttled(record: InFlightRecord, limits: ShareLimits) -> bool:
+    return limits.deliveries > LEAST_THROTTLED and record.count >= _throttled_from(limits)

@@ -40,10 +40,10 @@ def principal_of(certificate: Mapping[str, Any] | None) -> str:
     if not certificate:
         return ANONYMOUS
     rows = [[(_ATTRIBUTES.get(name, name), value) for name, value in row] for row in certificate.get("subject", ())]
-    parts = ["+".join(f"{name}={_escaped(value)}" for name, value in row) for row in reversed(rows)]
+    parts = ["+".join(f"{name}={_escape(value)}" for name, value in row) for row in reversed(rows)]
     return f"User:{','.join(parts)}"
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     text = re.sub(r'([,+"\\<>;])', r"\\\1", value)
     return re.sub(r"^([ #])|( )$", r"\\\g<0>", text)

@@ -277,7 +277,7 @@ class ServedConnection(asyncio.BufferedProtocol):
         client = received.client_id, self.host, self.session.principal, self.session
         request = RequestContext(cluster, node_id, received.message, received.version, now, *client)
         if not cluster.rules:
-            await self._send(self._written(received, request, await self._answered(request)))
+            await self._send(self._write(received, request, await self._handle(request)))
             return self._is_let_in()
         return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
 
@@ -298,7 +298,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             return False
         if treatment.drop and not treatment.drop.is_handled:
             return False
-        data = await self._treated(received, request, treatment)
+        data = await self._make_treated(received, request, treatment)
         if treatment.delay:
             await asyncio.sleep(treatment.delay)
         if treatment.drop:
@@ -310,19 +310,19 @@ class ServedConnection(asyncio.BufferedProtocol):
         await self._send(data)
         return True
 
-    async def _treated(self, received: ServedRequest, request: RequestContext[Any], treatment: Treatment) -> bytes:
+    async def _make_treated(self, received: ServedRequest, request: RequestContext[Any], treatment: Treatment) -> bytes:
         """Return the bytes of a response that rules may make or change; what is wrong with theirs is the test's."""
         response = await _make_response(treatment.respond, received.message) if treatment.respond else None
         is_own = response is None
         if is_own:
-            response = await self._answered(request)
+            response = await self._handle(request)
         if treatment.change and response is not None:
             is_own, response = False, await _make_response(treatment.change, received.message, response)
         if is_own or response is None:
-            return self._written(received, request, response)
+            return self._write(received, request, response)
         return write_response(received, response, self.serving.cluster.catalog)
 
-    def _written(self, received: ServedRequest, request: RequestContext[Any], response: Struct | None) -> bytes:
+    def _write(self, received: ServedRequest, request: RequestContext[Any], response: Struct | None) -> bytes:
         """Return the bytes of the broker's response; empty if the request gets no response."""
         if response is None:
             return b""
@@ -330,22 +330,22 @@ class ServedConnection(asyncio.BufferedProtocol):
         try:
             return write_response(received, response, catalog)
         except Exception as error:
-            return write_response(received, self._failed(request, error), catalog)
+            return write_response(received, self._report_failure(request, error), catalog)
 
-    async def _answered(self, request: RequestContext[Any]) -> Struct | None:
+    async def _handle(self, request: RequestContext[Any]) -> Struct | None:
         """Return the response to a request; None if the request gets no response."""
         try:
             if isinstance(request.message, (messages.FetchRequest, messages.ShareFetchRequest)):
                 await self.serving.room()
             response: Struct | Parked[Struct] | None = self.serving.cluster.handle(request)
             self.serving.settle()
-            return await self._waited(response) if isinstance(response, Parked) else response
+            return await self._wait_for(response) if isinstance(response, Parked) else response
         except FunctionFailed:
             raise  # of a test's rule
         except Exception as error:
-            return self._failed(request, error)
+            return self._report_failure(request, error)
 
-    def _failed(self, request: RequestContext[Any], error: Exception) -> Struct:
+    def _report_failure(self, request: RequestContext[Any], error: Exception) -> Struct:
         """Report an error in a handler, and return the response of a broker that failed, as KafkaApis.handleError does.
 
         Produce with acks=0 gets no response; ConnectionAbortedError then closes the connection, as in Kafka.
@@ -360,7 +360,7 @@ class ServedConnection(asyncio.BufferedProtocol):
             raise ConnectionAbortedError
         return response
 
-    async def _waited(self, parked: Parked[Struct]) -> Struct:
+    async def _wait_for(self, parked: Parked[Struct]) -> Struct:
         if not parked.is_answered:
             await self.serving.wait(parked)
             await self.serving.room()

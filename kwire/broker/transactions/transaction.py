@@ -88,7 +88,7 @@ def restore_transaction(transactional_id: str, value: messages.TransactionLogVal
     """Return the transaction in a record."""
     places = ((row.topic, index) for row in value.transaction_partitions or () for index in row.partition_ids)
     state = STATES[value.transaction_status]
-    one = Transaction(
+    transaction = Transaction(
         transactional_id,
         value.producer_id,
         value.producer_epoch,
@@ -100,5 +100,6 @@ def restore_transaction(transactional_id: str, value: messages.TransactionLogVal
         protocol=max(1, value.client_transaction_version),
     )
     if state in PREPARED and value.next_producer_id != NO_PRODUCER_ID:
-        one.producer_id, one.producer_epoch = value.next_producer_id, 0
-    return one
+        transaction.producer_id = value.next_producer_id
+        transaction.producer_epoch = 0
+    return transaction

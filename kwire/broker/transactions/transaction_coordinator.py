@@ -72,8 +72,12 @@ class TransactionCoordinator:
         new_id: Callable[[], int],
         time_ms: Callable[[], int],
     ) -> None:
-        self._controller, self._groups, self._purgatory = controller, groups, purgatory
-        self._append, self._new_id, self._time_ms = append, new_id, time_ms
+        self._controller = controller
+        self._groups = groups
+        self._purgatory = purgatory
+        self._append = append
+        self._new_id = new_id
+        self._time_ms = time_ms
         self._known: dict[str, Transaction] = {}
         self._log = log
         self.restore()
@@ -85,24 +89,24 @@ class TransactionCoordinator:
         for latest in self._log.read_once():
             for key, value in latest.values.items():
                 try:
-                    found = decode_transaction_record(key, value)
+                    record = decode_transaction_record(key, value)
                 except KwireError:
                     continue
-                message: Any = found.key.message
-                if message is not None and found.value is not None and found.value.message is not None:
-                    one = restore_transaction(message.transactional_id, found.value.message)
-                    self._known[one.transactional_id] = one
-                    restored.append(one)
-        for one in restored:
-            if one.state is TransactionState.ONGOING:
-                self._time(one, 0.0)  # reads the time, which is not set before the first tick
+                message: Any = record.key.message
+                if message is not None and record.value is not None and record.value.message is not None:
+                    transaction = restore_transaction(message.transactional_id, record.value.message)
+                    self._known[transaction.transactional_id] = transaction
+                    restored.append(transaction)
+        for transaction in restored:
+            if transaction.state is TransactionState.ONGOING:
+                self._time(transaction, 0.0)  # reads the time, which is not set before the first tick
         if restored:
             self.retry()
 
-    def _time(self, one: Transaction, deadline: float) -> None:
+    def _time(self, transaction: Transaction, deadline: float) -> None:
         """Abort an open transaction at its timeout; times are in seconds."""
-        one.timer = Parked(lambda over: self._expire(one))
-        self._purgatory.park(one.timer, deadline)
+        transaction.timer = Parked(lambda over: self._expire(transaction))
+        self._purgatory.park(transaction.timer, deadline)
 
     def all(self) -> list[Transaction]:
         """Return the transactions of all transactional ids."""
@@ -123,122 +127,134 @@ class TransactionCoordinator:
         Returns:
             The transaction, or an error code.
         """
-        one = self._known.get(transactional_id)
-        if one is None:
+        # Kafka: TransactionCoordinator.handleInitProducerId, prepareInitProducerIdTransit
+        transaction = self._known.get(transactional_id)
+        if transaction is None:
             if len(self._known) >= MOST_TRANSACTIONS:
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE
-            one = self._known[transactional_id] = Transaction(transactional_id)
-        if producer_id != NO_PRODUCER_ID and one.producer_id != NO_PRODUCER_ID:
-            is_same = producer_id == one.producer_id and epoch in (one.producer_epoch, one.last_epoch)
+            transaction = self._known[transactional_id] = Transaction(transactional_id)
+        if producer_id != NO_PRODUCER_ID and transaction.producer_id != NO_PRODUCER_ID:
+            is_same = producer_id == transaction.producer_id and epoch in (
+                transaction.producer_epoch,
+                transaction.last_epoch,
+            )
             if not is_same:
                 return ErrorCode.PRODUCER_FENCED
-            if epoch != one.producer_epoch and one.state not in (TransactionState.ONGOING, *PREPARED):
-                return one  # the epoch that the producer did not receive is its next one (KIP-588)
-        if one.state is TransactionState.ONGOING:
-            self.fence(one)
-        if one.state in PREPARED:
+            if epoch != transaction.producer_epoch and transaction.state not in (TransactionState.ONGOING, *PREPARED):
+                return transaction  # the epoch that the producer did not receive is its next one (KIP-588)
+        if transaction.state is TransactionState.ONGOING:
+            self.fence(transaction)
+        if transaction.state in PREPARED:
             return ErrorCode.CONCURRENT_TRANSACTIONS
-        self._bump(one)
-        one.timeout_ms, one.state = timeout_ms, TransactionState.EMPTY
-        self._remember(one)
-        return one
+        self._bump(transaction)
+        transaction.timeout_ms = timeout_ms
+        transaction.state = TransactionState.EMPTY
+        self._remember(transaction)
+        return transaction
 
-    def _bump(self, one: Transaction) -> None:
+    def _bump(self, transaction: Transaction) -> None:
         """Assign a producer its next epoch, or a new id after the last epoch."""
-        one.last_epoch = one.producer_epoch
-        if one.producer_id == NO_PRODUCER_ID or one.producer_epoch >= HIGHEST_EPOCH:
-            one.producer_id, one.producer_epoch, one.last_epoch = self._new_id(), 0, NO_EPOCH
+        # Kafka: TransactionMetadata.prepareIncrementProducerEpoch, prepareProducerIdRotation
+        transaction.last_epoch = transaction.producer_epoch
+        if transaction.producer_id == NO_PRODUCER_ID or transaction.producer_epoch >= HIGHEST_EPOCH:
+            transaction.producer_id, transaction.producer_epoch, transaction.last_epoch = self._new_id(), 0, NO_EPOCH
         else:
-            one.producer_epoch += 1
+            transaction.producer_epoch += 1
 
-    def checked(self, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
+    def find_for_producer(self, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
         """Return the transaction of a producer, or an error code if the producer may not use it now."""
-        one = self._known.get(transactional_id)
-        if one is None or one.producer_id != producer_id:
+        transaction = self._known.get(transactional_id)
+        if transaction is None or transaction.producer_id != producer_id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-        if one.producer_epoch != epoch:
+        if transaction.producer_epoch != epoch:
             return ErrorCode.PRODUCER_FENCED
-        return ErrorCode.CONCURRENT_TRANSACTIONS if one.state in PREPARED else one
+        return ErrorCode.CONCURRENT_TRANSACTIONS if transaction.state in PREPARED else transaction
 
-    def add(self, one: Transaction, now: float, places: Iterable[TopicPartition], protocol: int = 1) -> None:
+    def add(self, transaction: Transaction, now: float, places: Iterable[TopicPartition], protocol: int = 1) -> None:
         """Add partitions to a transaction; adding the first partition begins the transaction.
 
         To add the offsets of a group, pass the group's partition of `__consumer_offsets`.
         """
-        is_new = one.state is not TransactionState.ONGOING
+        # Kafka: TransactionCoordinator.handleAddPartitionsToTransaction
+        is_new = transaction.state is not TransactionState.ONGOING
         if is_new:
-            one.state, one.protocol, one.started_ms = TransactionState.ONGOING, protocol, self._time_ms()
-            one.partitions = {}
-            self._time(one, now + one.timeout_ms / 1000)
-        before = len(one.partitions)
-        one.partitions.update(dict.fromkeys(places))
-        if is_new or len(one.partitions) != before:
-            self._remember(one)
+            transaction.state = TransactionState.ONGOING
+            transaction.protocol = protocol
+            transaction.started_ms = self._time_ms()
+            transaction.partitions = {}
+            self._time(transaction, now + transaction.timeout_ms / 1000)
+        before = len(transaction.partitions)
+        transaction.partitions.update(dict.fromkeys(places))
+        if is_new or len(transaction.partitions) != before:
+            self._remember(transaction)
 
-    def _expire(self, one: Transaction) -> None:
-        one.timer = None
-        left_ms = one.started_ms + one.timeout_ms - self._time_ms()
-        if one.state is TransactionState.ONGOING and left_ms > 0:
-            self._time(one, self._purgatory.now + left_ms / 1000)
-        elif one.state is TransactionState.ONGOING:
-            self.fence(one)
+    def _expire(self, transaction: Transaction) -> None:
+        # Kafka: TransactionCoordinator.abortTimedOutTransactions
+        transaction.timer = None
+        left_ms = transaction.started_ms + transaction.timeout_ms - self._time_ms()
+        if transaction.state is TransactionState.ONGOING and left_ms > 0:
+            self._time(transaction, self._purgatory.now + left_ms / 1000)
+        elif transaction.state is TransactionState.ONGOING:
+            self.fence(transaction)
 
-    def fence(self, one: Transaction) -> None:
+    def fence(self, transaction: Transaction) -> None:
         """Abort a transaction that its producer has not ended, and fence the producer with a new epoch."""
-        self._end(one, is_commit=False, bumps_epoch=True)
+        self._end(transaction, is_commit=False, bumps_epoch=True)
 
-    def has_ended(self, one: Transaction, epoch: int, *, is_commit: bool) -> bool:
+    def has_ended(self, transaction: Transaction, epoch: int, *, is_commit: bool) -> bool:
         """Return whether an EndTxn request is a retry: a producer with protocol 2 has already ended its transaction in
         this way.
         """
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
-        return one.protocol == 2 and one.state is done and epoch == one.last_epoch != NO_EPOCH
+        return transaction.protocol == 2 and transaction.state is done and epoch == transaction.last_epoch != NO_EPOCH
 
-    def end(self, one: Transaction, *, is_commit: bool, protocol: int) -> int:
+    def end(self, transaction: Transaction, *, is_commit: bool, protocol: int) -> int:
         """End a transaction as its producer requests; returns an error code.
 
         Args:
-            one: the transaction, as returned by `checked`.
+            transaction: the transaction, as returned by `find_for_producer`.
             is_commit: whether to commit it.
             protocol: the version of the protocol; 2 assigns the producer a new epoch (KIP-890).
         """
+        # Kafka: TransactionCoordinator.handleEndTransaction
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
-        is_open = one.state is TransactionState.ONGOING
+        is_open = transaction.state is TransactionState.ONGOING
         if not is_open and protocol == 1:
-            return ErrorCode.NONE if one.state is done else ErrorCode.INVALID_TXN_STATE
+            return ErrorCode.NONE if transaction.state is done else ErrorCode.INVALID_TXN_STATE
         if not is_open and is_commit:
             return ErrorCode.INVALID_TXN_STATE
         if not is_open:
-            one.partitions = {}
-        one.protocol = protocol
-        self._end(one, is_commit=is_commit, bumps_epoch=protocol == 2)
+            transaction.partitions = {}
+        transaction.protocol = protocol
+        self._end(transaction, is_commit=is_commit, bumps_epoch=protocol == 2)
         return ErrorCode.NONE
 
-    def _end(self, one: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
+    def _end(self, transaction: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
         """Log the outcome of a transaction, then write its markers: after a crash, the log contains the outcome."""
-        if one.timer is not None:
-            self._purgatory.forget(one.timer)
-            one.timer = None
-        producer_id, epoch = one.producer_id, one.producer_epoch
-        one.marker = producer_id, epoch + bumps_epoch
+        if transaction.timer is not None:
+            self._purgatory.forget(transaction.timer)
+            transaction.timer = None
+        producer_id = transaction.producer_id
+        epoch = transaction.producer_epoch
+        transaction.marker = producer_id, epoch + bumps_epoch
         if bumps_epoch:
-            self._bump(one)
-        one.state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
-        self._remember(one)
-        self._mark(one)
+            self._bump(transaction)
+        transaction.state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
+        self._remember(transaction)
+        self._mark(transaction)
 
-    def _mark(self, one: Transaction) -> None:
+    def _mark(self, transaction: Transaction) -> None:
         """Write the pending markers, except in partitions without a leader, which get their markers later."""
-        is_commit = one.state is TransactionState.PREPARE_COMMIT
-        for topic, index in list(one.partitions):
-            found = self._controller.topics.get(topic)
-            partition = found.partitions[index] if found is not None and index < len(found.partitions) else None
-            if partition is None or self.mark(partition, *one.marker, is_commit=is_commit) == ErrorCode.NONE:
-                del one.partitions[topic, index]
-        if not one.partitions:
-            one.state = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
-            one.started_ms = -1
-        self._remember(one)
+        # Kafka: TransactionMarkerChannelManager.addTxnMarkersToSend
+        is_commit = transaction.state is TransactionState.PREPARE_COMMIT
+        for topic, index in list(transaction.partitions):
+            partition = self._controller.partition(topic, index)
+            if partition is None or self.mark(partition, *transaction.marker, is_commit=is_commit) == ErrorCode.NONE:
+                del transaction.partitions[topic, index]
+        if not transaction.partitions:
+            transaction.state = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
+            transaction.started_ms = -1
+        self._remember(transaction)
 
     def mark(
         self, partition: Partition, producer_id: int, epoch: int, *, is_commit: bool, coordinator_epoch: int = 0
@@ -249,7 +265,8 @@ class TransactionCoordinator:
             return log
         if epoch < log.producers.epoch_of(producer_id):
             return ErrorCode.INVALID_PRODUCER_EPOCH
-        now, coordinator = self._time_ms(), coordinator_epoch
+        now = self._time_ms()
+        coordinator = coordinator_epoch
         batch = marker_batch(producer_id, epoch, is_commit=is_commit, coordinator_epoch=coordinator, timestamp=now)
         code = self._append(partition, batch)
         if partition.topic == GROUPS and code == ErrorCode.NONE:
@@ -258,9 +275,9 @@ class TransactionCoordinator:
 
     def retry(self) -> None:
         """Write the markers that could not be written before."""
-        for one in self._known.values():
-            if one.state in PREPARED:
-                self._mark(one)
+        for transaction in self._known.values():
+            if transaction.state in PREPARED:
+                self._mark(transaction)
 
-    def _remember(self, one: Transaction) -> None:
-        self._log.write(one.transactional_id, [one.row(self._time_ms())])
+    def _remember(self, transaction: Transaction) -> None:
+        self._log.write(transaction.transactional_id, [transaction.row(self._time_ms())])

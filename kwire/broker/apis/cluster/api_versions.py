@@ -53,7 +53,8 @@ def versions_response(
     response = messages.ApiVersionsResponse
     advertised = sorted((key, api) for key, api in apis.items() if api.is_advertised)
     rows = (response.ApiVersion(api_key=key, min_version=api.first, max_version=api.last) for key, api in advertised)
-    supported, finalized = response.SupportedFeatureKey, response.FinalizedFeatureKey
+    supported = response.SupportedFeatureKey
+    finalized = response.FinalizedFeatureKey
     return response(
         error_code=error_code,
         api_keys=tuple(rows),

@@ -22,16 +22,18 @@ def describe_topic_partitions(
 ) -> messages.DescribeTopicPartitionsResponse:
     """Handle DescribeTopicPartitions (KIP-966): return a limited number of partitions, with topics in the order of
     their names."""
-    response, asked = messages.DescribeTopicPartitionsResponse, request.message
+    response = messages.DescribeTopicPartitionsResponse
+    message = request.message
     topics = request.cluster.controller.topics
-    names = sorted({row.name for row in asked.topics} or {topic.name for topic in list_visible_topics(request)})
-    cursor = asked.cursor
+    names = sorted({row.name for row in message.topics} or {topic.name for topic in list_visible_topics(request)})
+    cursor = message.cursor
     first = cursor.partition_index if cursor is not None else 0
     names = [name for name in names if cursor is None or name >= cursor.topic_name]
-    left = min(max(1, asked.response_partition_limit), MOST_DESCRIBED)
+    left = min(max(1, message.response_partition_limit), MOST_DESCRIBED)
     rows = []
     for name in names:
-        topic, code = topics.get(name), request.error(name)
+        topic = topics.get(name)
+        code = request.error(name)
         if topic is None or code:
             code = code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             rows.append(response.DescribeTopicPartitionsResponseTopic(name=name, error_code=code))
@@ -53,19 +55,19 @@ def _describe_partition(
 ) -> messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic:
     response = messages.DescribeTopicPartitionsResponse
     rows = []
-    for one in partitions:
-        code = request.error(one.topic, one.index)
+    for partition in partitions:
+        code = request.error(partition.topic, partition.index)
         rows.append(
             response.DescribeTopicPartitionsResponsePartition(
-                error_code=code or (ErrorCode.NONE if one.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE),
-                partition_index=one.index,
-                leader_id=one.leader,
-                leader_epoch=one.leader_epoch,
-                replica_nodes=tuple(one.replicas),
-                isr_nodes=tuple(one.isr),
+                error_code=code or (ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE),
+                partition_index=partition.index,
+                leader_id=partition.leader,
+                leader_epoch=partition.leader_epoch,
+                replica_nodes=tuple(partition.replicas),
+                isr_nodes=tuple(partition.isr),
                 eligible_leader_replicas=(),
                 last_known_elr=(),
-                offline_replicas=one.offline,
+                offline_replicas=partition.offline,
             )
         )
     return response.DescribeTopicPartitionsResponseTopic(

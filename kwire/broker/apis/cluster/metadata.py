@@ -21,15 +21,16 @@ KIP_36 = "KIP-36"  # the profile that serves it
 
 def metadata(request: RequestContext[messages.MetadataRequest]) -> messages.MetadataResponse:
     """Handle Metadata."""
+    # Kafka: KafkaApis.handleTopicMetadataRequest
     response = messages.MetadataResponse
     # KafkaApis.handleTopicMetadataRequest: v10 and v11 have ids, but cannot be asked by them
-    asked = request.message.topics or ()
-    if request.version < FIRST_WITH_IDS and any(row.name is None or any(row.topic_id) for row in asked):
+    topics = request.message.topics or ()
+    if request.version < FIRST_WITH_IDS and any(row.name is None or any(row.topic_id) for row in topics):
         return request.failed(ErrorCode.INVALID_REQUEST)
     controller = request.cluster.controller
     brokers = tuple(
-        response.MetadataResponseBroker(node_id=one.node_id, host=one.host, port=one.port, rack=one.rack)
-        for one in controller.brokers()
+        response.MetadataResponseBroker(node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
+        for broker in controller.brokers()
     )
     return response(
         brokers=brokers,
@@ -49,20 +50,20 @@ def topic_metadata(request: RequestContext[Any]) -> Any:
     found = metadata(replace(request, message=messages.MetadataRequest(topics=rows), version=0))
     response: Any = getattr(messages, KIP_36).TopicMetadataResponse
     brokers = (
-        response.BrokerEndPoint(broker_id=one.node_id, host=one.host, port=one.port, rack=one.rack)
-        for one in found.brokers
+        response.BrokerEndPoint(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
+        for broker in found.brokers
     )
     topics = []
     for topic in found.topics:
         parts = tuple(
             response.PartitionMetadata(
-                error_code=one.error_code,
-                partition_id=one.partition_index,
-                leader=one.leader_id,
-                replicas=one.replica_nodes,
-                isr=one.isr_nodes,
+                error_code=partition.error_code,
+                partition_id=partition.partition_index,
+                leader=partition.leader_id,
+                replicas=partition.replica_nodes,
+                isr=partition.isr_nodes,
             )
-            for one in topic.partitions
+            for partition in topic.partitions
         )
         row = response.TopicMetadata
         topics.append(row(error_code=topic.error_code, topic=topic.name, partitions_meta_data=parts))
@@ -70,10 +71,10 @@ def topic_metadata(request: RequestContext[Any]) -> Any:
 
 
 def _topics(request: RequestContext[messages.MetadataRequest]) -> list[messages.MetadataResponse.MetadataResponseTopic]:
-    asked = request.message.topics
-    if asked is None or (request.version == 0 and not asked):
+    topics = request.message.topics
+    if topics is None or (request.version == 0 and not topics):
         return [_topic(request, topic) for topic in list_visible_topics(request)]
-    return [_asked_topic(request, row) for row in asked]
+    return [_asked_topic(request, row) for row in topics]
 
 
 def list_visible_topics(
@@ -81,7 +82,7 @@ def list_visible_topics(
 ) -> list[Topic]:
     """Return the topics that the principal may describe."""
     topics = request.cluster.controller.topics.values()
-    return [one for one in topics if request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, one.name)]
+    return [topic for topic in topics if request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, topic.name)]
 
 
 def _asked_topic(
@@ -129,7 +130,7 @@ def _topic(
         return row(**named, error_code=code)
     if request.message.include_topic_authorized_operations:
         named["topic_authorized_operations"] = operations(request.allows, ResourceType.TOPIC, topic.name)
-    return row(**named, partitions=tuple(_partition(request, one) for one in topic.partitions))
+    return row(**named, partitions=tuple(_partition(request, partition) for partition in topic.partitions))
 
 
 def _partition(

@@ -17,7 +17,8 @@ FIRST_WITH_NODES = 2  # the first version of DescribeQuorum with the addresses o
 
 def describe_quorum(request: RequestContext[messages.DescribeQuorumRequest]) -> messages.DescribeQuorumResponse:
     """Handle DescribeQuorum (KIP-595): the controller is the only voter of the metadata log."""
-    response, controller = messages.DescribeQuorumResponse, request.cluster.controller
+    response = messages.DescribeQuorumResponse
+    controller = request.cluster.controller
     end = controller.journals.end
     voter = response.ReplicaState(replica_id=controller.controller_id, log_end_offset=end)
     rows = []
@@ -40,7 +41,8 @@ def describe_quorum(request: RequestContext[messages.DescribeQuorumRequest]) -> 
 
 def unregister_broker(request: RequestContext[messages.UnregisterBrokerRequest]) -> messages.UnregisterBrokerResponse:
     """Handle UnregisterBroker: a running broker cannot be unregistered."""
-    response, node_id = messages.UnregisterBrokerResponse, request.message.broker_id
+    response = messages.UnregisterBrokerResponse
+    node_id = request.message.broker_id
     if node_id not in request.cluster.controller.nodes:
         missing = f"Broker ID {node_id} is not currently registered"
         return response(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED, error_message=missing)

@@ -14,10 +14,13 @@ DOWNGRADES = (FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNG
 
 def update_features(request: RequestContext[messages.UpdateFeaturesRequest]) -> messages.UpdateFeaturesResponse:
     """Handle UpdateFeatures (KIP-584): update all feature levels, or none."""
-    response, asked = messages.UpdateFeaturesResponse, request.message
+    # Kafka: FeatureControlManager.updateFeatures
+    response = messages.UpdateFeaturesResponse
+    asked = request.message
     levels = dict(request.cluster.feature_levels)
     for update in asked.feature_updates:
-        name, level = update.feature, update.max_version_level
+        name = update.feature
+        level = update.max_version_level
         if problem := _feature_problem(request, update, levels.get(name, 0)):
             failed = "The update failed for all features since the following feature had an error"
             message = f"{failed}: Invalid update version {level} for feature {name}. {problem}"
@@ -27,7 +30,10 @@ def update_features(request: RequestContext[messages.UpdateFeaturesRequest]) -> 
         request.cluster.feature_levels = {name: level for name, level in levels.items() if level}
     if request.version > LAST_WITH_RESULTS:
         return response(error_message=None)
-    rows = (response.UpdatableFeatureResult(feature=one.feature, error_message="NONE") for one in asked.feature_updates)
+    rows = (
+        response.UpdatableFeatureResult(feature=update.feature, error_message="NONE")
+        for update in asked.feature_updates
+    )
     return response(error_message=None, results=tuple(rows))
 
 
@@ -37,7 +43,8 @@ def _feature_problem(
     before: int,
 ) -> str:
     """Return why the level of a feature cannot be updated; the empty string if it can."""
-    node_id, level = request.cluster.controller.controller_id, update.max_version_level
+    node_id = request.cluster.controller.controller_id
+    level = update.max_version_level
     feature = features_of(request.cluster).get(update.feature)
     if feature is None:
         return f"Local controller {node_id} does not support this feature."

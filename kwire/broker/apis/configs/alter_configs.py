@@ -27,6 +27,7 @@ def incremental_alter_configs(
     request: RequestContext[messages.IncrementalAlterConfigsRequest],
 ) -> messages.IncrementalAlterConfigsResponse:
     """Handle IncrementalAlterConfigs (KIP-339): apply the changes of each resource completely or not at all."""
+    # Kafka: ConfigurationControlManager.incrementalAlterConfigs
     response = messages.IncrementalAlterConfigsResponse
     rows = []
     for resource in request.message.resources:
@@ -38,6 +39,7 @@ def incremental_alter_configs(
 
 def alter_configs(request: RequestContext[messages.AlterConfigsRequest]) -> messages.AlterConfigsResponse:
     """Handle AlterConfigs: replace all configs of a resource by those in the request."""
+    # Kafka: ConfigurationControlManager.legacyAlterConfigs
     response = messages.AlterConfigsResponse
     rows = []
     for resource in request.message.resources:
@@ -50,7 +52,7 @@ def alter_configs(request: RequestContext[messages.AlterConfigsRequest]) -> mess
 def _alter_resource(request: AlterRequest, resource: AlteredResource) -> dict[str, Any]:
     """Alter the configs of a resource; return the fields of the response that say whether it was done."""
     if code := config_denial(request, resource, AclOperation.ALTER_CONFIGS) or request.error():
-        return request.denied(code)
+        return request.describe_denial(code)
     resource_type = resource.resource_type
     try:
         if not resource.resource_name and resource_type in (ConfigResourceType.TOPIC, ConfigResourceType.GROUP):

@@ -15,15 +15,17 @@ def alter_client_quotas(
     request: RequestContext[messages.AlterClientQuotasRequest],
 ) -> messages.AlterClientQuotasResponse:
     """Handle AlterClientQuotas."""
+    # Kafka: ClientQuotaControlManager.alterClientQuotas
     response = messages.AlterClientQuotasResponse
     rows = []
     refused = request.error()
     for entry in request.message.entries:
-        problem = request.denied(refused)["error_message"] if refused else _quota_problem(request, entry)
+        problem = request.describe_denial(refused)["error_message"] if refused else _quota_problem(request, entry)
         if not problem and not request.message.validate_only:
             _set_quotas(request, entry)
         entity = tuple(
-            response.EntityData(entity_type=one.entity_type, entity_name=one.entity_name) for one in entry.entity
+            response.EntityData(entity_type=entity.entity_type, entity_name=entity.entity_name)
+            for entity in entry.entity
         )
         code = refused or (ErrorCode.INVALID_REQUEST if problem else ErrorCode.NONE)
         rows.append(response.EntryData(error_code=code, error_message=problem or None, entity=entity))
@@ -31,16 +33,16 @@ def alter_client_quotas(
 
 
 def _entity(entry: messages.AlterClientQuotasRequest.EntryData) -> QuotaEntity:
-    return frozenset((one.entity_type, one.entity_name) for one in entry.entity)
+    return frozenset((entity.entity_type, entity.entity_name) for entity in entry.entity)
 
 
 def _quota_problem(
     request: RequestContext[messages.AlterClientQuotasRequest], entry: messages.AlterClientQuotasRequest.EntryData
 ) -> str:
-    kinds = [one.entity_type for one in entry.entity]
+    kinds = [entity.entity_type for entity in entry.entity]
     if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= {USER, CLIENT}:
         return f"an entity must have a {USER}, a {CLIENT} or both, not {kinds}"
-    if any(one.entity_name == "" for one in entry.entity):
+    if any(entity.entity_name == "" for entity in entry.entity):
         return "an entity name is empty"
     if unknown := [op.key for op in entry.ops if op.key not in KEYS]:
         return f"unknown quota {unknown[0]!r}"
@@ -61,8 +63,9 @@ def describe_client_quotas(
     request: RequestContext[messages.DescribeClientQuotasRequest],
 ) -> messages.DescribeClientQuotasResponse:
     """Handle DescribeClientQuotas."""
-    response, asked = messages.DescribeClientQuotasResponse, request.message
-    kinds = [one.entity_type for one in asked.components]
+    response = messages.DescribeClientQuotasResponse
+    asked = request.message
+    kinds = [component.entity_type for component in asked.components]
     if len(set(kinds)) < len(kinds):
         return response(
             error_code=ErrorCode.INVALID_REQUEST, error_message="the filter has an entity type twice", entries=None
@@ -72,7 +75,7 @@ def describe_client_quotas(
         return response(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=message, entries=None)
     rows = []
     for entity, values in request.cluster.quotas.values.items():
-        if all(_matches(dict(entity), one) for one in asked.components) and (
+        if all(_matches(dict(entity), component) for component in asked.components) and (
             not asked.strict or len(entity) == len(kinds)
         ):
             names = tuple(

@@ -35,14 +35,15 @@ def _instance_id(request: RequestContext[messages.GetTelemetrySubscriptionsReque
 
 def push_telemetry(request: RequestContext[messages.PushTelemetryRequest]) -> messages.PushTelemetryResponse:
     """Handle PushTelemetry: validate and discard the metrics."""
-    asked, response = request.message, messages.PushTelemetryResponse
-    if asked.client_instance_id == NO_TOPIC_ID:
+    message = request.message
+    response = messages.PushTelemetryResponse
+    if message.client_instance_id == NO_TOPIC_ID:
         return response(error_code=ErrorCode.INVALID_REQUEST)
-    if asked.subscription_id != SUBSCRIPTION:
+    if message.subscription_id != SUBSCRIPTION:
         return response(error_code=ErrorCode.UNKNOWN_SUBSCRIPTION_ID)
-    if asked.compression_type not in (NONE, *ACCEPTED):
+    if message.compression_type not in (NONE, *ACCEPTED):
         return response(error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    is_large = len(asked.metrics) > MOST_BYTES
+    is_large = len(message.metrics) > MOST_BYTES
     return response(error_code=ErrorCode.TELEMETRY_TOO_LARGE if is_large else ErrorCode.NONE)
 
 

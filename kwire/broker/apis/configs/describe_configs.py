@@ -54,7 +54,7 @@ def _describe_resource(
     result = messages.DescribeConfigsResponse.DescribeConfigsResult
     named: dict[str, Any] = {"resource_type": row.resource_type, "resource_name": row.resource_name}
     if code := config_denial(request, row, AclOperation.DESCRIBE_CONFIGS):
-        return result(**named, **request.denied(code))
+        return result(**named, **request.describe_denial(code))
     try:
         values = list(_values(request, row))
     except Refused as error:
@@ -91,7 +91,8 @@ def _values(
 
 
 def _topic_values(request: RequestContext[messages.DescribeConfigsRequest], name: str) -> Iterator[ConfigValue]:
-    own, usual = request.cluster.controller.known(name).configs, topic_defaults(Settings())
+    own = request.cluster.controller.known(name).configs
+    usual = topic_defaults(Settings())
     for config, default in topic_defaults(request.cluster.settings).items():
         set_here = [(config, own[config], ConfigSource.TOPIC_CONFIG)] if config in own else []
         is_usual = default == usual[config]
@@ -100,7 +101,9 @@ def _topic_values(request: RequestContext[messages.DescribeConfigsRequest], name
 
 
 def _broker_values(request: RequestContext[messages.DescribeConfigsRequest]) -> Iterator[ConfigValue]:
-    node, settings, usual = request.cluster.controller.nodes[request.node_id], request.cluster.settings, Settings()
+    node = request.cluster.controller.nodes[request.node_id]
+    settings = request.cluster.settings
+    usual = Settings()
     for config, (type_, value_of) in BROKER_CONFIGS.items():
         value = value_of(node, settings)
         is_set = value is not None and (config in _GIVEN or value != value_of(node, usual))

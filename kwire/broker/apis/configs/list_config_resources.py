@@ -15,7 +15,8 @@ def list_config_resources(
 ) -> messages.ListConfigResourcesResponse:
     """Handle ListConfigResources (KIP-1142): return the topics, brokers and groups with configs. Version 0 lists only
     client metrics, of which there are none."""
-    response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)
+    response = messages.ListConfigResourcesResponse
+    kinds = set(request.message.resource_types)
     if request.version < FIRST_WITH_TYPES:
         return response()
     controller = request.cluster.controller

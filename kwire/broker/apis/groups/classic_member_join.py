@@ -25,22 +25,22 @@ def join_consumer_group(
     request: RequestContext[messages.JoinGroupRequest], group: Group, consumer: ConsumerGroup
 ) -> messages.JoinGroupResponse:
     """Handle JoinGroup of a classic member in a KIP-848 group: respond immediately, as to a heartbeat."""
-    asked = request.message
-    protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in asked.protocols)
-    if asked.protocol_type != CONSUMER or not consumer.supports(protocols):
-        return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
-    if request.version >= FIRST_WITH_KNOWN_IDS and not asked.member_id and asked.group_instance_id is None:
+    message = request.message
+    protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in message.protocols)
+    if message.protocol_type != CONSUMER or not consumer.supports(protocols):
+        return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
+    if request.version >= FIRST_WITH_KNOWN_IDS and not message.member_id and message.group_instance_id is None:
         return join_error(ErrorCode.MEMBER_ID_REQUIRED, new_member_id(request))
     if not request.cluster.groups.held.has_room(size_of(protocols)):
-        return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED, asked.member_id)
+        return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED, message.member_id)
     try:
         subscription, owned = decode_owned(protocols)
     except DecodeError:
-        return join_error(ErrorCode.UNKNOWN_SERVER_ERROR, asked.member_id)
-    before = consumer.static(asked.group_instance_id)
+        return join_error(ErrorCode.UNKNOWN_SERVER_ERROR, message.member_id)
+    before = consumer.static(message.group_instance_id)
     member = _classic_member(request, consumer, before)
     if isinstance(member, int):
-        return join_error(member, asked.member_id)
+        return join_error(member, message.member_id)
     is_new = member.member_id not in consumer.target
     _plan_classic(request, group, member, protocols, changed=subscribe(member, subscription) or is_new)
     consumer.reconcile(member, owned, request.now)
@@ -49,7 +49,8 @@ def join_consumer_group(
     if group.consumer is not None:
         request.cluster.groups.remember(group)
         request.cluster.groups.keep_consumer(group, member, request.now)
-    response, name = messages.JoinGroupResponse, protocols[0][0]
+    response = messages.JoinGroupResponse
+    name = protocols[0][0]
     return response(member_id=member.member_id, generation_id=member.epoch, protocol_type=CONSUMER, protocol_name=name)
 
 
@@ -63,13 +64,14 @@ def _classic_member(
         consumer: the members of the group.
         before: the member with the same instance id; a request without a member id replaces it.
     """
-    asked, groups = request.message, request.cluster.groups
-    if asked.group_instance_id is not None and asked.member_id:
-        return ErrorCode.UNKNOWN_MEMBER_ID if before is None else _check_member_id(before, asked.member_id)
-    if asked.member_id in consumer.members:
-        return consumer.members[asked.member_id]
-    member_id = asked.member_id or new_member_id(request)
-    made = ConsumerMember(member_id, asked.group_instance_id, request.client_id, request.client_host)
+    message = request.message
+    groups = request.cluster.groups
+    if message.group_instance_id is not None and message.member_id:
+        return ErrorCode.UNKNOWN_MEMBER_ID if before is None else _check_member_id(before, message.member_id)
+    if message.member_id in consumer.members:
+        return consumer.members[message.member_id]
+    member_id = message.member_id or new_member_id(request)
+    made = ConsumerMember(member_id, message.group_instance_id, request.client_id, request.client_host)
     return groups.add_consumer(consumer, made, before)
 
 
@@ -86,13 +88,16 @@ def _plan_classic(
     changed: bool,
 ) -> None:
     """Update a classic member from JoinGroup, set its deadline for SyncGroup, and compute the target assignment."""
-    asked, groups, size = request.message, request.cluster.groups, member.size
+    message = request.message
+    groups = request.cluster.groups
+    size = member.size
     assert group.consumer is not None
-    session_timeout = asked.session_timeout_ms / 1000
-    is_given = asked.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
-    member.rebalance_timeout = asked.rebalance_timeout_ms / 1000 if is_given else session_timeout
+    session_timeout = message.session_timeout_ms / 1000
+    is_given = message.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
+    member.rebalance_timeout = message.rebalance_timeout_ms / 1000 if is_given else session_timeout
     member.classic = ClassicProtocol(session_timeout, protocols, syncs_until=request.now + member.rebalance_timeout)
-    member.client_id, member.client_host = request.client_id, request.client_host
+    member.client_id = request.client_id
+    member.client_host = request.client_host
     groups.held.take(member.size - size)
     groups.plan(group, group.consumer, changed=changed)
 

@@ -52,13 +52,14 @@ def find_consumer_group(request: RequestContext[messages.HeartbeatRequest | mess
 
 def sync_consumer_group(request: RequestContext[messages.SyncGroupRequest], group: Group) -> messages.SyncGroupResponse:
     """Handle SyncGroup of a classic member in a KIP-848 group."""
-    asked, consumer = request.message, group.consumer
-    member = _find_member(group, asked.member_id, asked.group_instance_id, asked.generation_id)
+    message = request.message
+    consumer = group.consumer
+    member = _find_member(group, message.member_id, message.group_instance_id, message.generation_id)
     if isinstance(member, int):
         return sync_error(member)
     assert consumer is not None and member.classic is not None
     names = CONSUMER, member.classic.protocols[0][0]
-    if (asked.protocol_type or names[0], asked.protocol_name or names[1]) != names:
+    if (message.protocol_type or names[0], message.protocol_name or names[1]) != names:
         return sync_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if consumer.epoch > member.epoch and not member.revoking:
         return sync_error(_must_join(request, member.classic, member.rebalance_timeout))
@@ -66,7 +67,7 @@ def sync_consumer_group(request: RequestContext[messages.SyncGroupRequest], grou
     request.cluster.groups.keep_consumer(group, member, request.now)
     assignment = classic_assignment(member.classic.protocols, member.assigned)
     return messages.SyncGroupResponse(
-        protocol_type=asked.protocol_type, protocol_name=asked.protocol_name, assignment=assignment
+        protocol_type=message.protocol_type, protocol_name=message.protocol_name, assignment=assignment
     )
 
 
@@ -78,8 +79,9 @@ def _must_join(request: RequestContext[object], classic: ClassicProtocol, timeou
 
 def keep_classic_member(request: RequestContext[messages.HeartbeatRequest], group: Group) -> int:
     """Return the error code of a Heartbeat response to a classic member in a KIP-848 group."""
-    asked, consumer = request.message, group.consumer
-    member = _find_member(group, asked.member_id, asked.group_instance_id, asked.generation_id)
+    message = request.message
+    consumer = group.consumer
+    member = _find_member(group, message.member_id, message.group_instance_id, message.generation_id)
     if isinstance(member, int):
         return member
     assert consumer is not None and member.classic is not None
@@ -93,10 +95,11 @@ def leave_consumer_group(
     request: RequestContext[messages.LeaveGroupRequest], group: Group
 ) -> messages.LeaveGroupResponse:
     """Handle LeaveGroup in a KIP-848 group: remove all members in the request, whichever protocol they use."""
-    response, asked = messages.LeaveGroupResponse, request.message
-    rows = asked.members
+    response = messages.LeaveGroupResponse
+    message = request.message
+    rows = message.members
     if request.version < FIRST_WITH_MEMBERS:
-        rows = (messages.LeaveGroupRequest.MemberIdentity(member_id=asked.member_id),)
+        rows = (messages.LeaveGroupRequest.MemberIdentity(member_id=message.member_id),)
     found = [_find_member(group, row.member_id, row.group_instance_id) for row in rows]
     gone = {one.member_id: one for one in found if not isinstance(one, int)}
     if gone:

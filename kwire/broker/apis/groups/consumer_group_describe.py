@@ -39,7 +39,7 @@ def _describe_group(
         group_epoch=consumer.epoch,
         assignment_epoch=consumer.target_epoch,
         assignor_name=consumer.assignor,
-        members=tuple(_describe_member(request, consumer, one) for one in consumer.members.values()),
+        members=tuple(_describe_member(request, consumer, member) for member in consumer.members.values()),
     )
 
 

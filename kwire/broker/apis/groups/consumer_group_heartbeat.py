@@ -20,60 +20,62 @@ def consumer_group_heartbeat(
     request: RequestContext[messages.ConsumerGroupHeartbeatRequest],
 ) -> messages.ConsumerGroupHeartbeatResponse:
     """Handle ConsumerGroupHeartbeat."""
-    asked = request.message
-    if code := problem_with(request, asked.group_id) or _problem(request) or _hidden(request):
-        return _refused(code)
-    if problem := pattern_problem(asked.subscribed_topic_regex):
-        return _refused(ErrorCode.INVALID_REGULAR_EXPRESSION, problem)
+    # Kafka: GroupMetadataManager.consumerGroupHeartbeat (KIP-848)
+    message = request.message
+    if code := problem_with(request, message.group_id) or _problem(request) or _find_denial(request):
+        return _make_error(code)
+    if problem := pattern_problem(message.subscribed_topic_regex):
+        return _make_error(ErrorCode.INVALID_REGULAR_EXPRESSION, problem)
     group = _group_for(request)
     if isinstance(group, int):
-        return _refused(group)
+        return _make_error(group)
     assert group.consumer is not None
-    if asked.member_epoch < JOINS:
+    if message.member_epoch < JOINS:
         return _leave(request, group, group.consumer)
     member = _member(request, group, group.consumer)
     if isinstance(member, int):
-        return _refused(member)
+        return _make_error(member)
     return _heartbeat(request, group, group.consumer, member)
 
 
 def _problem(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> int:
     """Return the error code of an invalid request; 0 if the request is valid."""
-    asked = request.message
-    must_have_id = request.version >= FIRST_WITH_OWN_IDS or asked.member_epoch != JOINS
-    is_right = asked.member_epoch >= LEAVES_FOR_A_WHILE and (asked.member_id or not must_have_id)
-    if asked.member_epoch == JOINS:
-        subscribes = asked.subscribed_topic_names is not None or asked.subscribed_topic_regex is not None
-        is_right = is_right and asked.rebalance_timeout_ms > 0 and subscribes and not asked.topic_partitions
-        is_right = is_right and asked.topic_partitions is not None
-    if asked.member_epoch == LEAVES_FOR_A_WHILE:
-        is_right = is_right and asked.instance_id is not None
-    if not is_right or asked.instance_id == "" or asked.rack_id == "":
+    message = request.message
+    must_have_id = request.version >= FIRST_WITH_OWN_IDS or message.member_epoch != JOINS
+    is_right = message.member_epoch >= LEAVES_FOR_A_WHILE and (message.member_id or not must_have_id)
+    if message.member_epoch == JOINS:
+        subscribes = message.subscribed_topic_names is not None or message.subscribed_topic_regex is not None
+        is_right = is_right and message.rebalance_timeout_ms > 0 and subscribes and not message.topic_partitions
+        is_right = is_right and message.topic_partitions is not None
+    if message.member_epoch == LEAVES_FOR_A_WHILE:
+        is_right = is_right and message.instance_id is not None
+    if not is_right or message.instance_id == "" or message.rack_id == "":
         return ErrorCode.INVALID_REQUEST
-    if asked.server_assignor is not None and asked.server_assignor not in ASSIGNORS:
+    if message.server_assignor is not None and message.server_assignor not in ASSIGNORS:
         return ErrorCode.UNSUPPORTED_ASSIGNOR
     return ErrorCode.NONE
 
 
-def _hidden(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> int:
+def _find_denial(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> int:
     """Return the error code for topics that the principal may not describe; 0 if there are none."""
     names = request.message.subscribed_topic_names or ()
     return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
 
 
-def _refused(code: int, message: str | None = None) -> messages.ConsumerGroupHeartbeatResponse:
+def _make_error(code: int, message: str | None = None) -> messages.ConsumerGroupHeartbeatResponse:
     return messages.ConsumerGroupHeartbeatResponse(error_code=code, error_message=message)
 
 
 def _group_for(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> Group | int:
     """Return the group of a request; a joining member creates or upgrades it."""
-    asked, groups = request.message, request.cluster.groups
-    group = groups.find(asked.group_id)
+    message = request.message
+    groups = request.cluster.groups
+    group = groups.find(message.group_id)
     if group is not None and group.consumer is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND if isinstance(group.consumer, ShareGroup) else group
-    if asked.member_epoch != JOINS:
+    if message.member_epoch != JOINS:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    group = groups.found_or_made(asked.group_id)
+    group = groups.found_or_made(message.group_id)
     if group is None:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
     if len(group.members) >= groups.settings.most_group_members:
@@ -88,23 +90,24 @@ def _member(
     request: RequestContext[messages.ConsumerGroupHeartbeatRequest], group: Group, consumer: ConsumerGroup
 ) -> ConsumerMember | int:
     """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
-    asked = request.message
-    member = consumer.members.get(asked.member_id)
-    if asked.member_epoch == JOINS:
-        before = consumer.static(asked.instance_id)
+    message = request.message
+    member = consumer.members.get(message.member_id)
+    if message.member_epoch == JOINS:
+        before = consumer.static(message.instance_id)
         if before is not None and before is not member and not before.has_left and before.classic is None:
             return ErrorCode.UNRELEASED_INSTANCE_ID
         if member is None:
-            member_id = asked.member_id or new_member_id(request)
-            made = ConsumerMember(member_id, asked.instance_id, request.client_id, request.client_host)
+            member_id = message.member_id or new_member_id(request)
+            made = ConsumerMember(member_id, message.instance_id, request.client_id, request.client_host)
             return request.cluster.groups.add_consumer(consumer, made, before)
-        member.epoch, member.sent = JOINS, None
+        member.epoch = JOINS
+        member.sent = None
         return member
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    owned = _owned(request)
-    is_behind = asked.member_epoch == member.previous_epoch and owned is not None and owned <= member.assigned
-    return member if asked.member_epoch == member.epoch or is_behind else ErrorCode.FENCED_MEMBER_EPOCH
+    owned = _read_owned(request)
+    is_behind = message.member_epoch == member.previous_epoch and owned is not None and owned <= member.assigned
+    return member if message.member_epoch == member.epoch or is_behind else ErrorCode.FENCED_MEMBER_EPOCH
 
 
 def _heartbeat(
@@ -113,17 +116,19 @@ def _heartbeat(
     consumer: ConsumerGroup,
     member: ConsumerMember,
 ) -> messages.ConsumerGroupHeartbeatResponse:
-    asked, groups, before = request.message, request.cluster.groups, member.size
+    message = request.message
+    groups = request.cluster.groups
+    before = member.size
     is_new = member.member_id not in consumer.target
     member.classic = None  # this also converts a classic member with the same id
-    changed = _update(consumer, member, asked) or not consumer.epoch
+    changed = _update(consumer, member, message) or not consumer.epoch
     if is_new and not changed:
         consumer.target[member.member_id] = set()
     place = member.epoch, set(member.assigned), set(member.revoking)
     groups.held.take(member.size - before)
     epoch = consumer.epoch
     groups.plan(group, consumer, changed=changed)
-    consumer.reconcile(member, _owned(request), request.now)
+    consumer.reconcile(member, _read_owned(request), request.now)
     if epoch != consumer.epoch or place != (member.epoch, member.assigned, member.revoking):
         groups.remember(group)
     groups.keep_consumer(group, member, request.now)
@@ -134,24 +139,24 @@ def _heartbeat(
     return response
 
 
-def _update(consumer: ConsumerGroup, member: ConsumerMember, asked: messages.ConsumerGroupHeartbeatRequest) -> bool:
+def _update(consumer: ConsumerGroup, member: ConsumerMember, message: messages.ConsumerGroupHeartbeatRequest) -> bool:
     """Update a member from its heartbeat; return whether the change can affect other members' assignments."""
     before = member.topics, member.resolved, member.assignor
-    if asked.subscribed_topic_names is not None:
-        member.topics = tuple(sorted(asked.subscribed_topic_names))
-    if asked.subscribed_topic_regex is not None:
-        member.pattern = asked.subscribed_topic_regex
+    if message.subscribed_topic_names is not None:
+        member.topics = tuple(sorted(message.subscribed_topic_names))
+    if message.subscribed_topic_regex is not None:
+        member.pattern = message.subscribed_topic_regex
         if consumer.is_resolved(member.pattern):
             member.resolved = member.pattern
-    if asked.server_assignor is not None:
-        member.assignor = asked.server_assignor
-    if asked.rebalance_timeout_ms > 0:
-        member.rebalance_timeout = asked.rebalance_timeout_ms / 1000
-    member.rack = asked.rack_id or member.rack
+    if message.server_assignor is not None:
+        member.assignor = message.server_assignor
+    if message.rebalance_timeout_ms > 0:
+        member.rebalance_timeout = message.rebalance_timeout_ms / 1000
+    member.rack = message.rack_id or member.rack
     return before != (member.topics, member.resolved, member.assignor)
 
 
-def _owned(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> Assigned | None:
+def _read_owned(request: RequestContext[messages.ConsumerGroupHeartbeatRequest]) -> Assigned | None:
     """Return the partitions that a member reports as owned; None if the request does not list them."""
     rows = request.message.topic_partitions
     if rows is None:
@@ -180,12 +185,12 @@ def _answer(
     )
 
 
-def _is_full(asked: messages.ConsumerGroupHeartbeatRequest) -> bool:
+def _is_full(message: messages.ConsumerGroupHeartbeatRequest) -> bool:
     """Return whether a heartbeat has all fields, as after an error or a lost response: the member may not know its
     assignment (Kafka: `isFullRequest` in GroupMetadataManager.consumerGroupHeartbeat)."""
-    has_topics = asked.subscribed_topic_names is not None or asked.subscribed_topic_regex is not None
-    is_complete = asked.rebalance_timeout_ms != -1 and has_topics and asked.topic_partitions is not None
-    return asked.member_epoch == JOINS or is_complete
+    has_topics = message.subscribed_topic_names is not None or message.subscribed_topic_regex is not None
+    is_complete = message.rebalance_timeout_ms != -1 and has_topics and message.topic_partitions is not None
+    return message.member_epoch == JOINS or is_complete
 
 
 def group_by_topic(request: RequestContext[object], places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
@@ -200,15 +205,16 @@ def group_by_topic(request: RequestContext[object], places: Assigned) -> list[tu
 def _leave(
     request: RequestContext[messages.ConsumerGroupHeartbeatRequest], group: Group, consumer: ConsumerGroup
 ) -> messages.ConsumerGroupHeartbeatResponse:
-    asked = request.message
-    member = consumer.members.get(asked.member_id)
+    # Kafka: GroupMetadataManager.consumerGroupLeave
+    message = request.message
+    member = consumer.members.get(message.member_id)
     if member is None:
-        return _refused(ErrorCode.UNKNOWN_MEMBER_ID)
-    if asked.member_epoch == LEAVES_FOR_A_WHILE:
+        return _make_error(ErrorCode.UNKNOWN_MEMBER_ID)
+    if message.member_epoch == LEAVES_FOR_A_WHILE:
         member.has_left = True
     else:
         request.cluster.groups.remove_consumers(group, [member], request.now)
-    return messages.ConsumerGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=asked.member_epoch)
+    return messages.ConsumerGroupHeartbeatResponse(member_id=message.member_id, member_epoch=message.member_epoch)
 
 
 APIS = {  # what each version has changed

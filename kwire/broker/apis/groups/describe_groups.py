@@ -30,11 +30,11 @@ def _describe_group(
         return row(group_id=group_id, error_code=code)
     group = request.cluster.groups.find(group_id)
     if group is not None and group.consumer is None:
-        found = describe_classic_group(group)
+        description = describe_classic_group(group)
         if request.message.include_authorized_operations:
             bits = operations(request.allows, ResourceType.GROUP, group_id)
-            return msgspec.structs.replace(found, authorized_operations=bits)
-        return found
+            return msgspec.structs.replace(description, authorized_operations=bits)
+        return description
     if request.version < FIRST_WITH_NOT_FOUND:
         return row(group_id=group_id, group_state=GroupState.DEAD.value)
     missing = f"there is no {'' if group is None else 'classic '}group {group_id!r}"

@@ -28,10 +28,11 @@ class FoundCoordinator(NamedTuple):
 
 def find_coordinator(request: RequestContext[messages.FindCoordinatorRequest]) -> messages.FindCoordinatorResponse:
     """Handle FindCoordinator."""
-    response, asked = messages.FindCoordinatorResponse, request.message
+    response = messages.FindCoordinatorResponse
+    message = request.message
     if request.version < FIRST_WITH_KEYS:
-        return response(**_coordinator(request, asked.key)._asdict())
-    keys = dict.fromkeys(asked.coordinator_keys)
+        return response(**_coordinator(request, message.key)._asdict())
+    keys = dict.fromkeys(message.coordinator_keys)
     return response(
         coordinators=tuple(response.Coordinator(key=key, **_coordinator(request, key)._asdict()) for key in keys)
     )

@@ -43,16 +43,16 @@ def membership(
     generation: int,
 ) -> tuple[Group, Member] | int:
     """Return the group and member of a request, or an error code if the member is not in the current generation."""
-    asked = request.message
-    if code := problem_with(request, asked.group_id):
+    message = request.message
+    if code := problem_with(request, message.group_id):
         return code
-    group = request.cluster.groups.find(asked.group_id)
+    group = request.cluster.groups.find(message.group_id)
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    found = member_or_problem(group, asked.member_id, asked.group_instance_id)
-    if isinstance(found, int):
-        return found
-    return (group, found) if generation == group.generation else ErrorCode.ILLEGAL_GENERATION
+    member = member_or_problem(group, message.member_id, message.group_instance_id)
+    if isinstance(member, int):
+        return member
+    return (group, member) if generation == group.generation else ErrorCode.ILLEGAL_GENERATION
 
 
 def consumer_problem(group: Group, member_id: str, epoch: int) -> int:

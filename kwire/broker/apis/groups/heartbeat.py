@@ -13,13 +13,14 @@ from .group_checks import membership
 
 def heartbeat(request: RequestContext[messages.HeartbeatRequest]) -> messages.HeartbeatResponse:
     """Handle Heartbeat."""
+    # Kafka: GroupMetadataManager.classicGroupHeartbeatToClassicGroup
     consumers = find_consumer_group(request)
     if consumers is not None:
         return messages.HeartbeatResponse(error_code=keep_classic_member(request, consumers))
-    found = membership(request, request.message.generation_id)
-    if isinstance(found, int):
-        return messages.HeartbeatResponse(error_code=found)
-    group, member = found
+    group_member = membership(request, request.message.generation_id)
+    if isinstance(group_member, int):
+        return messages.HeartbeatResponse(error_code=group_member)
+    group, member = group_member
     request.cluster.groups.rebalancing.keep(group, member, request.now)
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
     return messages.HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE)

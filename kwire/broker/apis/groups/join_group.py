@@ -25,16 +25,18 @@ FIRST_WITH_SKIPPING = 9  # the first version of JoinGroup whose leader may have 
 
 def join_group(request: RequestContext[messages.JoinGroupRequest]) -> JoinAnswer:
     """Handle JoinGroup, or park the request until the rebalance completes."""
-    asked, groups = request.message, request.cluster.groups
-    code = problem_with(request, asked.group_id) or _session_problem(request)
+    # Kafka: GroupMetadataManager.classicGroupJoinToClassicGroup
+    message = request.message
+    groups = request.cluster.groups
+    code = problem_with(request, message.group_id) or _session_problem(request)
     if code:
-        return join_error(code, asked.member_id)
-    group = groups.find(asked.group_id) if asked.member_id else groups.found_or_made(asked.group_id)
+        return join_error(code, message.member_id)
+    group = groups.find(message.group_id) if message.member_id else groups.found_or_made(message.group_id)
     if group is None:
-        code = ErrorCode.UNKNOWN_MEMBER_ID if asked.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
-        return join_error(code, asked.member_id)
+        code = ErrorCode.UNKNOWN_MEMBER_ID if message.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
+        return join_error(code, message.member_id)
     if isinstance(group.consumer, ShareGroup):
-        return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+        return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
     if group.consumer is not None and group.consumer.members:
         return join_consumer_group(request, group, group.consumer)
     if group.consumer is not None:
@@ -47,7 +49,8 @@ def join_group(request: RequestContext[messages.JoinGroupRequest]) -> JoinAnswer
 
 
 def _session_problem(request: RequestContext[messages.JoinGroupRequest]) -> int:
-    settings, timeout = request.cluster.settings, request.message.session_timeout_ms / 1000
+    settings = request.cluster.settings
+    timeout = request.message.session_timeout_ms / 1000
     is_good = settings.min_session_timeout <= timeout <= settings.max_session_timeout
     return ErrorCode.NONE if is_good else ErrorCode.INVALID_SESSION_TIMEOUT
 
@@ -56,31 +59,37 @@ class _Join:
     """A JoinGroup request for an existing group."""
 
     def __init__(self, request: RequestContext[messages.JoinGroupRequest], group: Group) -> None:
-        self.request, self.group, self.asked = request, group, request.message
-        self.groups, self.rebalancing = request.cluster.groups, request.cluster.groups.rebalancing
+        self.request = request
+        self.group = group
+        self.asked = request.message
+        self.groups = request.cluster.groups
+        self.rebalancing = request.cluster.groups.rebalancing
         self.protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in self.asked.protocols)
 
     def answer(self) -> JoinAnswer:
-        group, asked = self.group, self.asked
+        group = self.group
+        asked = self.asked
         if not self._is_consistent():
             return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
         if asked.member_id in group.pending and asked.group_instance_id is None:
             group.expect_no_longer(asked.member_id)
             return self._add(asked.member_id)
         if asked.member_id:
-            found = member_or_problem(group, asked.member_id, asked.group_instance_id)
-            return join_error(found, asked.member_id) if isinstance(found, int) else self._join_again(found)
+            member = member_or_problem(group, asked.member_id, asked.group_instance_id)
+            return join_error(member, asked.member_id) if isinstance(member, int) else self._join_again(member)
         if asked.group_instance_id in group.static:
             return self._come_back(group.members[group.static[asked.group_instance_id]])
         return self._join_first()
 
     def _is_consistent(self) -> bool:
-        group, asked = self.group, self.asked
+        group = self.group
+        asked = self.asked
         if not group.members:
             return bool(asked.protocol_type and self.protocols)
         return bool(asked.protocol_type == group.protocol_type and group.supports(self.protocols))
 
     def _join_first(self) -> JoinAnswer:
+        # Kafka: GroupMetadataManager.classicGroupJoinNewDynamicMember, classicGroupJoinNewStaticMember
         member_id = self._new_id()
         if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
             return self._add(member_id)
@@ -120,7 +129,9 @@ class _Join:
     def _join_again(self, member: Member) -> JoinAnswer:
         """Start a rebalance if the member's metadata has changed, or if it is the leader, which may have detected new
         partitions."""
-        group, is_leader = self.group, member.member_id == self.group.leader
+        # Kafka: GroupMetadataManager.classicGroupJoinExistingMember
+        group = self.group
+        is_leader = member.member_id == self.group.leader
         is_same = member.protocols == self.protocols
         if group.state is GroupState.COMPLETING_REBALANCE and is_same:
             return join_response(group, member, includes_members=is_leader)
@@ -133,13 +144,16 @@ class _Join:
         made = self._made(member.member_id)
         if not self.groups.held.has_room(made.measure() - member.size):
             return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
-        member.session_timeout, member.rebalance_timeout = made.session_timeout, made.rebalance_timeout
+        member.session_timeout = made.session_timeout
+        member.rebalance_timeout = made.rebalance_timeout
         self.group.update(member, self.protocols)
         return None
 
     def _come_back(self, member: Member) -> JoinAnswer:
         """Assign a new id to a static member that returns. A stable group with the same protocol does not rebalance."""
-        group, leader = self.group, self.group.leader
+        # Kafka: GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin (KIP-345)
+        group = self.group
+        leader = self.group.leader
         full = self._update(member)
         if full is not None:
             return full

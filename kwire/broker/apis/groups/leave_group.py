@@ -14,17 +14,20 @@ from .group_checks import member_or_problem, problem_with
 
 def leave_group(request: RequestContext[messages.LeaveGroupRequest]) -> messages.LeaveGroupResponse:
     """Handle LeaveGroup."""
-    response, asked, groups = messages.LeaveGroupResponse, request.message, request.cluster.groups
-    if code := problem_with(request, asked.group_id):
+    # Kafka: GroupMetadataManager.classicGroupLeaveToClassicGroup
+    response = messages.LeaveGroupResponse
+    message = request.message
+    groups = request.cluster.groups
+    if code := problem_with(request, message.group_id):
         return response(error_code=code)
-    group = groups.find(asked.group_id)
+    group = groups.find(message.group_id)
     if group is not None and group.consumer is not None and not isinstance(group.consumer, ShareGroup):
         return leave_consumer_group(request, group)
     if request.version < FIRST_WITH_MEMBERS:
-        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, asked.member_id, None)
+        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, message.member_id, None)
         members = []
     else:
-        members = [_leave_row(request, group, member) for member in asked.members]
+        members = [_leave_row(request, group, member) for member in message.members]
     if group is not None:
         groups.rebalancing.settle(group, request.now)
     return response(error_code=code, members=tuple(members))
@@ -35,7 +38,8 @@ def _leave_row(
     group: Group | None,
     member: messages.LeaveGroupRequest.MemberIdentity,
 ) -> messages.LeaveGroupResponse.MemberResponse:
-    member_id, instance_id = member.member_id, member.group_instance_id
+    member_id = member.member_id
+    instance_id = member.group_instance_id
     code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
     row = messages.LeaveGroupResponse.MemberResponse
     return row(member_id=member_id, group_instance_id=instance_id, error_code=code)
@@ -49,10 +53,10 @@ def _leave(
         return ErrorCode.NONE
     if not member_id and instance_id is not None:
         member_id = group.static.get(instance_id, "")  # an administrator removes static members by their instance ids
-    found = member_or_problem(group, member_id, instance_id)
-    if isinstance(found, int):
-        return found
-    request.cluster.groups.rebalancing.remove(group, found, request.now)
+    member = member_or_problem(group, member_id, instance_id)
+    if isinstance(member, int):
+        return member
+    request.cluster.groups.rebalancing.remove(group, member, request.now)
     return ErrorCode.NONE
 
 

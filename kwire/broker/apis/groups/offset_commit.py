@@ -28,7 +28,9 @@ FIRST_OF_CONSUMERS = 9  # OffsetCommit: the first version for members of KIP-848
 
 def offset_commit(request: RequestContext[messages.OffsetCommitRequest]) -> messages.OffsetCommitResponse:
     """Handle OffsetCommit."""
-    groups, response = request.cluster.groups, messages.OffsetCommitResponse
+    # Kafka: OffsetMetadataManager.commitOffset
+    groups = request.cluster.groups
+    response = messages.OffsetCommitResponse
     group = _committing(request)
     commits: dict[tuple[str, int], Commit] = {}
     errors: list[list[int]] = []
@@ -68,29 +70,32 @@ def check_commit(
 
 def _committing(request: RequestContext[messages.OffsetCommitRequest]) -> Group | int:
     """Return the group, or an error code if this client may not commit now."""
-    asked, groups = request.message, request.cluster.groups
-    if code := problem_with(request, asked.group_id, needs_name=False):
+    # Kafka: OffsetMetadataManager.validateOffsetCommit
+    message = request.message
+    groups = request.cluster.groups
+    if code := problem_with(request, message.group_id, needs_name=False):
         return code
-    group, generation = groups.find(asked.group_id), asked.generation_id_or_member_epoch
+    group = groups.find(message.group_id)
+    generation = message.generation_id_or_member_epoch
     if group is not None and isinstance(group.consumer, ShareGroup):
         return ErrorCode.GROUP_ID_NOT_FOUND
     if generation < 0 and (group is None or group.state is GroupState.EMPTY):
         # clients with manual assignment use a group only to store offsets
-        made = groups.found_or_made(asked.group_id)
+        made = groups.found_or_made(message.group_id)
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is not None and group.consumer is not None and group.consumer.members:
-        member = group.consumer.members.get(asked.member_id)
+        member = group.consumer.members.get(message.member_id)
         if member is not None and member.classic is None and request.version < FIRST_OF_CONSUMERS:
             return ErrorCode.UNSUPPORTED_VERSION
-        return consumer_problem(group, asked.member_id, generation) or group
+        return consumer_problem(group, message.member_id, generation) or group
     return ErrorCode.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
 
 
 def _member_committing(request: RequestContext[messages.OffsetCommitRequest], generation: int) -> Group | int:
-    found = membership(request, generation)
-    if isinstance(found, int):
-        return found
-    group, member = found
+    group_member = membership(request, generation)
+    if isinstance(group_member, int):
+        return group_member
+    group, member = group_member
     request.cluster.groups.rebalancing.keep(group, member, request.now)
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
 

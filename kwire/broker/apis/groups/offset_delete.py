@@ -12,15 +12,18 @@ from .group_checks import problem_with
 
 def offset_delete(request: RequestContext[messages.OffsetDeleteRequest]) -> messages.OffsetDeleteResponse:
     """Handle OffsetDelete: delete offsets of topics to which no member subscribes."""
-    response, asked = messages.OffsetDeleteResponse, request.message
-    group = request.cluster.groups.find(asked.group_id)
-    code = problem_with(request, asked.group_id, needs_name=False)
+    # Kafka: OffsetMetadataManager.deleteOffsets
+    response = messages.OffsetDeleteResponse
+    message = request.message
+    group = request.cluster.groups.find(message.group_id)
+    code = problem_with(request, message.group_id, needs_name=False)
     if code or group is None or isinstance(group.consumer, ShareGroup):
         return response(error_code=code or ErrorCode.GROUP_ID_NOT_FOUND)
     if group.members and group.protocol_type != "consumer":
         return response(error_code=ErrorCode.NON_EMPTY_GROUP)
-    rows, deleted = [], []
-    for row in asked.topics:
+    rows = []
+    deleted = []
+    for row in message.topics:
         topic = request.cluster.controller.find(row.name)
         parts = []
         for part in row.partitions:

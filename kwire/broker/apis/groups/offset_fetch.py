@@ -34,15 +34,18 @@ class FetchedOffset(NamedTuple):
 
 def offset_fetch(request: RequestContext[messages.OffsetFetchRequest]) -> messages.OffsetFetchResponse:
     """Handle OffsetFetch."""
-    response, asked = messages.OffsetFetchResponse, request.message
+    # Kafka: OffsetMetadataManager.fetchOffsets, fetchAllOffsets
+    response = messages.OffsetFetchResponse
+    message = request.message
     if request.version >= FIRST_WITH_GROUPS:
-        groups = {group.group_id: group for group in asked.groups}
+        groups = {group.group_id: group for group in message.groups}
         return response(groups=tuple(_group(request, group) for group in groups.values()))
-    code = problem_with(request, asked.group_id, needs_name=False)
+    code = problem_with(request, message.group_id, needs_name=False)
     if code and request.version >= FIRST_WITH_ERROR:
         return response(error_code=code)
-    row, part = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
-    found = _rows(request, asked.group_id, asked.topics, code)
+    row = response.OffsetFetchResponseTopic
+    part = response.OffsetFetchResponsePartition
+    found = _rows(request, message.group_id, message.topics, code)
     rows = (row(name=name, partitions=tuple(part(**offset._asdict()) for offset in parts)) for name, _, parts in found)
     return response(topics=tuple(rows), error_code=code)
 
@@ -57,7 +60,8 @@ def _group(
     is_member = wanted.member_epoch >= 0 and group is not None and group.consumer is not None
     if group and is_member and (code := consumer_problem(group, wanted.member_id or "", wanted.member_epoch)):
         return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
-    row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
+    row = response.OffsetFetchResponseTopics
+    part = response.OffsetFetchResponsePartitions
     rows = (
         row(name=name, topic_id=topic_id, partitions=tuple(part(**offset._asdict()) for offset in parts))
         for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, ErrorCode.NONE)
@@ -72,8 +76,9 @@ def _rows(
     code: int,
 ) -> Iterator[tuple[str, bytes, list[FetchedOffset]]]:
     """Return the requested topics with the fields of their partitions; topics of None request all commits."""
-    controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
-    for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
+    controller = request.cluster.controller
+    group = request.cluster.groups.find(group_id)
+    for name, topic_id, indexes in _merge_requested(topics) if topics is not None else _list_committed(request, group):
         topic = controller.find(name, topic_id)
         is_unknown = topic is None and not name
         failure = code or request.error(topic.name if topic else name or None)
@@ -83,7 +88,7 @@ def _rows(
         yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
 
 
-def _asked(topics: RequestedTopics) -> WantedOffsets:
+def _merge_requested(topics: RequestedTopics) -> WantedOffsets:
     """Return the requested topics without duplicates."""
     wanted: dict[tuple[str, bytes], dict[int, None]] = {}
     for row in topics:
@@ -92,7 +97,7 @@ def _asked(topics: RequestedTopics) -> WantedOffsets:
     return ((*key, list(indexes)) for key, indexes in wanted.items())
 
 
-def _committed(request: RequestContext[messages.OffsetFetchRequest], group: Group | None) -> WantedOffsets:
+def _list_committed(request: RequestContext[messages.OffsetFetchRequest], group: Group | None) -> WantedOffsets:
     for name, indexes in group.commits.topics() if group is not None else ():
         topic = request.cluster.controller.find(name)
         if group is not None and topic is not None:

@@ -20,17 +20,19 @@ def sync_group(
     request: RequestContext[messages.SyncGroupRequest],
 ) -> messages.SyncGroupResponse | Parked[messages.SyncGroupResponse]:
     """Handle SyncGroup, or park the request until the leader sends the assignments."""
-    asked, rebalancing = request.message, request.cluster.groups.rebalancing
-    if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
+    # Kafka: GroupMetadataManager.classicGroupSyncToClassicGroup
+    message = request.message
+    rebalancing = request.cluster.groups.rebalancing
+    if request.version >= FIRST_WITH_PROTOCOLS and not (message.protocol_type and message.protocol_name):
         return sync_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     consumers = find_consumer_group(request)
     if consumers is not None:
         return sync_consumer_group(request, consumers)
-    found = membership(request, asked.generation_id)
-    if isinstance(found, int):
-        return sync_error(found)
-    group, member = found
-    if code := _protocol_problem(asked, group):
+    group_member = membership(request, message.generation_id)
+    if isinstance(group_member, int):
+        return sync_error(group_member)
+    group, member = group_member
+    if code := _protocol_problem(message, group):
         return sync_error(code)
     member.has_synced = True
     rebalancing.keep(group, member, request.now)
@@ -41,8 +43,8 @@ def sync_group(
     )
 
 
-def _protocol_problem(asked: messages.SyncGroupRequest, group: Group) -> int:
-    names = asked.protocol_type or group.protocol_type, asked.protocol_name or group.protocol
+def _protocol_problem(message: messages.SyncGroupRequest, group: Group) -> int:
+    names = message.protocol_type or group.protocol_type, message.protocol_name or group.protocol
     if names != (group.protocol_type, group.protocol):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
@@ -51,12 +53,13 @@ def _protocol_problem(asked: messages.SyncGroupRequest, group: Group) -> int:
 
 def _complete(request: RequestContext[messages.SyncGroupRequest], group: Group) -> messages.SyncGroupResponse:
     """Send the leader's assignments to the members."""
-    groups, asked = request.cluster.groups, request.message
-    assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}
+    groups = request.cluster.groups
+    message = request.message
+    assignments = {row.member_id: bytes(row.assignment) for row in message.assignments}
     if not groups.held.has_room(sum(map(len, assignments.values()))):
         return sync_error(ErrorCode.GROUP_MAX_SIZE_REACHED)
     groups.rebalancing.assign(group, assignments, request.now)
-    return sync_response(group, group.members[asked.member_id])
+    return sync_response(group, group.members[message.member_id])
 
 
 APIS = {  # what each version has changed

@@ -12,6 +12,7 @@ ALL = -1  # the offset in DeleteRecords that stands for the high watermark
 
 def delete_records(request: RequestContext[messages.DeleteRecordsRequest]) -> messages.DeleteRecordsResponse:
     """Handle DeleteRecords."""
+    # Kafka: ReplicaManager.deleteRecords
     response = messages.DeleteRecordsResponse
     rows = []
     for topic in request.message.topics:
@@ -30,10 +31,10 @@ def _delete_records(
     part: messages.DeleteRecordsRequest.DeleteRecordsPartition,
 ) -> tuple[int, int]:
     """Delete records of a partition; return an error code and the new log start offset."""
-    found = request.led(name, part.partition_index)
-    if isinstance(found, int):
-        return found, -1
-    partition, log = found
+    led_partition = request.find_led(name, part.partition_index)
+    if isinstance(led_partition, int):
+        return led_partition, -1
+    partition, log = led_partition
     topic = request.cluster.controller.known(name)
     if not topic.has_policy("delete"):
         return ErrorCode.POLICY_VIOLATION, -1

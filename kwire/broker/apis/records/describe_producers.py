@@ -14,6 +14,7 @@ def describe_producers(
     request: RequestContext[messages.DescribeProducersRequest],
 ) -> messages.DescribeProducersResponse:
     """Handle DescribeProducers: return the producers of partitions that this broker leads."""
+    # Kafka: ReplicaManager.activeProducerState
     response = messages.DescribeProducersResponse
     return response(
         topics=tuple(
@@ -27,15 +28,17 @@ def describe_producers(
 
 
 def _producers_in(
-    request: RequestContext[messages.DescribeProducersRequest], place: TopicPartition
+    request: RequestContext[messages.DescribeProducersRequest], topic_partition: TopicPartition
 ) -> messages.DescribeProducersResponse.PartitionResponse:
     row = messages.DescribeProducersResponse.PartitionResponse
-    found = request.led(*place)
-    if isinstance(found, int):
-        return row(partition_index=place[1], error_code=found, error_message=ErrorCode(found).about)
-    producers = found[1].producers
+    led_partition = request.find_led(*topic_partition)
+    if isinstance(led_partition, int):
+        return row(
+            partition_index=topic_partition[1], error_code=led_partition, error_message=ErrorCode(led_partition).about
+        )
+    producers = led_partition[1].producers
     rows = (_producer(one, known, producers.open.get(one, -1)) for one, known in producers.known().items())
-    return row(partition_index=place[1], error_message=None, active_producers=tuple(rows))
+    return row(partition_index=topic_partition[1], error_message=None, active_producers=tuple(rows))
 
 
 def _producer(

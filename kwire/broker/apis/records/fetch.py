@@ -28,13 +28,13 @@ MOST_WAIT_MS = 300_000  # the maximum time for which a fetch is parked
 
 def fetch(request: RequestContext[messages.FetchRequest]) -> FetchAnswer:
     """Handle Fetch, or park the request until there are enough bytes."""
-    asked = request.message
-    session = request.cluster.fetch_sessions.session_for(request.node_id, asked)
+    message = request.message
+    session = request.cluster.fetch_sessions.session_for(request.node_id, message)
     if isinstance(session, int):
         return messages.FetchResponse(error_code=session)
     if session is None:
         return _fetch(request, lambda response: response)
-    whole = replace(request, message=msgspec.structs.replace(asked, topics=session.topics()))
+    whole = replace(request, message=msgspec.structs.replace(message, topics=session.topics()))
     return _fetch(whole, session.changes_in)
 
 
@@ -42,22 +42,25 @@ def _fetch(
     request: RequestContext[messages.FetchRequest], finish: Callable[[messages.FetchResponse], messages.FetchResponse]
 ) -> FetchAnswer:
     """Handle a request that lists all its partitions; call `finish` with the response before it is sent."""
-    asked = request.message
+    # Kafka: ReplicaManager.fetchMessages; parked as DelayedFetch
+    message = request.message
     response, enough = _read(request)
-    if enough or asked.max_wait_ms <= 0:
+    if enough or message.max_wait_ms <= 0:
         return finish(response)
-    keys = [(topic.name, part.partition) for topic, part in _wanted(request)]
+    keys = [(topic.name, part.partition) for topic, part in _list_requested(request)]
 
     def attempt(over: bool) -> Later[messages.FetchResponse] | None:
         _, enough = _read(request, measure=True)
         return Later(lambda: finish(_read(request)[0])) if enough or over else None
 
     parked: Parked[messages.FetchResponse] = Parked(attempt, keys)
-    request.cluster.waiting.park(parked, request.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
+    request.cluster.waiting.park(parked, request.now + min(message.max_wait_ms, MOST_WAIT_MS) / 1000)
     return parked
 
 
-def _wanted(request: RequestContext[messages.FetchRequest]) -> list[tuple[Topic, messages.FetchRequest.FetchPartition]]:
+def _list_requested(
+    request: RequestContext[messages.FetchRequest],
+) -> list[tuple[Topic, messages.FetchRequest.FetchPartition]]:
     find = request.cluster.controller.find
     rows = ((find(row.topic, row.topic_id), row.partitions) for row in request.message.topics)
     return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
@@ -86,7 +89,9 @@ class _FetchReader:
     """The number of bytes read so far, and the limit."""
 
     def __init__(self, request: RequestContext[messages.FetchRequest], measure: bool) -> None:
-        self.request, self.size, self.failed = request, 0, False
+        self.request = request
+        self.size = 0
+        self.failed = False
         self.only_measure = measure
         self.is_committed = request.message.isolation_level == READ_COMMITTED
         self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
@@ -106,12 +111,12 @@ class _FetchReader:
             return self._failure(part, log)
         if not log.start <= part.fetch_offset <= log.end:
             return self._failure(part, ErrorCode.OFFSET_OUT_OF_RANGE)
-        if (preferred := self._preferred(partition)) is not None:
+        if (preferred := self._choose_replica(partition)) is not None:
             self.failed = True  # the client must not wait here
             return self._row(part, log, b"", preferred)
-        most = min(part.partition_max_bytes, self.left)
+        limit = min(part.partition_max_bytes, self.left)
         end = log.stable_end if self.is_committed else None
-        size = log.measure(part.fetch_offset, most, at_least_one=not self.size, end=end)
+        size = log.measure(part.fetch_offset, limit, at_least_one=not self.size, end=end)
         try:
             data = b"" if self.only_measure else log.read(part.fetch_offset, size)
         except OSError:
@@ -129,22 +134,29 @@ class _FetchReader:
             high_watermark=log.end,
             last_stable_offset=log.stable_end,
             log_start_offset=log.start,
-            aborted_transactions=_aborted(log, part.fetch_offset, data) if self.is_committed else None,
+            aborted_transactions=_list_aborted(log, part.fetch_offset, data) if self.is_committed else None,
             preferred_read_replica=preferred,
             records=data,
         )
 
-    def _preferred(self, partition: Partition) -> int | None:
+    def _choose_replica(self, partition: Partition) -> int | None:
         """Return the follower from which the client should fetch; None if it should fetch from this broker
         (KIP-392)."""
-        cluster, request = self.request.cluster, self.request
+        # Kafka: ReplicaManager.findPreferredReadReplica
+        cluster = self.request.cluster
+        request = self.request
         is_asked = cluster.settings.rack_aware_fetch and request.version >= FIRST_WITH_RACKS and request.message.rack_id
         if not is_asked or partition.leader != request.node_id:
             return None
-        nodes, logs = cluster.controller.nodes, partition.online_logs()
-        views = {one: ReplicaView(one, nodes[one].rack, logs[one].end, 0) for one in partition.isr if one in logs}
-        found = select_replica(views[partition.leader], views.values(), request.message.rack_id).node_id
-        return None if found == partition.leader else found
+        nodes = cluster.controller.nodes
+        logs = partition.online_logs()
+        views = {
+            node_id: ReplicaView(node_id, nodes[node_id].rack, logs[node_id].end, 0)
+            for node_id in partition.isr
+            if node_id in logs
+        }
+        replica = select_replica(views[partition.leader], views.values(), request.message.rack_id).node_id
+        return None if replica == partition.leader else replica
 
     def _failure(self, part: messages.FetchRequest.FetchPartition, code: int) -> messages.FetchResponse.PartitionData:
         self.failed = True
@@ -157,11 +169,11 @@ class _FetchReader:
         )
 
 
-def _aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[messages.FetchResponse.AbortedTransaction, ...]:
+def _list_aborted(log: ReplicaLog, offset: int, data: bytes) -> tuple[messages.FetchResponse.AbortedTransaction, ...]:
     """Return the aborted transactions with records in the data that was read from an offset on."""
     row = messages.FetchResponse.AbortedTransaction
-    found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
-    return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in found)
+    aborted = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
+    return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in aborted)
 
 
 APIS = {  # what each version has changed

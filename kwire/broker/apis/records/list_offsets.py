@@ -15,6 +15,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 
 def list_offsets(request: RequestContext[messages.ListOffsetsRequest]) -> messages.ListOffsetsResponse:
     """Handle ListOffsets."""
+    # Kafka: ReplicaManager.fetchOffset
     response = messages.ListOffsetsResponse
     rows = []
     for row in request.message.topics:
@@ -29,10 +30,10 @@ def _list_partition(
     part: messages.ListOffsetsRequest.ListOffsetsPartition,
 ) -> messages.ListOffsetsResponse.ListOffsetsPartitionResponse:
     row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
-    found = request.led(topic, part.partition_index, part.current_leader_epoch)
-    if isinstance(found, int):
-        return row(partition_index=part.partition_index, error_code=found)
-    partition, log = found
+    led_partition = request.find_led(topic, part.partition_index, part.current_leader_epoch)
+    if isinstance(led_partition, int):
+        return row(partition_index=part.partition_index, error_code=led_partition)
+    partition, log = led_partition
     try:
         is_committed = request.message.isolation_level == READ_COMMITTED
         offset, timestamp, epoch = _offset_at(log, part.timestamp, log.stable_end if is_committed else log.end)
@@ -46,6 +47,7 @@ def _list_partition(
 def _offset_at(log: ReplicaLog, timestamp: int, end: int) -> tuple[int, int, int]:
     """Return offset, timestamp and leader epoch for a timestamp; `end` is the first offset that the client may not
     read."""
+    # Kafka: UnifiedLog.fetchOffsetByTimestamp
     if timestamp == LATEST:
         return end, -1, log.epoch_at(end)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):

@@ -11,6 +11,7 @@ def offset_for_leader_epoch(
     request: RequestContext[messages.OffsetForLeaderEpochRequest],
 ) -> messages.OffsetForLeaderEpochResponse:
     """Handle OffsetForLeaderEpoch (KIP-101): return the end offset of a leader epoch."""
+    # Kafka: ReplicaManager.lastOffsetForLeaderEpoch
     response = messages.OffsetForLeaderEpochResponse
     rows = []
     for row in request.message.topics:
@@ -25,15 +26,16 @@ def _epoch_end(
     part: messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition,
 ) -> messages.OffsetForLeaderEpochResponse.EpochEndOffset:
     row = messages.OffsetForLeaderEpochResponse.EpochEndOffset
-    found = request.led(topic, part.partition, part.current_leader_epoch)
-    if isinstance(found, int):
-        return row(partition=part.partition, error_code=found)
-    partition, log = found
+    led_partition = request.find_led(topic, part.partition, part.current_leader_epoch)
+    if isinstance(led_partition, int):
+        return row(partition=part.partition, error_code=led_partition)
+    partition, log = led_partition
     if part.leader_epoch > partition.leader_epoch or part.leader_epoch < 0:
         return row(partition=part.partition)
     epoch, end = log.end_of_epoch(part.leader_epoch)
     if part.leader_epoch == partition.leader_epoch:
-        epoch, end = part.leader_epoch, log.end
+        epoch = part.leader_epoch
+        end = log.end
     return row(partition=part.partition, leader_epoch=epoch, end_offset=end)
 
 

@@ -41,6 +41,7 @@ class ProduceOutcome(NamedTuple):
 
 def produce(request: RequestContext[messages.ProduceRequest]) -> messages.ProduceResponse | None:
     """Handle Produce; return None for acks=0."""
+    # Kafka: ReplicaManager.handleProduceAppend
     response = messages.ProduceResponse
     rows = []
     for sent in request.message.topic_data:
@@ -87,7 +88,9 @@ def _partition(
 def _write(
     request: RequestContext[messages.ProduceRequest], topic: Topic, index: int, records: bytes
 ) -> ProduceOutcome:
-    partition, settings = topic.partitions[index], request.cluster.settings
+    # Kafka: Partition.appendRecordsToLeader
+    partition = topic.partitions[index]
+    settings = request.cluster.settings
     log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return ProduceOutcome(log)
@@ -153,9 +156,9 @@ def _without_keys(batch: RecordBatch) -> list[int]:
 def _acks_problem(request: RequestContext[messages.ProduceRequest], topic: Topic, partition: Partition) -> int:
     if request.message.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    least = topic.number("min.insync.replicas", request.cluster.settings.min_insync_replicas)
+    minimum = topic.number("min.insync.replicas", request.cluster.settings.min_insync_replicas)
     return (
-        ErrorCode.NOT_ENOUGH_REPLICAS if request.message.acks == -1 and len(partition.isr) < least else ErrorCode.NONE
+        ErrorCode.NOT_ENOUGH_REPLICAS if request.message.acks == -1 and len(partition.isr) < minimum else ErrorCode.NONE
     )
 
 
@@ -163,18 +166,19 @@ def _join(
     request: RequestContext[messages.ProduceRequest], partition: Partition, log: ReplicaLog, batch: RecordBatch
 ) -> int:
     """Check that a transaction may write to a partition; with KIP-890, add the partition to the transaction."""
-    transactional_id, transactions = request.message.transactional_id, request.cluster.transactions
+    transactional_id = request.message.transactional_id
+    transactions = request.cluster.transactions
     if batch.producer_id in log.producers.open:
         return ErrorCode.NONE
     if transactional_id is None:
         return ErrorCode.INVALID_TXN_STATE
-    place = partition.topic, partition.index
-    found = transactions.checked(transactional_id, batch.producer_id, batch.producer_epoch)
-    if isinstance(found, int):
-        return ErrorCode.INVALID_PRODUCER_EPOCH if found == ErrorCode.PRODUCER_FENCED else found
+    topic_partition = partition.topic, partition.index
+    transaction = transactions.find_for_producer(transactional_id, batch.producer_id, batch.producer_epoch)
+    if isinstance(transaction, int):
+        return ErrorCode.INVALID_PRODUCER_EPOCH if transaction == ErrorCode.PRODUCER_FENCED else transaction
     if request.version >= FIRST_OF_PROTOCOL_2:
-        transactions.add(found, request.now, [place], protocol=2)
-    elif place not in found.partitions or found.state is not TransactionState.ONGOING:
+        transactions.add(transaction, request.now, [topic_partition], protocol=2)
+    elif topic_partition not in transaction.partitions or transaction.state is not TransactionState.ONGOING:
         is_new = request.version >= FIRST_WITH_ABORTABLE
         return ErrorCode.TRANSACTION_ABORTABLE if is_new else ErrorCode.INVALID_TXN_STATE
     return ErrorCode.NONE
@@ -188,6 +192,7 @@ def validate_batch(records: bytes, version: int, most: int) -> RecordBatch | Pro
         version: the version of the Produce request.
         most: the maximum size of a batch in bytes.
     """
+    # Kafka: UnifiedLog.analyzeAndValidateRecords
     if version < FIRST_OF_MAGIC_2:
         return ProduceOutcome(
             ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are supported"

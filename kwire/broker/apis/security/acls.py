@@ -15,7 +15,8 @@ NO_AUTHORIZER = "No Authorizer is configured."
 
 def describe_acls(request: RequestContext[messages.DescribeAclsRequest]) -> messages.DescribeAclsResponse:
     """Handle DescribeAcls."""
-    response, authorizer = messages.DescribeAclsResponse, request.cluster.authorizer
+    response = messages.DescribeAclsResponse
+    authorizer = request.cluster.authorizer
     if authorizer is None:
         message = "No Authorizer is configured on the broker"
         return response(error_code=ErrorCode.SECURITY_DISABLED, error_message=message)
@@ -32,9 +33,9 @@ def describe_acls(request: RequestContext[messages.DescribeAclsRequest]) -> mess
             pattern_type=pattern,
             acls=tuple(
                 response.AclDescription(
-                    principal=one.principal, host=one.host, operation=one.operation, permission_type=one.permission
+                    principal=row.principal, host=row.host, operation=row.operation, permission_type=row.permission
                 )
-                for one in rows
+                for row in rows
             ),
         )
         for (kind, name, pattern), rows in found.items()
@@ -54,7 +55,9 @@ def _filter_problem(wanted: AclBindingFilter) -> str:
 
 def create_acls(request: RequestContext[messages.CreateAclsRequest]) -> messages.CreateAclsResponse:
     """Handle CreateAcls."""
-    row, rows = messages.CreateAclsResponse.AclCreationResult, []
+    # Kafka: AclControlManager.createAcls
+    row = messages.CreateAclsResponse.AclCreationResult
+    rows = []
     refused = request.error()
     for creation in request.message.creations:
         if request.cluster.authorizer is None:
@@ -64,7 +67,7 @@ def create_acls(request: RequestContext[messages.CreateAclsRequest]) -> messages
         problem = _acl_problem(request, acl)
         if refused or problem:
             invalid = {"error_code": ErrorCode.INVALID_REQUEST, "error_message": problem}
-            rows.append(row(**request.denied(refused) if refused else invalid))
+            rows.append(row(**request.describe_denial(refused) if refused else invalid))
             continue
         request.cluster.controller.add_acl(acl)
         rows.append(row(error_message=None))
@@ -95,14 +98,18 @@ def _acl_problem(request: RequestContext[messages.CreateAclsRequest], acl: AclBi
 
 def delete_acls(request: RequestContext[messages.DeleteAclsRequest]) -> messages.DeleteAclsResponse:
     """Handle DeleteAcls."""
-    response, authorizer = messages.DeleteAclsResponse, request.cluster.authorizer
-    rows, refused = [], request.error()
-    for one in request.message.filters:
-        row, wanted = response.DeleteAclsFilterResult, _acl_filter(one)
+    # Kafka: AclControlManager.deleteAcls
+    response = messages.DeleteAclsResponse
+    authorizer = request.cluster.authorizer
+    rows = []
+    refused = request.error()
+    for acl_filter in request.message.filters:
+        row = response.DeleteAclsFilterResult
+        wanted = _acl_filter(acl_filter)
         if authorizer is None:
             rows.append(row(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
         elif refused:
-            rows.append(row(**request.denied(refused)))
+            rows.append(row(**request.describe_denial(refused)))
         elif problem := _filter_problem(wanted):
             rows.append(row(error_code=ErrorCode.INVALID_REQUEST, error_message=problem))
         else:

@@ -13,7 +13,8 @@ TOO_LATE = "SaslAuthenticate request received after successful authentication"
 
 def sasl_handshake(request: RequestContext[messages.SaslHandshakeRequest]) -> messages.SaslHandshakeResponse:
     """Handle SaslHandshake."""
-    response, session = messages.SaslHandshakeResponse, request.session
+    response = messages.SaslHandshakeResponse
+    session = request.session
     if session is None or not session.may_begin or session.is_under_way:
         return response(error_code=ErrorCode.ILLEGAL_SASL_STATE)
     known = session.handshake(request.message.mechanism, request.version)
@@ -23,7 +24,8 @@ def sasl_handshake(request: RequestContext[messages.SaslHandshakeRequest]) -> me
 
 def sasl_authenticate(request: RequestContext[messages.SaslAuthenticateRequest]) -> messages.SaslAuthenticateResponse:
     """Handle SaslAuthenticate."""
-    response, session = messages.SaslAuthenticateResponse, request.session
+    response = messages.SaslAuthenticateResponse
+    session = request.session
     if session is None or not session.is_under_way:
         if session is not None and not session.is_authenticated:
             session.has_failed = True

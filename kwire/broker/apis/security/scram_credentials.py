@@ -24,9 +24,10 @@ def describe_user_scram_credentials(
     request: RequestContext[messages.DescribeUserScramCredentialsRequest],
 ) -> messages.DescribeUserScramCredentialsResponse:
     """Handle DescribeUserScramCredentials."""
-    response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
-    asked = request.message.users
-    names = [one.name for one in asked] if asked else sorted({name for name, _ in scram})
+    response = messages.DescribeUserScramCredentialsResponse
+    scram = request.cluster.controller.users.scram
+    users = request.message.users
+    names = [one.name for one in users] if users else sorted({name for name, _ in scram})
     rows = (_scram_row(request, name, count) for name, count in Counter(names).items())
     return response(error_message=None, results=tuple(rows))
 
@@ -34,7 +35,8 @@ def describe_user_scram_credentials(
 def _scram_row(
     request: RequestContext[messages.DescribeUserScramCredentialsRequest], name: str, count: int
 ) -> messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult:
-    response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
+    response = messages.DescribeUserScramCredentialsResponse
+    scram = request.cluster.controller.users.scram
     row = response.DescribeUserScramCredentialsResult
     if count > 1:
         twice = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
@@ -54,19 +56,21 @@ def alter_user_scram_credentials(
     request: RequestContext[messages.AlterUserScramCredentialsRequest],
 ) -> messages.AlterUserScramCredentialsResponse:
     """Handle AlterUserScramCredentials: make all changes of a user, or none."""
-    response, asked = messages.AlterUserScramCredentialsResponse, request.message
+    # Kafka: ScramControlManager.alterCredentials
+    response = messages.AlterUserScramCredentialsResponse
+    message = request.message
     row = response.AlterUserScramCredentialsResult
-    changes: list[ScramChange] = [*asked.deletions, *asked.upsertions]
-    names = list(dict.fromkeys(one.name for one in changes))
+    changes: list[ScramChange] = [*message.deletions, *message.upsertions]
+    names = list(dict.fromkeys(change.name for change in changes))
     refused = request.error()
     rows = []
     for name in names:
-        own = [one for one in changes if one.name == name]
+        own = [change for change in changes if change.name == name]
         code = refused or next((code for one in own if (code := _scram_problem(request, one))), ErrorCode.NONE)
         if len(own) > 1:
             code = ErrorCode.DUPLICATE_RESOURCE
         if code:
-            rows.append(row(user=name, **request.denied(code)))
+            rows.append(row(user=name, **request.describe_denial(code)))
             continue
         for one in own:
             _change_scram(request, one)
@@ -89,9 +93,11 @@ def _scram_problem(request: RequestContext[messages.AlterUserScramCredentialsReq
 
 
 def _change_scram(request: RequestContext[messages.AlterUserScramCredentialsRequest], change: ScramChange) -> None:
-    key, credential = (change.name, SCRAM[change.mechanism]), None
+    key = (change.name, SCRAM[change.mechanism])
+    credential = None
     if isinstance(change, messages.AlterUserScramCredentialsRequest.ScramCredentialUpsertion):
-        salted, salt = bytes(change.salted_password), bytes(change.salt)
+        salted = bytes(change.salted_password)
+        salt = bytes(change.salt)
         credential = ScramCredential.of(key[1], salted, salt, change.iterations)
     request.cluster.controller.set_credential(*key, credential)
 

@@ -56,22 +56,25 @@ class NodeEndpoint(NamedTuple):
 
 def share_acknowledge(request: RequestContext[messages.ShareAcknowledgeRequest]) -> messages.ShareAcknowledgeResponse:
     """Handle ShareAcknowledge."""
-    asked, response = request.message, messages.ShareAcknowledgeResponse
-    acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
+    # Kafka: KafkaApis.handleShareAcknowledgeRequest, SharePartitionManager.acknowledge
+    message = request.message
+    response = messages.ShareAcknowledgeResponse
+    acks = [(topic.topic_id, part) for topic in message.topics for part in topic.partitions]
     member = check_share_request(request)
     if isinstance(member, int):
         return response(error_code=member)
-    if asked.share_session_epoch == FIRST:
+    if message.share_session_epoch == FIRST:
         return response(error_code=ErrorCode.INVALID_SHARE_SESSION_EPOCH)
-    shares, who = request.cluster.shares, (request.node_id, *member)
-    session = shares.session(*who, asked.share_session_epoch)
+    shares = request.cluster.shares
+    who = (request.node_id, *member)
+    session = shares.session(*who, message.share_session_epoch)
     if isinstance(session, int):
         return response(error_code=session)
-    found = apply_acknowledgements(request, member, acks)
-    if asked.share_session_epoch == FINAL:
+    codes = apply_acknowledgements(request, member, acks)
+    if message.share_session_epoch == FINAL:
         shares.end_session(*who)
     rows: dict[bytes, list[messages.ShareAcknowledgeResponse.PartitionData]] = {}
-    for place, code in found.items():
+    for place, code in codes.items():
         row = response.PartitionData(
             partition_index=place[1],
             error_code=code,
@@ -83,27 +86,27 @@ def share_acknowledge(request: RequestContext[messages.ShareAcknowledgeRequest])
         acquisition_lock_timeout_ms=int(shares.limits(member.group_id).lock * 1000),
         responses=tuple(topic_row(topic_id=topic_id, partitions=tuple(parts)) for topic_id, parts in rows.items()),
         node_endpoints=tuple(
-            response.NodeEndpoint(**endpoint._asdict()) for endpoint in node_endpoints(request, set(found.values()))
+            response.NodeEndpoint(**endpoint._asdict()) for endpoint in node_endpoints(request, set(codes.values()))
         ),
     )
 
 
 def check_share_request(request: ShareRequest) -> ShareMember | int:
     """Return the member that sent a request, or an error code if the request cannot be handled."""
-    asked = request.message
+    message = request.message
     if is_off(request):
         return ErrorCode.UNSUPPORTED_VERSION
-    if asked.group_id is None or not asked.member_id:
+    if message.group_id is None or not message.member_id:
         return ErrorCode.INVALID_REQUEST
-    return request.error(group=asked.group_id) or ShareMember(asked.group_id, asked.member_id)
+    return request.error(group=message.group_id) or ShareMember(message.group_id, message.member_id)
 
 
-def find_led_partition(request: ShareRequest, place: TopicIdPartition) -> tuple[Partition, ReplicaLog] | int:
+def find_led_partition(request: ShareRequest, topic_partition: TopicIdPartition) -> tuple[Partition, ReplicaLog] | int:
     """Return a partition that this broker leads, with its log; otherwise an error code."""
-    topic = request.cluster.controller.by_id.get(place[0])
+    topic = request.cluster.controller.by_id.get(topic_partition[0])
     if topic is None:
-        return request.error(None, place[1]) or ErrorCode.UNKNOWN_TOPIC_ID
-    return request.led(topic.name, place[1])
+        return request.error(None, topic_partition[1]) or ErrorCode.UNKNOWN_TOPIC_ID
+    return request.find_led(topic.name, topic_partition[1])
 
 
 def apply_acknowledgements(
@@ -115,33 +118,35 @@ def apply_acknowledgements(
     found: Codes = {}
     for topic_id, part in acks:
         if part.acknowledgement_batches:
-            place = bytes(topic_id), part.partition_index
-            found[place] = _acknowledge(request, member, place, part.acknowledgement_batches)
+            topic_partition = bytes(topic_id), part.partition_index
+            found[topic_partition] = _acknowledge(request, member, topic_partition, part.acknowledgement_batches)
     return found
 
 
 def _acknowledge(
     request: ShareRequest,
     member: ShareMember,
-    place: TopicIdPartition,
+    topic_partition: TopicIdPartition,
     rows: Sequence[AcknowledgementBatch],
 ) -> int:
-    shares, group_id = request.cluster.shares, member.group_id
-    batches = [(one.first_offset, one.last_offset, tuple(one.acknowledge_types)) for one in rows]
-    where = find_led_partition(request, place)
+    shares = request.cluster.shares
+    group_id = member.group_id
+    batches = [(row.first_offset, row.last_offset, tuple(row.acknowledge_types)) for row in rows]
+    where = find_led_partition(request, topic_partition)
     if isinstance(where, int):
         return where
     if not _are_right(batches, is_renew=request.message.is_renew_ack):
         return ErrorCode.INVALID_REQUEST
-    part = shares.find(group_id, place)
+    part = shares.find(group_id, topic_partition)
     if part is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if not shares.can_store(group_id, place):  # Kafka: SharePartition.fetchPersisterError
+    if not shares.can_store(group_id, topic_partition):  # Kafka: SharePartition.fetchPersisterError
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    limits, size = shares.limits(group_id), part.size
+    limits = shares.limits(group_id)
+    size = part.size
     code = part.acknowledge(member.member_id, batches, limits, request.now + limits.lock)
     if not code:
-        shares.changed(group_id, place, part, size)
+        shares.changed(group_id, topic_partition, part, size)
     return code
 
 
@@ -151,18 +156,18 @@ def _are_right(batches: Sequence[tuple[int, int, Sequence[int]]], *, is_renew: b
     end = -1
     for first, last, types in batches:
         is_right = end < first <= last and len(types) in (1, last - first + 1)
-        if not is_right or not all(AcknowledgeType.GAP <= one <= highest for one in types):
+        if not is_right or not all(AcknowledgeType.GAP <= ack_type <= highest for ack_type in types):
             return False
         end = last
     return True
 
 
-def current_leader(request: ShareRequest, place: TopicIdPartition, code: int) -> LeaderIdAndEpoch:
+def current_leader(request: ShareRequest, topic_partition: TopicIdPartition, code: int) -> LeaderIdAndEpoch:
     """Return the partition's leader for a client that sent its request to another broker."""
-    topic = request.cluster.controller.by_id.get(place[0])
-    if code != ErrorCode.NOT_LEADER_OR_FOLLOWER or topic is None or not 0 <= place[1] < len(topic.partitions):
+    topic = request.cluster.controller.by_id.get(topic_partition[0])
+    if code != ErrorCode.NOT_LEADER_OR_FOLLOWER or topic is None or not 0 <= topic_partition[1] < len(topic.partitions):
         return LeaderIdAndEpoch()
-    partition = topic.partitions[place[1]]
+    partition = topic.partitions[topic_partition[1]]
     return LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
 
 

@@ -42,24 +42,26 @@ _SECONDS = (86400, 3600, 60, 1)
 
 def share_fetch(request: RequestContext[messages.ShareFetchRequest]) -> ShareFetchAnswer:
     """Handle ShareFetch: apply acknowledgements, and acquire records; park the request until there are some."""
-    asked = request.message
-    acks = [(topic.topic_id, part) for topic in asked.topics for part in topic.partitions]
+    # Kafka: KafkaApis.handleShareFetchRequest, SharePartitionManager.fetchMessages
+    message = request.message
+    acks = [(topic.topic_id, part) for topic in message.topics for part in topic.partitions]
     member = check_share_request(request)
     if isinstance(member, int):
         return messages.ShareFetchResponse(error_code=member)
     if code := _fetch_problem(request, acks):
         return messages.ShareFetchResponse(error_code=code)
-    shares, who = request.cluster.shares, (request.node_id, *member)
-    session = shares.session(*who, asked.share_session_epoch, request.session)
+    shares = request.cluster.shares
+    who = (request.node_id, *member)
+    session = shares.session(*who, message.share_session_epoch, request.session)
     if isinstance(session, int):
         return messages.ShareFetchResponse(error_code=session)
-    _update_session(session, asked)
-    found = apply_acknowledgements(request, member, acks)
-    if asked.share_session_epoch == FINAL:
+    _update_session(session, message)
+    codes = apply_acknowledgements(request, member, acks)
+    if message.share_session_epoch == FINAL:
         shares.end_session(*who)
-    if asked.share_session_epoch == FINAL or asked.is_renew_ack:
-        return _Fetching(request, member, ShareSession(), found).response(())
-    return _respond_or_park(_Fetching(request, member, session, found))
+    if message.share_session_epoch == FINAL or message.is_renew_ack:
+        return _Fetching(request, member, ShareSession(), codes).response(())
+    return _respond_or_park(_Fetching(request, member, session, codes))
 
 
 def _update_session(session: ShareSession, message: messages.ShareFetchRequest) -> None:
@@ -79,7 +81,7 @@ def _respond_or_park(fetching: _Fetching) -> ShareFetchAnswer:
     now = fetching.attempt(request.message.max_wait_ms <= 0)
     if now is not None:
         return now.make()
-    keys = [key for place in fetching.session.parts for key in fetching.keys(place)]
+    keys = [key for topic_partition in fetching.session.parts for key in fetching.keys(topic_partition)]
     parked: Parked[messages.ShareFetchResponse] = Parked(fetching.attempt, keys)
     request.cluster.waiting.park(parked, request.now + min(request.message.max_wait_ms, MOST_WAIT_MS) / 1000)
     return parked
@@ -87,12 +89,12 @@ def _respond_or_park(fetching: _Fetching) -> ShareFetchAnswer:
 
 def _fetch_problem(request: RequestContext[messages.ShareFetchRequest], acks: Sequence[Acknowledgement]) -> int:
     """Return the error code of an invalid fetch; 0 if it is valid."""
-    asked = request.message
+    message = request.message
     has_acks = any(part.acknowledgement_batches for _, part in acks)
-    if asked.share_session_epoch == FIRST and has_acks:
+    if message.share_session_epoch == FIRST and has_acks:
         return ErrorCode.INVALID_REQUEST
-    is_fetch = asked.max_bytes or asked.min_bytes or asked.max_records or asked.max_wait_ms
-    return ErrorCode.INVALID_REQUEST if asked.is_renew_ack and is_fetch else ErrorCode.NONE
+    is_fetch = message.max_bytes or message.min_bytes or message.max_records or message.max_wait_ms
+    return ErrorCode.INVALID_REQUEST if message.is_renew_ack and is_fetch else ErrorCode.NONE
 
 
 class _FetchedPartition(NamedTuple):
@@ -126,43 +128,47 @@ class _Fetching:
     session: ShareSession
     codes: Codes
 
-    def keys(self, place: TopicIdPartition) -> Iterator[Hashable]:
+    def keys(self, topic_partition: TopicIdPartition) -> Iterator[Hashable]:
         """Yield the purgatory keys of a partition: new records, and records that become available again."""
-        topic: Topic | None = self.request.cluster.controller.by_id.get(place[0])
+        topic: Topic | None = self.request.cluster.controller.by_id.get(topic_partition[0])
         if topic is not None:
-            yield topic.name, place[1]
-        yield key_of(self.member.group_id, place)
+            yield topic.name, topic_partition[1]
+        yield key_of(self.member.group_id, topic_partition)
 
     def attempt(self, over: bool) -> Later[messages.ShareFetchResponse] | None:
         """Acquire records if there are enough, or at the deadline; the records are read when the response is sent."""
-        asked = self.request.message
+        # Kafka: DelayedShareFetch.tryComplete
+        message = self.request.message
         failed: dict[TopicIdPartition, _FetchedPartition] = {}
         candidates: list[_Candidate] = []
-        left, most = min(asked.max_bytes, self.request.cluster.fetch_max_bytes), asked.max_records or 1
+        left = min(message.max_bytes, self.request.cluster.fetch_max_bytes)
+        most = message.max_records or 1
         for place in list(self.session.parts) if not self.session.is_over else ():
-            found = self._candidate(place, left, most) if most > 0 and left > 0 else None
-            if isinstance(found, int):
-                failed[place] = _FetchedPartition(found)
-            elif found is not None and found.spans:
-                candidates.append(found)
-                left -= sum(one.size for one in found.entries)
-                most -= sum(last - first + 1 for first, last in found.spans)
-        size = sum(entry.size for one in candidates for entry in one.entries)
-        if not over and not failed and (not candidates or size < asked.min_bytes):
+            candidate = self._candidate(place, left, most) if most > 0 and left > 0 else None
+            if isinstance(candidate, int):
+                failed[place] = _FetchedPartition(candidate)
+            elif candidate is not None and candidate.spans:
+                candidates.append(candidate)
+                left -= sum(one.size for one in candidate.entries)
+                most -= sum(last - first + 1 for first, last in candidate.spans)
+        size = sum(entry.size for candidate in candidates for entry in candidate.entries)
+        if not over and not failed and (not candidates or size < message.min_bytes):
             return None
-        parts = failed | {one.place: self._acquire(one) for one in candidates}
-        for place in [one.place for one in candidates]:  # the next fetch begins with the other partitions
+        parts = failed | {candidate.place: self._acquire(candidate) for candidate in candidates}
+        for place in [candidate.place for candidate in candidates]:  # the next fetch begins with the other partitions
             self.session.parts[place] = self.session.parts.pop(place)
         rows = [(place, part) for place, part in parts.items() if part.error_code or part.acquired]
         return Later(lambda: self.response(rows))
 
-    def _candidate(self, place: TopicIdPartition, size: int, most: int) -> _Candidate | int:
-        request, asked, shares = self.request, self.request.message, self.request.cluster.shares
-        where = find_led_partition(request, place)
+    def _candidate(self, topic_partition: TopicIdPartition, size: int, most: int) -> _Candidate | int:
+        request = self.request
+        message = self.request.message
+        shares = self.request.cluster.shares
+        where = find_led_partition(request, topic_partition)
         if isinstance(where, int):
             return where
         partition, log = where
-        part = shares.find(self.member.group_id, place)
+        part = shares.find(self.member.group_id, topic_partition)
         if part is None:
             return ErrorCode.UNKNOWN_SERVER_ERROR  # no member of the group has subscribed to the topic
         configs = request.cluster.controller.group_configs_of(self.member.group_id)
@@ -170,56 +176,66 @@ class _Fetching:
             part.begin(_start(log, configs["share.auto.offset.reset"], request.cluster.time_ms))
         before = part.size
         if part.trim(log.start, log.end):
-            shares.changed(self.member.group_id, place, part, before)
+            shares.changed(self.member.group_id, topic_partition, part, before)
         end = log.stable_end if configs["share.isolation.level"] == READ_COMMITTED else None
         offset = max(part.next_offset, log.start)
         entries = log.entries_from(offset, log.measure(offset, size, end=end))
-        wanted = AcquireLimits(most, max(1, asked.batch_size), asked.share_acquire_mode == EXACTLY)
-        batches = [(one.base_offset, one.last_offset) for one in entries]
+        wanted = AcquireLimits(most, max(1, message.batch_size), message.share_acquire_mode == EXACTLY)
+        batches = [(entry.base_offset, entry.last_offset) for entry in entries]
         spans = part.acquirable(batches, wanted, shares.limits(self.member.group_id))
         if not spans or not shares.has_room(spans):
-            return _Candidate(place, part, partition, log, (), ())
-        first, last = spans[0][0], spans[-1][1]
-        entries = [one for one in entries if one.last_offset >= first and one.base_offset <= last]
-        return _Candidate(place, part, partition, log, entries, spans)
+            return _Candidate(topic_partition, part, partition, log, (), ())
+        first = spans[0][0]
+        last = spans[-1][1]
+        entries = [entry for entry in entries if entry.last_offset >= first and entry.base_offset <= last]
+        return _Candidate(topic_partition, part, partition, log, entries, spans)
 
-    def _acquire(self, one: _Candidate) -> _FetchedPartition:
+    def _acquire(self, candidate: _Candidate) -> _FetchedPartition:
         shares = self.request.cluster.shares
         now = max(self.request.cluster.waiting.now, self.request.now)  # the fetch may have been parked
         group_id, member_id = self.member
-        acquired = shares.acquire(group_id, one.place, one.part, one.spans, member_id, now)
+        acquired = shares.acquire(group_id, candidate.place, candidate.part, candidate.spans, member_id, now)
         configs = self.request.cluster.controller.group_configs_of(group_id)
         if configs["share.isolation.level"] == READ_COMMITTED:
-            acquired = self._committed(one, acquired)
+            acquired = self._drop_aborted(candidate, acquired)
         if not acquired:
             return _FetchedPartition()
-        first, last = acquired[0].first, acquired[-1].last
-        entries = [entry for entry in one.entries if entry.last_offset >= first and entry.base_offset <= last]
+        first = acquired[0].first
+        last = acquired[-1].last
+        entries = [entry for entry in candidate.entries if entry.last_offset >= first and entry.base_offset <= last]
         return _FetchedPartition(
-            0, acquired, one.log, one.partition, entries[0].base_offset, sum(entry.size for entry in entries)
+            0,
+            acquired,
+            candidate.log,
+            candidate.partition,
+            entries[0].base_offset,
+            sum(entry.size for entry in entries),
         )
 
-    def _committed(self, one: _Candidate, acquired: list[AcquiredRange]) -> list[AcquiredRange]:
+    def _drop_aborted(self, candidate: _Candidate, acquired: list[AcquiredRange]) -> list[AcquiredRange]:
         """Return acquired offsets without the records of aborted transactions, which are never delivered."""
-        before = one.part.size
-        aborted = _aborted(one.log, one.entries[0].base_offset, sum(entry.size for entry in one.entries))
+        before = candidate.part.size
+        aborted = _find_aborted(
+            candidate.log, candidate.entries[0].base_offset, sum(entry.size for entry in candidate.entries)
+        )
         for span in aborted:
-            one.part.archive(*span)
+            candidate.part.archive(*span)
         left = [kept for row in acquired for kept in _without(row, aborted)]
         if aborted and not left:  # otherwise they are stored with the next acknowledgement, as in Kafka
-            self.request.cluster.shares.changed(self.member.group_id, one.place, one.part, before)
+            self.request.cluster.shares.changed(self.member.group_id, candidate.place, candidate.part, before)
         return left
 
     def response(self, parts: Sequence[tuple[TopicIdPartition, _FetchedPartition]]) -> messages.ShareFetchResponse:
         """Return the response: partitions with records, errors or acknowledgements, and partitions new in the
         session."""
-        response, cluster = messages.ShareFetchResponse, self.request.cluster
+        response = messages.ShareFetchResponse
+        cluster = self.request.cluster
         new = [place for place, is_new in self.session.parts.items() if is_new]
         self.session.parts.update(dict.fromkeys(new, False))
-        found = dict.fromkeys([*self.codes, *new], _FetchedPartition()) | dict(parts)
+        fetched = dict.fromkeys([*self.codes, *new], _FetchedPartition()) | dict(parts)
         rows: dict[bytes, list[messages.ShareFetchResponse.PartitionData]] = {}
         codes = [*self.codes.values()]
-        for place, part in found.items():
+        for place, part in fetched.items():
             row = self._row(place, part)
             codes.append(row.error_code)
             rows.setdefault(place[0], []).append(row)
@@ -237,29 +253,35 @@ class _Fetching:
             ),
         )
 
-    def _row(self, place: TopicIdPartition, part: _FetchedPartition) -> messages.ShareFetchResponse.PartitionData:
+    def _row(
+        self, topic_partition: TopicIdPartition, part: _FetchedPartition
+    ) -> messages.ShareFetchResponse.PartitionData:
         response = messages.ShareFetchResponse
-        code, data = part.error_code, b""
+        code = part.error_code
+        data = b""
         try:
             data = part.log.read(part.first, part.size) if part.log is not None else b""
         except OSError:
             assert part.partition is not None
             self.request.cluster.fail(part.partition.replicas[self.request.node_id].log_dir)
-            code, part = ErrorCode.KAFKA_STORAGE_ERROR, _FetchedPartition()
+            code = ErrorCode.KAFKA_STORAGE_ERROR
+            part = _FetchedPartition()
         is_unknown = code == ErrorCode.UNKNOWN_SERVER_ERROR
         about = f"no member of group {self.member.group_id} has subscribed to this topic"
-        acked = self.codes.get(place, ErrorCode.NONE)
+        acked = self.codes.get(topic_partition, ErrorCode.NONE)
         row = response.AcquiredRecords
         return response.PartitionData(
-            partition_index=place[1],
+            partition_index=topic_partition[1],
             error_code=code,
             error_message=about if is_unknown else None,
             acknowledge_error_code=acked,
-            current_leader=response.LeaderIdAndEpoch(**current_leader(self.request, place, code or acked)._asdict()),
+            current_leader=response.LeaderIdAndEpoch(
+                **current_leader(self.request, topic_partition, code or acked)._asdict()
+            ),
             records=data,
             acquired_records=tuple(
-                row(first_offset=one.first, last_offset=one.last, delivery_count=one.deliveries)
-                for one in part.acquired
+                row(first_offset=acquired.first, last_offset=acquired.last, delivery_count=acquired.deliveries)
+                for acquired in part.acquired
             ),
         )
 
@@ -268,15 +290,15 @@ def _start(log: ReplicaLog, reset: str, time_ms: Callable[[], int]) -> int:
     """Return the offset at which a group starts reading a partition."""
     if reset == "earliest":
         return log.start
-    found = _DURATION.fullmatch(reset)
-    if found is None:
+    match = _DURATION.fullmatch(reset)
+    if match is None:
         return log.end
-    seconds = sum(unit * float(number or 0) for unit, number in zip(_SECONDS, found.groups(), strict=True))
+    seconds = sum(unit * float(number or 0) for unit, number in zip(_SECONDS, match.groups(), strict=True))
     offset = log.find_time(time_ms() - int(seconds * 1000))[0]
     return log.end if offset < 0 else offset
 
 
-def _aborted(log: ReplicaLog, offset: int, size: int) -> list[OffsetRange]:
+def _find_aborted(log: ReplicaLog, offset: int, size: int) -> list[OffsetRange]:
     """Return the batches of aborted transactions in the data that is read from an offset on."""
     if not size:
         return []
@@ -294,7 +316,8 @@ def _aborted(log: ReplicaLog, offset: int, size: int) -> list[OffsetRange]:
 
 def _without(row: AcquiredRange, spans: Sequence[OffsetRange]) -> list[AcquiredRange]:
     """Return acquired offsets without some ranges."""
-    left, at = [], row.first
+    left = []
+    at = row.first
     for first, last in spans:
         if last < at or first > row.last:
             continue

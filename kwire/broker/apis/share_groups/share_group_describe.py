@@ -40,7 +40,7 @@ def _describe_group(
         group_epoch=share.epoch,
         assignment_epoch=share.target_epoch,
         assignor_name=share.assignor,
-        members=tuple(_describe_member(request, one) for one in share.members.values()),
+        members=tuple(_describe_member(request, member) for member in share.members.values()),
         authorized_operations=bits,
     )
 

@@ -18,11 +18,12 @@ def share_group_heartbeat(
     request: RequestContext[messages.ShareGroupHeartbeatRequest],
 ) -> messages.ShareGroupHeartbeatResponse:
     """Handle ShareGroupHeartbeat."""
-    asked = request.message
-    is_right = asked.member_id and asked.member_epoch >= LEAVES and asked.rack_id != "" and asked.group_id
-    if asked.member_epoch == JOINS and not asked.subscribed_topic_names:
+    # Kafka: GroupMetadataManager.shareGroupHeartbeat (KIP-932)
+    message = request.message
+    is_right = message.member_id and message.member_epoch >= LEAVES and message.rack_id != "" and message.group_id
+    if message.member_epoch == JOINS and not message.subscribed_topic_names:
         is_right = False
-    code = share_problem(request, asked.group_id)
+    code = share_problem(request, message.group_id)
     if code in (ErrorCode.NONE, ErrorCode.INVALID_GROUP_ID) and not is_right:
         code = ErrorCode.INVALID_REQUEST
     code = code or _hidden(request)
@@ -36,9 +37,9 @@ def share_group_heartbeat(
     member = _member(request, group, share)
     if isinstance(member, int):
         return messages.ShareGroupHeartbeatResponse(error_code=member)
-    if asked.member_epoch == LEAVES:
+    if message.member_epoch == LEAVES:
         request.cluster.groups.remove_consumers(group, [member], request.now)
-        return messages.ShareGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=LEAVES)
+        return messages.ShareGroupHeartbeatResponse(member_id=message.member_id, member_epoch=LEAVES)
     return _heartbeat(request, group, share, member)
 
 
@@ -50,13 +51,14 @@ def _hidden(request: RequestContext[messages.ShareGroupHeartbeatRequest]) -> int
 
 def _group_for(request: RequestContext[messages.ShareGroupHeartbeatRequest]) -> Group | int:
     """Return the share group; a joining member creates it if there is no group of this name."""
-    asked, groups = request.message, request.cluster.groups
-    group = groups.find(asked.group_id)
+    message = request.message
+    groups = request.cluster.groups
+    group = groups.find(message.group_id)
     if group is not None and (isinstance(group.consumer, ShareGroup) or not group.is_unused):
         return group if isinstance(group.consumer, ShareGroup) else ErrorCode.GROUP_ID_NOT_FOUND
-    if asked.member_epoch != JOINS:
+    if message.member_epoch != JOINS:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    return make_share_group(request, asked.group_id)
+    return make_share_group(request, message.group_id)
 
 
 def make_share_group(request: RequestContext[object], group_id: str) -> Group | int:
@@ -73,16 +75,17 @@ def _member(
     request: RequestContext[messages.ShareGroupHeartbeatRequest], group: Group, share: ShareGroup
 ) -> ConsumerMember | int:
     """Return the member that sent a request, or a new one if it joins; otherwise an error code."""
-    asked, groups = request.message, request.cluster.groups
-    member = share.members.get(asked.member_id)
-    if member is None and asked.member_epoch == JOINS:
-        made = ConsumerMember(asked.member_id, None, request.client_id, request.client_host)
+    message = request.message
+    groups = request.cluster.groups
+    member = share.members.get(message.member_id)
+    if member is None and message.member_epoch == JOINS:
+        made = ConsumerMember(message.member_id, None, request.client_id, request.client_host)
         return groups.add_consumer(share, made, None)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if asked.member_epoch == JOINS:
+    if message.member_epoch == JOINS:
         member.sent = None
-    elif asked.member_epoch not in (LEAVES, member.epoch, member.previous_epoch):
+    elif message.member_epoch not in (LEAVES, member.epoch, member.previous_epoch):
         return ErrorCode.FENCED_MEMBER_EPOCH
     return member
 
@@ -93,17 +96,19 @@ def _heartbeat(
     share: ShareGroup,
     member: ConsumerMember,
 ) -> messages.ShareGroupHeartbeatResponse:
-    asked, cluster, before = request.message, request.cluster, member.size
+    message = request.message
+    cluster = request.cluster
+    before = member.size
     changed = member.member_id not in share.target
-    if asked.subscribed_topic_names is not None:
-        topics = tuple(sorted(asked.subscribed_topic_names))
+    if message.subscribed_topic_names is not None:
+        topics = tuple(sorted(message.subscribed_topic_names))
         changed = changed or topics != member.topics
         member.topics = topics
-    member.rack = asked.rack_id or member.rack
+    member.rack = message.rack_id or member.rack
     cluster.groups.held.take(member.size - before)
     place = share.epoch, member.epoch, set(member.assigned)
     cluster.groups.plan(group, share, changed=changed)
-    is_new = cluster.shares.prepare(asked.group_id, share)
+    is_new = cluster.shares.prepare(message.group_id, share)
     share.reconcile(member, None, request.now)
     if is_new or changed or place != (share.epoch, member.epoch, member.assigned):
         cluster.groups.remember(group)

@@ -36,7 +36,7 @@ def _offsets(
     if group is not None and share is None:
         about = f"Group {asked.group_id} is not a share group."
         return row(group_id=asked.group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=about)
-    wanted = {one.topic_name: list(one.partitions) for one in asked.topics or ()}
+    wanted = {topic.topic_name: list(topic.partitions) for topic in asked.topics or ()}
     if asked.topics is None:
         wanted = dict(request.cluster.shares.state_topics(share)) if share is not None else {}
     topics = tuple(
@@ -64,7 +64,8 @@ def _offset(
     part = share.partitions.get((topic.topic_id, index)) if share is not None and topic is not None else None
     if part is None or topic is None or part.stored.start == NO_OFFSET or index >= len(topic.partitions):
         return row(partition_index=index, start_offset=NO_OFFSET)
-    found, partition = part.stored, topic.partitions[index]
+    found = part.stored
+    partition = topic.partitions[index]
     log = partition.log_at(partition.leader)
     lag = NO_OFFSET
     if not isinstance(log, int):
@@ -98,18 +99,21 @@ def alter_share_group_offsets(
     request: RequestContext[messages.AlterShareGroupOffsetsRequest],
 ) -> messages.AlterShareGroupOffsetsResponse:
     """Handle AlterShareGroupOffsets: set the start offsets of partitions in a group without members."""
-    response, asked = messages.AlterShareGroupOffsetsResponse, request.message
+    response = messages.AlterShareGroupOffsetsResponse
+    message = request.message
     share = _empty_share(request, makes=True)
     if isinstance(share, int):
         return response(error_code=share, error_message=ErrorCode(share).about)
     rows = []
-    for topic in asked.topics:
+    for topic in message.topics:
         found = request.cluster.controller.topics.get(topic.topic_name)
-        parts = tuple(_alter_offset(request, share, found, topic.topic_name, one) for one in topic.partitions)
+        parts = tuple(
+            _alter_offset(request, share, found, topic.topic_name, partition) for partition in topic.partitions
+        )
         row = response.AlterShareGroupOffsetsResponseTopic
         topic_id = found.topic_id if found is not None else bytes(16)
         rows.append(row(topic_name=topic.topic_name, topic_id=topic_id, partitions=parts))
-    group = request.cluster.groups.find(asked.group_id)
+    group = request.cluster.groups.find(message.group_id)
     assert group is not None
     request.cluster.groups.remember(group)
     return response(responses=tuple(rows))
@@ -128,8 +132,8 @@ def _alter_offset(
     if not code and (topic is None or not 0 <= index < len(topic.partitions)):
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not code and topic is not None:
-        place = topic.topic_id, index
-        code = request.cluster.shares.alter(request.message.group_id, share, place, part.start_offset)
+        topic_partition = topic.topic_id, index
+        code = request.cluster.shares.alter(request.message.group_id, share, topic_partition, part.start_offset)
     return row(partition_index=index, error_code=code, error_message=ErrorCode(code).about if code else None)
 
 
@@ -137,12 +141,13 @@ def delete_share_group_offsets(
     request: RequestContext[messages.DeleteShareGroupOffsetsRequest],
 ) -> messages.DeleteShareGroupOffsetsResponse:
     """Handle DeleteShareGroupOffsets: delete the state of whole topics in a group without members."""
-    response, asked = messages.DeleteShareGroupOffsetsResponse, request.message
+    response = messages.DeleteShareGroupOffsetsResponse
+    message = request.message
     share = _empty_share(request, makes=False)
     if isinstance(share, int):
         return response(error_code=share, error_message=ErrorCode(share).about)
-    rows = tuple(_delete_offsets(request, share, one.topic_name) for one in asked.topics)
-    group = request.cluster.groups.find(asked.group_id)
+    rows = tuple(_delete_offsets(request, share, topic.topic_name) for topic in message.topics)
+    group = request.cluster.groups.find(message.group_id)
     assert group is not None
     request.cluster.groups.remember(group)
     return response(responses=rows)
@@ -152,7 +157,11 @@ def _delete_offsets(
     request: RequestContext[messages.DeleteShareGroupOffsetsRequest], share: ShareGroup, name: str
 ) -> messages.DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic:
     topic = request.cluster.controller.topics.get(name)
-    places = [place for place in share.partitions if topic is not None and place[0] == topic.topic_id]
+    places = [
+        topic_partition
+        for topic_partition in share.partitions
+        if topic is not None and topic_partition[0] == topic.topic_id
+    ]
     code = request.error(name) or (ErrorCode.NONE if places else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if not code:
         request.cluster.shares.forget(request.message.group_id, share, places)

@@ -13,6 +13,7 @@ from .unique_rows import unique_rows
 
 def create_partitions(request: RequestContext[messages.CreatePartitionsRequest]) -> messages.CreatePartitionsResponse:
     """Handle CreatePartitions."""
+    # Kafka: ReplicationControlManager.createPartitions
     rows = unique_rows(request.message.topics)
     return messages.CreatePartitionsResponse(
         results=tuple(_create_partitions(request, row, twice) for row, twice in rows)
@@ -30,7 +31,7 @@ def _create_partitions(
         if twice:
             raise InvalidRequest("in_request_twice", name=row.name)
         if code := request.error(row.name):
-            return result(name=row.name, **request.denied(code))
+            return result(name=row.name, **request.describe_denial(code))
         topic = controller.known(row.name)
         assignment = controller.place_more(topic, row.count)
         if row.assignments is not None:

@@ -21,6 +21,7 @@ FIRST_WITH_DETAILS = 5  # the first version of CreateTopics whose response has t
 
 def create_topics(request: RequestContext[messages.CreateTopicsRequest]) -> messages.CreateTopicsResponse:
     """Handle CreateTopics."""
+    # Kafka: ReplicationControlManager.createTopics
     rows = request.message.topics
     return messages.CreateTopicsResponse(topics=tuple(_create(request, row, twice) for row, twice in unique_rows(rows)))
 
@@ -34,7 +35,7 @@ def _create(
         if twice:
             raise InvalidRequest("in_request_twice", name=row.name)
         if code := request.error() if request.may_create(row.name) else ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-            return result(name=row.name, **request.denied(code))
+            return result(name=row.name, **request.describe_denial(code))
         check_name(row.name, controller.topics)
         configs = check_configs((config.name, config.value) for config in row.configs)
         assignment = _assignment(controller, row)
@@ -68,7 +69,7 @@ def _assignment(controller: KRaftController, row: messages.CreateTopicsRequest.C
         return controller.place(row.num_partitions, row.replication_factor)
     if row.num_partitions != NO_NUMBER or row.replication_factor != NO_NUMBER:
         raise InvalidRequest("assignment_and_counts")
-    assignment = {one.partition_index: list(one.broker_ids) for one in row.assignments}
+    assignment = {assignment.partition_index: list(assignment.broker_ids) for assignment in row.assignments}
     if len(assignment) < len(row.assignments):
         raise InvalidReplicaAssignment("in_request_twice", name="a partition")
     return assignment

@@ -18,10 +18,11 @@ FIRST_WITH_IDS = 6  # the first version of DeleteTopics with topic ids (KIP-516)
 
 def delete_topics(request: RequestContext[messages.DeleteTopicsRequest]) -> messages.DeleteTopicsResponse:
     """Handle DeleteTopics; this also completes requests that wait for a deleted topic."""
-    asked = request.message
-    names: list[tuple[str | None, bytes]] = [(name, NO_TOPIC_ID) for name in asked.topic_names]
+    # Kafka: ControllerApis.deleteTopics, ReplicationControlManager.deleteTopics
+    message = request.message
+    names: list[tuple[str | None, bytes]] = [(name, NO_TOPIC_ID) for name in message.topic_names]
     if request.version >= FIRST_WITH_IDS:
-        names = [(row.name, row.topic_id) for row in asked.topics]
+        names = [(row.name, row.topic_id) for row in message.topics]
     rows = (_delete(request, *named, count > 1) for named, count in Counter(names).items())
     return messages.DeleteTopicsResponse(responses=tuple(rows))
 
@@ -34,7 +35,7 @@ def _delete(
     known = by_id.name if by_id is not None else name
     if not twice and known is not None and (code := request.error(known)):
         sees = request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, known) or name is not None
-        return result(name=known if sees else None, topic_id=topic_id, **request.denied(code))
+        return result(name=known if sees else None, topic_id=topic_id, **request.describe_denial(code))
     try:
         topic = _topic_to_delete(request, name, topic_id, twice)
         if topic.name in INTERNAL:

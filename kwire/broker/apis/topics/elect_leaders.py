@@ -16,12 +16,14 @@ PREFERRED = 0  # the type of a preferred leader election; the other type is uncl
 def elect_leaders(request: RequestContext[messages.ElectLeadersRequest]) -> messages.ElectLeadersResponse:
     """Handle ElectLeaders: elect the preferred replica, or in an unclean election an out-of-sync replica if no
     in-sync replica is online."""
-    response, asked = messages.ElectLeadersResponse, request.message
+    # Kafka: ReplicationControlManager.electLeaders
+    response = messages.ElectLeadersResponse
+    asked = request.message
     if code := request.error():
         return request.failed(code)  # names no topic that the request does not name
     is_all = asked.topic_partitions is None
     rows: dict[str, list[messages.ElectLeadersResponse.PartitionResult]] = {}
-    for topic, index in _list_asked(request):
+    for topic, index in _list_requested(request):
         code = _elect(request, request.cluster.controller.partition(topic, index))
         if is_all and code == ErrorCode.ELECTION_NOT_NEEDED:
             continue
@@ -35,9 +37,9 @@ def elect_leaders(request: RequestContext[messages.ElectLeadersRequest]) -> mess
     return response(replica_election_results=tuple(results))
 
 
-def _list_asked(request: RequestContext[messages.ElectLeadersRequest]) -> Iterator[tuple[str, int]]:
+def _list_requested(request: RequestContext[messages.ElectLeadersRequest]) -> Iterator[tuple[str, int]]:
     if request.message.topic_partitions is None:
-        yield from ((one.topic, one.index) for one in request.cluster.controller.partitions())
+        yield from ((partition.topic, partition.index) for partition in request.cluster.controller.partitions())
         return
     for row in request.message.topic_partitions:
         yield from ((row.topic, index) for index in row.partitions)

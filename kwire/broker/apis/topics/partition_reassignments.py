@@ -17,7 +17,9 @@ def alter_partition_reassignments(
     request: RequestContext[messages.AlterPartitionReassignmentsRequest],
 ) -> messages.AlterPartitionReassignmentsResponse:
     """Handle AlterPartitionReassignments: copy replicas immediately, or, for a stopped broker, after its restart."""
-    response, asked = messages.AlterPartitionReassignmentsResponse, request.message
+    # Kafka: ReplicationControlManager.alterPartitionReassignments
+    response = messages.AlterPartitionReassignmentsResponse
+    asked = request.message
     rows = []
     for topic in asked.topics:
         parts = []
@@ -35,7 +37,7 @@ def _reassign(
     part: messages.AlterPartitionReassignmentsRequest.ReassignablePartition,
 ) -> tuple[int, str | None]:
     if code := request.error(topic, part.partition_index):
-        return code, request.denied(code)["error_message"]
+        return code, request.describe_denial(code)["error_message"]
     partition = request.cluster.controller.partition(topic, part.partition_index)
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the partition does not exist"
@@ -62,20 +64,22 @@ def list_partition_reassignments(
     request: RequestContext[messages.ListPartitionReassignmentsRequest],
 ) -> messages.ListPartitionReassignmentsResponse:
     """Handle ListPartitionReassignments."""
-    response, asked = messages.ListPartitionReassignmentsResponse, request.message
+    # Kafka: ReplicationControlManager.listPartitionReassignments
+    response = messages.ListPartitionReassignmentsResponse
+    message = request.message
     wanted = (
-        None if asked.topics is None else {(row.name, one) for row in asked.topics for one in row.partition_indexes}
+        None if message.topics is None else {(row.name, one) for row in message.topics for one in row.partition_indexes}
     )
     rows: dict[str, list[messages.ListPartitionReassignmentsResponse.OngoingPartitionReassignment]] = {}
-    for one in request.cluster.controller.partitions():
-        if one.target is None or (wanted is not None and (one.topic, one.index) not in wanted):
+    for partition in request.cluster.controller.partitions():
+        if partition.target is None or (wanted is not None and (partition.topic, partition.index) not in wanted):
             continue
-        removing = tuple(node_id for node_id in one.replicas if node_id not in one.target)
-        rows.setdefault(one.topic, []).append(
+        removing = tuple(node_id for node_id in partition.replicas if node_id not in partition.target)
+        rows.setdefault(partition.topic, []).append(
             response.OngoingPartitionReassignment(
-                partition_index=one.index,
-                replicas=tuple(one.replicas),
-                adding_replicas=tuple(node_id for node_id in one.target if node_id not in one.isr),
+                partition_index=partition.index,
+                replicas=tuple(partition.replicas),
+                adding_replicas=tuple(node_id for node_id in partition.target if node_id not in partition.isr),
                 removing_replicas=removing,
             )
         )

@@ -16,6 +16,7 @@ def alter_replica_log_dirs(
 ) -> messages.AlterReplicaLogDirsResponse:
     """Handle AlterReplicaLogDirs: move a replica of the broker that received the request to another of its
     directories."""
+    # Kafka: ReplicaManager.alterReplicaLogDirs
     response = messages.AlterReplicaLogDirsResponse
     rows: dict[str, list[messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult]] = {}
     for row in request.message.dirs:
@@ -34,7 +35,7 @@ def _move(request: RequestContext[messages.AlterReplicaLogDirsRequest], path: st
     if code := request.error(topic, index):
         return code
     log_dirs = request.cluster.controller.nodes[request.node_id].log_dirs
-    log_dir: LogDir | None = next((one for one in log_dirs if one.path == path), None)
+    log_dir: LogDir | None = next((log_dir for log_dir in log_dirs if log_dir.path == path), None)
     if log_dir is None:
         return ErrorCode.LOG_DIR_NOT_FOUND
     partition = request.cluster.controller.partition(topic, index)
@@ -52,8 +53,9 @@ def _move(request: RequestContext[messages.AlterReplicaLogDirsRequest], path: st
 
 def describe_log_dirs(request: RequestContext[messages.DescribeLogDirsRequest]) -> messages.DescribeLogDirsResponse:
     """Handle DescribeLogDirs for the broker that received the request."""
+    # Kafka: ReplicaManager.describeLogDirs
     node = request.cluster.controller.nodes[request.node_id]
-    return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, one) for one in node.log_dirs))
+    return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, log_dir) for log_dir in node.log_dirs))
 
 
 def _log_dir(
@@ -76,7 +78,7 @@ def _topics(
     topics = request.cluster.controller.topics
     wanted: dict[str, set[int] | None] = dict.fromkeys(topics)
     if request.message.topics is not None:
-        wanted = {one.topic: set(one.partitions) for one in request.message.topics if one.topic in topics}
+        wanted = {topic.topic: set(topic.partitions) for topic in request.message.topics if topic.topic in topics}
     held = ((name, _partitions(request, topics[name], log_dir, indexes)) for name, indexes in wanted.items())
     return tuple(row(name=name, partitions=partitions) for name, partitions in held if partitions)
 

@@ -10,14 +10,14 @@ from .transaction_checks import find_transaction
 
 def add_offsets_to_txn(request: RequestContext[messages.AddOffsetsToTxnRequest]) -> messages.AddOffsetsToTxnResponse:
     """Handle AddOffsetsToTxn: add the offsets of a group to a transaction."""
-    asked = request.message
-    found = find_transaction(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
-    if isinstance(found, int):
-        return messages.AddOffsetsToTxnResponse(error_code=found)
-    if code := request.error(group=asked.group_id):
+    message = request.message
+    transaction = find_transaction(request, message.transactional_id, message.producer_id, message.producer_epoch)
+    if isinstance(transaction, int):
+        return messages.AddOffsetsToTxnResponse(error_code=transaction)
+    if code := request.error(group=message.group_id):
         return messages.AddOffsetsToTxnResponse(error_code=code)
-    place = request.cluster.groups.log_place(asked.group_id)
-    request.cluster.transactions.add(found, request.now, [place])
+    topic_partition = request.cluster.groups.log_place(message.group_id)
+    request.cluster.transactions.add(transaction, request.now, [topic_partition])
     return messages.AddOffsetsToTxnResponse()
 
 

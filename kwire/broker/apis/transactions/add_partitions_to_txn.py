@@ -16,14 +16,16 @@ def add_partitions_to_txn(
     request: RequestContext[messages.AddPartitionsToTxnRequest],
 ) -> messages.AddPartitionsToTxnResponse:
     """Handle AddPartitionsToTxn: add all partitions of a producer to its transaction, or none."""
-    response, asked = messages.AddPartitionsToTxnResponse, request.message
+    # Kafka: KafkaApis.handleAddPartitionsToTxnRequest
+    response = messages.AddPartitionsToTxnResponse
+    message = request.message
     if request.version < FIRST_OF_BROKERS:
         rows = _add_partitions(
             request,
-            asked.v3_and_below_transactional_id,
-            asked.v3_and_below_producer_id,
-            asked.v3_and_below_producer_epoch,
-            asked.v3_and_below_topics,
+            message.v3_and_below_transactional_id,
+            message.v3_and_below_producer_id,
+            message.v3_and_below_producer_epoch,
+            message.v3_and_below_topics,
         )
         return response(results_by_topic_v3_and_below=rows)
     if code := request.error():
@@ -31,12 +33,17 @@ def add_partitions_to_txn(
     result = response.AddPartitionsToTxnResult
     found = tuple(
         result(
-            transactional_id=one.transactional_id,
+            transactional_id=transaction.transactional_id,
             topic_results=_add_partitions(
-                request, one.transactional_id, one.producer_id, one.producer_epoch, one.topics, one.verify_only
+                request,
+                transaction.transactional_id,
+                transaction.producer_id,
+                transaction.producer_epoch,
+                transaction.topics,
+                transaction.verify_only,
             ),
         )
-        for one in asked.transactions
+        for transaction in message.transactions
     )
     return response(results_by_transaction=found)
 
@@ -50,18 +57,21 @@ def _add_partitions(
     verify_only: bool = False,
 ) -> tuple[messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult, ...]:
     places = [(row.name, index) for row in topics for index in row.partitions]
-    errors = {place: _place_error(request, place) for place in places}
-    found = find_transaction(request, transactional_id, producer_id, epoch)
-    if isinstance(found, int):
-        errors = dict.fromkeys(places, found)
+    errors = {topic_partition: _place_error(request, topic_partition) for topic_partition in places}
+    transaction = find_transaction(request, transactional_id, producer_id, epoch)
+    if isinstance(transaction, int):
+        errors = dict.fromkeys(places, transaction)
     elif any(errors.values()):
         errors = {place: code or ErrorCode.OPERATION_NOT_ATTEMPTED for place, code in errors.items()}
     elif verify_only:
-        is_open = found.state is TransactionState.ONGOING
-        known = found.partitions if is_open else {}
-        errors = {place: ErrorCode.NONE if place in known else ErrorCode.TRANSACTION_ABORTABLE for place in places}
+        is_open = transaction.state is TransactionState.ONGOING
+        known = transaction.partitions if is_open else {}
+        errors = {
+            topic_partition: ErrorCode.NONE if topic_partition in known else ErrorCode.TRANSACTION_ABORTABLE
+            for topic_partition in places
+        }
     else:
-        request.cluster.transactions.add(found, request.now, places)
+        request.cluster.transactions.add(transaction, request.now, places)
     row = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
     part = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
     return tuple(
@@ -76,12 +86,12 @@ def _add_partitions(
     )
 
 
-def _place_error(request: RequestContext[messages.AddPartitionsToTxnRequest], place: TopicPartition) -> int:
-    if code := request.error(*place):
+def _place_error(request: RequestContext[messages.AddPartitionsToTxnRequest], topic_partition: TopicPartition) -> int:
+    if code := request.error(*topic_partition):
         return code
     return (
         ErrorCode.NONE
-        if request.cluster.controller.partition(*place) is not None
+        if request.cluster.controller.partition(*topic_partition) is not None
         else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
 

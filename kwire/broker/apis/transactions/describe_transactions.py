@@ -14,6 +14,7 @@ def describe_transactions(
     request: RequestContext[messages.DescribeTransactionsRequest],
 ) -> messages.DescribeTransactionsResponse:
     """Handle DescribeTransactions."""
+    # Kafka: TransactionCoordinator.handleDescribeTransactions
     names = dict.fromkeys(request.message.transactional_ids)
     rows = tuple(_describe_transaction(request, name) for name in names)
     return messages.DescribeTransactionsResponse(transaction_states=rows)
@@ -26,20 +27,20 @@ def _describe_transaction(
     if code := problem_with(request, transactional_id, TRANSACTIONS):
         code = ErrorCode.INVALID_REQUEST if not transactional_id else code
         return response.TransactionState(transactional_id=transactional_id, error_code=code)
-    one = request.cluster.transactions.find(transactional_id)
-    if one is None:
+    transaction = request.cluster.transactions.find(transactional_id)
+    if transaction is None:
         code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
         return response.TransactionState(transactional_id=transactional_id, error_code=code)
     indexes: dict[str, list[int]] = {}
-    for topic, index in one.partitions:
+    for topic, index in transaction.partitions:
         indexes.setdefault(topic, []).append(index)
     return response.TransactionState(
         transactional_id=transactional_id,
-        transaction_state=one.state.value,
-        transaction_timeout_ms=one.timeout_ms,
-        transaction_start_time_ms=one.started_ms,
-        producer_id=one.producer_id,
-        producer_epoch=one.producer_epoch,
+        transaction_state=transaction.state.value,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_start_time_ms=transaction.started_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
         topics=tuple(response.TopicData(topic=topic, partitions=tuple(rows)) for topic, rows in indexes.items()),
     )
 

@@ -11,21 +11,23 @@ from .transaction_checks import FIRST_OF_PROTOCOL_2, find_transaction
 
 def end_txn(request: RequestContext[messages.EndTxnRequest]) -> messages.EndTxnResponse:
     """Handle EndTxn."""
-    response, asked = messages.EndTxnResponse, request.message
+    # Kafka: TransactionCoordinator.handleEndTransaction
+    response = messages.EndTxnResponse
+    message = request.message
     transactions = request.cluster.transactions
-    found = find_transaction(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
-    code = found if isinstance(found, int) else ErrorCode.NONE
-    known = transactions.find(asked.transactional_id)
+    transaction = find_transaction(request, message.transactional_id, message.producer_id, message.producer_epoch)
+    code = transaction if isinstance(transaction, int) else ErrorCode.NONE
+    known = transactions.find(message.transactional_id)
     is_fenced = code == ErrorCode.PRODUCER_FENCED and known is not None
-    if known and is_fenced and transactions.has_ended(known, asked.producer_epoch, is_commit=asked.committed):
+    if known and is_fenced and transactions.has_ended(known, message.producer_epoch, is_commit=message.committed):
         return response(producer_id=known.producer_id, producer_epoch=known.producer_epoch)
-    if isinstance(found, int):
-        return response(error_code=found)
+    if isinstance(transaction, int):
+        return response(error_code=transaction)
     protocol = 2 if request.version >= FIRST_OF_PROTOCOL_2 else 1
-    code = transactions.end(found, is_commit=asked.committed, protocol=protocol)
+    code = transactions.end(transaction, is_commit=message.committed, protocol=protocol)
     if code or protocol == 1:
         return response(error_code=code)
-    return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+    return response(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
 
 
 APIS = {  # what each version has changed

@@ -18,23 +18,26 @@ FIRST_INIT_WITH_FENCED = 4  # the first version of InitProducerId with the error
 
 def init_producer_id(request: RequestContext[messages.InitProducerIdRequest]) -> messages.InitProducerIdResponse:
     """Handle InitProducerId: return a new producer id, or the next epoch for a producer that sends its id (KIP-360)."""
-    response, asked = messages.InitProducerIdResponse, request.message
+    # Kafka: TransactionCoordinator.handleInitProducerId
+    response = messages.InitProducerIdResponse
+    message = request.message
     if code := _denial(request):
         return response(error_code=code, producer_id=-1, producer_epoch=-1)
-    if asked.transactional_id is not None:
-        found = _transactional(request)
-        if isinstance(found, int):
-            return response(error_code=found, producer_id=-1, producer_epoch=-1)
-        return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
-    if asked.producer_id >= 0 and 0 <= asked.producer_epoch < HIGHEST_EPOCH:
-        return response(producer_id=asked.producer_id, producer_epoch=asked.producer_epoch + 1)
+    if message.transactional_id is not None:
+        transaction = _transactional(request)
+        if isinstance(transaction, int):
+            return response(error_code=transaction, producer_id=-1, producer_epoch=-1)
+        return response(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
+    if message.producer_id >= 0 and 0 <= message.producer_epoch < HIGHEST_EPOCH:
+        return response(producer_id=message.producer_id, producer_epoch=message.producer_epoch + 1)
     return response(producer_id=request.cluster.new_producer_id(), producer_epoch=0)
 
 
 def _denial(request: RequestContext[messages.InitProducerIdRequest]) -> int:
     """Return the error code if the principal may not write; 0 if it may. Write access to any topic permits
     idempotent producers (KIP-679)."""
-    cluster, transactional_id = request.cluster, request.message.transactional_id
+    cluster = request.cluster
+    transactional_id = request.message.transactional_id
     if cluster.authorizer is None:
         return ErrorCode.NONE
     if transactional_id is not None:
@@ -46,18 +49,20 @@ def _denial(request: RequestContext[messages.InitProducerIdRequest]) -> int:
 
 
 def _transactional(request: RequestContext[messages.InitProducerIdRequest]) -> Transaction | int:
-    asked = request.message
-    if not asked.transactional_id or (asked.producer_id < 0) != (asked.producer_epoch < 0):
+    message = request.message
+    if not message.transactional_id or (message.producer_id < 0) != (message.producer_epoch < 0):
         return ErrorCode.INVALID_REQUEST
-    if not 0 < asked.transaction_timeout_ms <= MOST_TIMEOUT_MS:
+    if not 0 < message.transaction_timeout_ms <= MOST_TIMEOUT_MS:
         return ErrorCode.INVALID_TRANSACTION_TIMEOUT
-    if code := problem_with(request, asked.transactional_id, TRANSACTIONS):
+    if code := problem_with(request, message.transactional_id, TRANSACTIONS):
         return code
     begin = request.cluster.transactions.begin_producer
-    found = begin(asked.transactional_id, asked.transaction_timeout_ms, asked.producer_id, asked.producer_epoch)
-    if found == ErrorCode.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
+    transaction = begin(
+        message.transactional_id, message.transaction_timeout_ms, message.producer_id, message.producer_epoch
+    )
+    if transaction == ErrorCode.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
-    return found
+    return transaction
 
 
 APIS = {  # what each version has changed

@@ -16,37 +16,43 @@ from ...transactions.transaction import Transaction, TransactionState
 
 def list_transactions(request: RequestContext[messages.ListTransactionsRequest]) -> messages.ListTransactionsResponse:
     """Handle ListTransactions: return the transactions that this broker coordinates."""
-    response, asked = messages.ListTransactionsResponse, request.message
+    # Kafka: TransactionCoordinator.handleListTransactions
+    response = messages.ListTransactionsResponse
+    message = request.message
     known = {state.value for state in TransactionState}
     try:
-        pattern = compile_pattern(asked.transactional_id_pattern or ".*")
+        pattern = compile_pattern(message.transactional_id_pattern or ".*")
     except BadPattern:
         return response(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     rows = (
         response.TransactionState(
-            transactional_id=one.transactional_id, producer_id=one.producer_id, transaction_state=one.state.value
+            transactional_id=transaction.transactional_id,
+            producer_id=transaction.producer_id,
+            transaction_state=transaction.state.value,
         )
-        for one in _own(request)
-        if request.allows(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, one.transactional_id)
-        and (not asked.state_filters or one.state.value in asked.state_filters)
-        and (not asked.producer_id_filters or one.producer_id in asked.producer_id_filters)
-        and _is_as_long(request, one, asked.duration_filter)
-        and pattern.fullmatch(one.transactional_id)
+        for transaction in _own(request)
+        if request.allows(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, transaction.transactional_id)
+        and (not message.state_filters or transaction.state.value in message.state_filters)
+        and (not message.producer_id_filters or transaction.producer_id in message.producer_id_filters)
+        and _is_as_long(request, transaction, message.duration_filter)
+        and pattern.fullmatch(transaction.transactional_id)
     )
-    unknown = tuple(state for state in asked.state_filters if state not in known)
+    unknown = tuple(state for state in message.state_filters if state not in known)
     return response(transaction_states=tuple(rows), unknown_state_filters=unknown)
 
 
 def _own(request: RequestContext[messages.ListTransactionsRequest]) -> Iterator[Transaction]:
     cluster = request.cluster
-    for one in cluster.transactions.all():
-        if coordinator_of(one.transactional_id, cluster.controller, TRANSACTIONS) == request.node_id:
-            yield one
+    for transaction in cluster.transactions.all():
+        if coordinator_of(transaction.transactional_id, cluster.controller, TRANSACTIONS) == request.node_id:
+            yield transaction
 
 
-def _is_as_long(request: RequestContext[messages.ListTransactionsRequest], one: Transaction, duration_ms: int) -> bool:
-    is_open = one.started_ms >= 0
-    return duration_ms < 0 or (is_open and request.cluster.time_ms() - one.started_ms > duration_ms)
+def _is_as_long(
+    request: RequestContext[messages.ListTransactionsRequest], transaction: Transaction, duration_ms: int
+) -> bool:
+    is_open = transaction.started_ms >= 0
+    return duration_ms < 0 or (is_open and request.cluster.time_ms() - transaction.started_ms > duration_ms)
 
 
 APIS = {  # what each version has changed

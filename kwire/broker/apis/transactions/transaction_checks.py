@@ -20,8 +20,8 @@ def find_transaction(
         return ErrorCode.INVALID_REQUEST
     if code := problem_with(request, transactional_id, TRANSACTIONS):
         return code
-    found = request.cluster.transactions.checked(transactional_id, producer_id, epoch)
-    return _as_version(request, found) if isinstance(found, int) else found
+    transaction = request.cluster.transactions.find_for_producer(transactional_id, producer_id, epoch)
+    return _as_version(request, transaction) if isinstance(transaction, int) else transaction
 
 
 def _as_version(request: RequestContext[object], code: int) -> int:

@@ -19,16 +19,17 @@ from .transaction_checks import FIRST_OF_PROTOCOL_2
 
 def txn_offset_commit(request: RequestContext[messages.TxnOffsetCommitRequest]) -> messages.TxnOffsetCommitResponse:
     """Handle TxnOffsetCommit: store the offsets once the transaction is committed."""
-    response, asked = messages.TxnOffsetCommitResponse, request.message
+    response = messages.TxnOffsetCommitResponse
+    message = request.message
     group = _committing(request)
     commits: dict[tuple[str, int], Commit] = {}
-    errors = [[check_commit(request, group, row, part, commits) for part in row.partitions] for row in asked.topics]
+    errors = [[check_commit(request, group, row, part, commits) for part in row.partitions] for row in message.topics]
     failed: int = ErrorCode.NONE
     if isinstance(group, Group):
-        producer = ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch)
+        producer = ProducerIdAndEpoch(message.producer_id, message.producer_epoch)
         failed = request.cluster.groups.commit_pending(group, producer, commits)
     rows = []
-    for row, found in zip(asked.topics, errors, strict=True):
+    for row, found in zip(message.topics, errors, strict=True):
         parts = tuple(
             response.TxnOffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
             for part, code in zip(row.partitions, found, strict=True)
@@ -40,38 +41,45 @@ def txn_offset_commit(request: RequestContext[messages.TxnOffsetCommitRequest]) 
 
 def _committing(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group | int:
     """Return the group, or an error code if this producer may not commit offsets now."""
-    asked, cluster = request.message, request.cluster
-    code = request.error(transactional_id=asked.transactional_id) or problem_with(request, asked.group_id)
+    # Kafka: OffsetMetadataManager.validateTransactionalOffsetCommit
+    message = request.message
+    cluster = request.cluster
+    code = request.error(transactional_id=message.transactional_id) or problem_with(request, message.group_id)
     if code:
         return code
-    found = cluster.transactions.checked(asked.transactional_id, asked.producer_id, asked.producer_epoch)
-    if isinstance(found, int):
-        return ErrorCode.INVALID_PRODUCER_EPOCH if found == ErrorCode.PRODUCER_FENCED else found
+    transaction = cluster.transactions.find_for_producer(
+        message.transactional_id, message.producer_id, message.producer_epoch
+    )
+    if isinstance(transaction, int):
+        return ErrorCode.INVALID_PRODUCER_EPOCH if transaction == ErrorCode.PRODUCER_FENCED else transaction
     is_second = request.version >= FIRST_OF_PROTOCOL_2
-    place = cluster.groups.log_place(asked.group_id)
-    if not is_second and (found.state is not TransactionState.ONGOING or place not in found.partitions):
+    topic_partition = cluster.groups.log_place(message.group_id)
+    if not is_second and (
+        transaction.state is not TransactionState.ONGOING or topic_partition not in transaction.partitions
+    ):
         return ErrorCode.INVALID_TXN_STATE
     group = _group_of(request)
     if is_second and isinstance(group, Group):
-        cluster.transactions.add(found, request.now, [place], protocol=2)
+        cluster.transactions.add(transaction, request.now, [topic_partition], protocol=2)
     return group
 
 
 def _group_of(request: RequestContext[messages.TxnOffsetCommitRequest]) -> Group | int:
     """Return the group whose offsets are committed, or an error code if the member or generation is wrong."""
-    asked, groups = request.message, request.cluster.groups
-    group = groups.find(asked.group_id)
-    generation = asked.generation_id_or_member_epoch
+    message = request.message
+    groups = request.cluster.groups
+    group = groups.find(message.group_id)
+    generation = message.generation_id_or_member_epoch
     if group is not None and isinstance(group.consumer, ShareGroup):
         return ErrorCode.GROUP_ID_NOT_FOUND
-    if generation < 0 and not asked.member_id:
-        made = groups.found_or_made(asked.group_id)
+    if generation < 0 and not message.member_id:
+        made = groups.found_or_made(message.group_id)
         return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is None:
         return ErrorCode.ILLEGAL_GENERATION
     if group.consumer is not None and group.consumer.members:
-        return consumer_problem(group, asked.member_id, generation) or group
-    member = member_or_problem(group, asked.member_id, asked.group_instance_id)
+        return consumer_problem(group, message.member_id, generation) or group
+    member = member_or_problem(group, message.member_id, message.group_instance_id)
     if isinstance(member, int):
         return member
     if generation != group.generation:

@@ -12,6 +12,7 @@ from ...transactions.transaction import TopicPartition
 def write_txn_markers(request: RequestContext[messages.WriteTxnMarkersRequest]) -> messages.WriteTxnMarkersResponse:
     """Handle WriteTxnMarkers (KIP-664): end an administrator's hanging transactions in partitions that this broker
     leads."""
+    # Kafka: KafkaApis.handleWriteTxnMarkersRequest
     response = messages.WriteTxnMarkersResponse
     rows = []
     for marker in request.message.markers:
@@ -34,12 +35,12 @@ def write_txn_markers(request: RequestContext[messages.WriteTxnMarkersRequest]) 
 def _mark(
     request: RequestContext[messages.WriteTxnMarkersRequest],
     marker: messages.WriteTxnMarkersRequest.WritableTxnMarker,
-    place: TopicPartition,
+    topic_partition: TopicPartition,
 ) -> int:
-    found = request.led(*place)
-    if isinstance(found, int):
-        return found
-    partition, log = found
+    led_partition = request.find_led(*topic_partition)
+    if isinstance(led_partition, int):
+        return led_partition
+    partition, log = led_partition
     known = log.producers.known().get(marker.producer_id)
     if known is not None and marker.coordinator_epoch < known.coordinator_epoch:
         return ErrorCode.TRANSACTION_COORDINATOR_FENCED
