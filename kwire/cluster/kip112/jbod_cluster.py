@@ -252,7 +252,7 @@ class JbodCluster(Steps):
         host = self.hosts[broker_id]
         if host.broker is None or host.disks[directory].works:
             return []
-        lost = host.broker.handle_log_dir_failure(directory)
+        lost = host.broker.log_dir_failed(directory)
         self._stop_if_done(broker_id)
         return lost
 

@@ -77,7 +77,7 @@ class KafkaBroker:
         broken = self.logs.broken
         self.logs.broken = []
         for directory in dict.fromkeys(broken):
-            self.handle_log_dir_failure(directory)
+            self.log_dir_failed(directory)
         return response
 
     def _update_metadata(self, request: Any, version: int) -> Any:
@@ -90,7 +90,7 @@ class KafkaBroker:
     def _is_alive(self, broker_id: int) -> bool:
         return self.metadata.brokers is not None and broker_id in self.metadata.brokers
 
-    def handle_log_dir_failure(self, directory: str) -> list[TopicPartition]:
+    def log_dir_failed(self, directory: str) -> list[TopicPartition]:
         """Handle the failure of a log directory (scenario 2); return the partitions whose replicas were in it.
 
         The broker notifies the controller by a znode. After the failure of its last directory it stops without a

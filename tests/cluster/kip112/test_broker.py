@@ -35,10 +35,10 @@ def test_a_broker_runs_with_a_good_directory(works: tuple[bool, ...], protocol: 
 
 def test_a_failure_is_told_once_and_the_last_one_not_at_all() -> None:
     made = broker((True, True))
-    assert made.handle_log_dir_failure("/0") == []
-    made.handle_log_dir_failure("/0")
+    assert made.log_dir_failed("/0") == []
+    made.log_dir_failed("/0")
     assert len(made.zk.zk.children("/log_dir_event_notification")) == 1
-    made.handle_log_dir_failure("/1")
+    made.log_dir_failed("/1")
     assert not made.running
     assert len(made.zk.zk.children("/log_dir_event_notification")) == 1
 

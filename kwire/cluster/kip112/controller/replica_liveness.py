@@ -108,7 +108,7 @@ class ReplicaLiveness(ControllerPart):
         1. Partitions whose leader is offline go offline, and get another leader where a replica in sync is left.
         2. The replicas go offline, and leave the ISR.
         3. The deletion of topics with such replicas waits.
-        4. If no election has told the brokers already, they learn which brokers are live.
+        4. If no election has informed the brokers already, they learn which brokers are live.
         """
         leaderless = [
             partition
