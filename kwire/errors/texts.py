@@ -52,9 +52,11 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 def version_hint(first: int | None, last: int | None = None, version: int | None = None) -> str:
     """Return a hint that names the first or last version with a field, for a `version` without it."""
-    gone = last is not None and version is not None and version > last
-    text = f"the {'last' if gone else 'first'} version that has it is {last if gone else first}"
-    return "no version has it" if first is None else text
+    if first is None:
+        return "no version has it"
+    if last is not None and version is not None and version > last:
+        return f"the last version that has it is {last}"
+    return f"the first version that has it is {first}"
 
 
 def excerpt(value: Any, max_length: int = 80) -> str:

@@ -35,11 +35,11 @@ class Value(IntEnum):
     @classmethod
     def _missing_(cls, value: object) -> Any:
         if isinstance(value, str):
-            return cls._named(value)
+            return cls._parse_name(value)
         return cls._nameless(value) if isinstance(value, int) else None
 
     @classmethod
-    def _named(cls, text: str) -> Value:
+    def _parse_name(cls, text: str) -> Value:
         folded = {name.casefold(): member for name, member in cls.__members__.items()}
         if text.casefold() in folded:
             return folded[text.casefold()]

@@ -237,8 +237,12 @@ def _format_path(path: JsonPath) -> str:
     segments: list[str] = []
     while path is not None:
         path, segment = path
-        plain = isinstance(segment, str) and segment.isidentifier() and segment.isascii() and len(segment) < 128
-        segments.append(f".{segment}" if plain else f"[{segment if isinstance(segment, int) else excerpt(segment)}]")
+        if isinstance(segment, int):
+            segments.append(f"[{segment}]")
+        elif segment.isidentifier() and segment.isascii() and len(segment) < 128:
+            segments.append(f".{segment}")
+        else:
+            segments.append(f"[{excerpt(segment)}]")
     return "$" + "".join(reversed(segments))
 
 

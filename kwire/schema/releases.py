@@ -147,7 +147,8 @@ def releases() -> Releases:
 def _release_line(name: str) -> str:
     """Return the line of a full name, in which messages do not change: 3.9 for 3.9.1, 0.10.2 for 0.10.2.2."""
     parts = name.split(".")
-    return ".".join(parts[:-1]) if len(parts) == (4 if parts[0] == "0" else 3) else ""
+    count_of_full_name = 4 if parts[0] == "0" else 3
+    return ".".join(parts[:-1]) if len(parts) == count_of_full_name else ""
 
 
 def _parse_ranges(texts: dict[str, str]) -> dict[str, Versions]:

@@ -33,7 +33,10 @@ def name_of(codec: int, magic: int) -> str | None:
     >>> name_of(4, 2), name_of(4, 1)
     ('zstd', None)
     """
-    return NAMES[codec] if codec < (5 if magic >= 2 else 4) else None
+    if codec >= len(NAMES):
+        return None
+    name = NAMES[codec]
+    return None if name == "zstd" and magic < 2 else name  # KIP-110
 
 
 def inflate(name: str, data: bytes, *, magic: int = 2, limit: int = LIMIT) -> Inflated:

@@ -19,8 +19,8 @@ def _emit_reading_of_bytes(node: Bytes, out: ReadingFunction) -> str:
     return _read_counted(node, out, "", MOST)
 
 
-def _read_counted(node: String | Bytes, out: ReadingFunction, decode: str, most: int) -> str:
-    there, length, more = emit_read_length(node.length, out, nullable=node.nullable, most=most)
+def _read_counted(node: String | Bytes, out: ReadingFunction, decode: str, max_length: int) -> str:
+    there, length, more = emit_read_length(node.length, out, nullable=node.nullable, max_length=max_length)
     value = out.variable()
     cut = f"{value} = b[{out.at()}:(p := {out.at(-more)} + {length})]{decode}"
     if there:

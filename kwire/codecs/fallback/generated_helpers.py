@@ -30,10 +30,10 @@ def unpackers(code: str, compact: bool) -> tuple[Callable[..., tuple[Any, ...]],
     return (refuse, *unpackers) if compact else unpackers
 
 
-def wide(b: bytes, p: int, most: int) -> tuple[int, int]:
-    """Read a varint of two or more bytes, whose first byte is before `p`; it must not exceed `most`."""
+def wide(b: bytes, p: int, max_value: int) -> tuple[int, int]:
+    """Read a varint of two or more bytes, whose first byte is before `p`; it must not exceed `max_value`."""
     value, p = varint(b, p - 1)
-    if not 127 < value <= most:
+    if not 127 < value <= max_value:
         raise Declined
     return value, p
 
@@ -126,9 +126,9 @@ def check_sequence(value: Any) -> None:
         raise Declined
 
 
-def long(size: int, most: int) -> bytes:
+def long(size: int, max_size: int) -> bytes:
     """Write a compact length."""
-    if size > most:
+    if size > max_size:
         raise Declined
     return unsigned_varint(size + 1)
 

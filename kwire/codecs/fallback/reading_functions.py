@@ -47,7 +47,9 @@ class ReadingFunction(GeneratedFunction):
     def at(self, more: int = 0) -> str:
         """Return the position of the next byte, or `more` bytes after it."""
         offset = self.behind + more
-        return "p" if not offset else f"p {'+' if offset > 0 else '-'} {abs(offset)}"
+        if not offset:
+            return "p"
+        return f"p + {offset}" if offset > 0 else f"p - {-offset}"
 
     def line(self, text: str) -> None:
         """Emit a line after the pending run, with `p` at the next byte."""

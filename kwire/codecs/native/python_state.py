@@ -210,10 +210,10 @@ else:
             self.last = self.opener = self.halves = None
             self.unseen = -1, -1
             if half is not None:
-                one, other = self.halves = half(0), half(1)
-                one.peer = other
-                other.peer = one
-                one.connection = other.connection = self
+                self.halves = first_half, second_half = half(0), half(1)
+                first_half.peer = second_half
+                second_half.peer = first_half
+                first_half.connection = second_half.connection = self
 
         def release(self) -> None:
             """Break reference cycles, so that both halves are freed immediately instead of by the garbage collector."""

@@ -200,9 +200,17 @@ class BatchPlan(msgspec.Struct, frozen=True, kw_only=True):
         """Return the attributes of the batch, or of a message with its own bits; `inside` a wrapper without
         compression."""
         bits = (self.attributes if attributes is None else attributes | self.attributes) & ~_NAMED_BITS[self.magic]
-        bits |= (0 if inside else self.compression_id) | (LOG_APPEND_TIME if self.has_append_time else 0)
-        bits |= (TRANSACTIONAL if self.is_transactional else 0) | (CONTROL if self.is_control else 0)
-        return bits | (0 if self.delete_horizon is None else DELETE_HORIZON)
+        if not inside:
+            bits |= self.compression_id
+        if self.has_append_time:
+            bits |= LOG_APPEND_TIME
+        if self.is_transactional:
+            bits |= TRANSACTIONAL
+        if self.is_control:
+            bits |= CONTROL
+        if self.delete_horizon is not None:
+            bits |= DELETE_HORIZON
+        return bits
 
     def headers(self, index: int) -> tuple[RecordHeader, ...]:
         """Return the headers of a record; any pairs are accepted."""

@@ -171,9 +171,11 @@ def read_whole(
         BadChecksum: the checksum is wrong, in strict mode; `partial` is the batch.
     """
     magic = data[16]
-    batch = (read_header if magic == 2 else read_message_header)(data, position, index)
+    batch = read_header(data, position, index) if magic == 2 else read_message_header(data, position, index)
+    if not check_crc:
+        return batch
     checked = data[CHECKED_FROM[magic] :]
-    right = (crc32c if magic == 2 else crc32)(checked) if check_crc else batch.crc
+    right = crc32c(checked) if magic == 2 else crc32(checked)
     if right == batch.crc:
         return batch
     reader = LocatedReader(data, position, ("batches", index), salvage=salvage)

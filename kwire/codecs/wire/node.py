@@ -47,5 +47,5 @@ class Number(Node):
         if not isinstance(value, int) or isinstance(value, bool):
             self.wrong_type(stream, value)
         if not self.low <= value <= self.high:
-            found = excerpt(value, 60)
-            stream.refuse(OutOfRange, need=self.type_name, found=found, low=self.low, high=self.high)
+            value_text = excerpt(value, 60)
+            stream.refuse(OutOfRange, need=self.type_name, found=value_text, low=self.low, high=self.high)

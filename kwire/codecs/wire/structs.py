@@ -93,8 +93,8 @@ class Struct(Node):
         for absent in self.absent:
             if not absent.ignorable and not is_default(getattr(obj, absent.name), absent.default):
                 stream.path.append(absent.name)
-                found = excerpt(getattr(obj, absent.name), 60)
-                stream.refuse(NotInVersion, found=found, first=absent.first, last=absent.last)
+                value_text = excerpt(getattr(obj, absent.name), 60)
+                stream.refuse(NotInVersion, found=value_text, first=absent.first, last=absent.last)
         for field in self.fields:
             stream.child(field.name, field.subcon, getattr(obj, field.name))
         if self.tagged is not None:

@@ -19,10 +19,14 @@ def cut_short(data: bytes, cause: str = "") -> CutShort | None:
     cut short: 8 of 48 bytes, then the connection closed
     """
     have = len(data)
-    size = get_int32(data, 0)
-    if have >= 4 and not (LEAST <= size <= LIMIT and have < 4 + size):
+    if not have:
         return None
-    return CutShort(need=4 + size if have >= 4 else None, have=have, cause=cause) if have else None
+    if have < 4:
+        return CutShort(need=None, have=have, cause=cause)
+    size = get_int32(data, 0)
+    if not (LEAST <= size <= LIMIT and have < 4 + size):
+        return None
+    return CutShort(need=4 + size, have=have, cause=cause)
 
 
 def size_fault(data: bytes) -> DecodeError | None:
