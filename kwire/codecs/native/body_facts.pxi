@@ -43,7 +43,7 @@ cdef class BodyFacts:
 
     cdef int ask_for_types(self, Node* n) except -1:
         """Refuse fields of interest whose type is not supported here."""
-        cdef const uint8_t* marks = <const uint8_t*>PyBytes_AS_STRING(self.marks)
+        cdef const uint8_t* marks = address_of(self.marks)
         cdef Field* f = n.fields
         cdef Node* node
         cdef int i, mark, names = 0, ids = 0, count = n.count + max(n.tags, 0) if n.kind == STRUCT else 0
@@ -66,7 +66,7 @@ cdef class BodyFacts:
         """Find the fields of interest of a body; return False if it must be decoded."""
         cdef Cursor c
         aim(&c, p, size)
-        found.marks, found.fields = <const uint8_t*>PyBytes_AS_STRING(self.marks), self.table.fields
+        found.marks, found.fields = address_of(self.marks), self.table.fields
         found.has_error, found.count = False, 0
         try:
             check(self.table.nodes, &c, found)
@@ -79,7 +79,7 @@ cdef class BodyFacts:
         None if it must be decoded."""
         cdef Facts found
         cdef int i
-        if not self.find(<const uint8_t*>PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body), &found):
+        if not self.find(address_of(body), PyBytes_GET_SIZE(body), &found):
             return None
         topics = [(topic_id(&found.topics[i]), topic_name(&found.topics[i])) for i in range(min(found.count, MOST_TOPICS))]
         return found.has_error, found.count, topics
@@ -95,11 +95,11 @@ cdef class BodyFacts:
 
 
 cdef object topic_name(const Topic* one):
-    return PyUnicode_DecodeUTF8Of(<const char*>one.name, one.size, NULL) if one.size else None
+    return text_of(one.name, one.size, NULL) if one.size else None
 
 
 cdef object topic_id(const Topic* one):
-    return PyBytes_FromStringAndSize(<const char*>one.id, 16) if one.id != NULL else None
+    return copied(one.id, 16, 0, 16) if one.id != NULL else None
 
 
 cdef int check(Node* n, Cursor* c, Facts* found) except -1:
@@ -123,7 +123,7 @@ cdef int check(Node* n, Cursor* c, Facts* found) except -1:
             for i in range(size):
                 check(element, c, found)
     elif n.kind == BOOLEAN:
-        boolean(take(c, 1)[0])
+        boolean(take(c, 1))
     elif n.kind == BYTES:
         size = length(n, c)
         if size > 0:
@@ -136,8 +136,7 @@ cdef int check(Node* n, Cursor* c, Facts* found) except -1:
 cdef inline const uint8_t* checked_text(Cursor* c, Py_ssize_t size) except NULL:
     """Return a pointer to UTF-8 text."""
     cdef const uint8_t* p = take(c, size)
-    if text_has(p, size) & 1:
-        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises UnicodeDecodeError if it is not UTF-8
+    check_utf8(p, size, text_has(p, size))
     return p
 
 
@@ -155,9 +154,7 @@ cdef int check_struct(Node* n, Cursor* c, Facts* found) except -1:
     if topic.id != NULL:
         add_topic(found, &topic)
     if n.tags >= 0:
-        if c.at < c.end and c.at[0] == 0:
-            c.at += 1
-        else:
+        if not accept(c, 0):
             check_tags(n, c, found)
     return 0
 
@@ -205,7 +202,7 @@ cdef int note(Field* f, Cursor* c, Facts* found, Topic* topic) except -1:
             found.has_error |= integer(node.kind, take(c, node.width)) != 0
         elif mark == TOPIC_ID:
             p = take(c, 16)
-            topic.id = p if be64(p) or be64(p + 8) else NULL
+            topic.id = p if integer(INT64, p) or integer(INT64, p + 8) else NULL
         else:
             size = length(node, c)
             topic.size = max(size, 0)

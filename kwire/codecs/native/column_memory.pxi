@@ -137,26 +137,6 @@ cdef class Repeat:
         return memory
 
 
-cdef inline void repeat_bytes(uint8_t* q, const uint8_t* p, Py_ssize_t size, Py_ssize_t times) noexcept nogil:
-    """Write bytes repeatedly. Each copy doubles the written part, so that few calls are needed."""
-    cdef Py_ssize_t i, done
-    if size == 0 or times == 0:
-        return
-    if size == 8:
-        for i in range(times):
-            memcpy(q + i * 8, p, 8)
-    elif size == 4:
-        for i in range(times):
-            memcpy(q + i * 4, p, 4)
-    else:
-        memcpy(q, p, size)
-        done, times = size, times * size
-        while done < times:
-            memcpy(q + done, q, min(done, times - done))
-            done += done
-    return
-
-
 cdef Py_ssize_t first_behind(const int64_t* ends, Py_ssize_t count, Py_ssize_t row) noexcept:
     """Return the first value that ends after a row."""
     cdef Py_ssize_t low = 0, high = count, middle

@@ -32,28 +32,25 @@ cdef inline void add_piece(Run* run, int operation, int kind, Column* column, Py
         run.pieces += 1
 
 
-cdef inline void add_checks(Run* run, const uint8_t* start, const uint8_t* p, Py_ssize_t count) noexcept:
+cdef inline int add_checks(Run* run, const uint8_t* p, Py_ssize_t size, Py_ssize_t at, Py_ssize_t count) except -1:
+    """Add bytes at a position of a row, which all rows of the run have."""
     cdef Py_ssize_t i
-    for i in range(count):
+    for i in range(at, at + count):
         if run.checks < MOST_CHECKS:
-            run.at[run.checks], run.wanted[run.checks] = <uint16_t>(p - start + i), p[i]
+            run.at[run.checks], run.wanted[run.checks] = <uint16_t>i, <uint8_t>byte_at(p, size, i)
             run.checks += 1
+    return 0
 
 
 cdef inline Py_ssize_t count_like(Run* run, Cursor* c, Py_ssize_t most) noexcept:
     """Return how many of the next rows belong to a run."""
     cdef const uint8_t* p = c.at
     cdef Py_ssize_t found = 0
-    cdef uint8_t differs
-    cdef int i
     if run.stride == 0:
         return 0
     most = min(most, (c.end - c.at) // run.stride)
     while found < most:
-        differs = 0
-        for i in range(run.checks):
-            differs |= p[run.at[i]] ^ run.wanted[i]
-        if differs:
+        if differs(p, run.at, run.wanted, run.checks):
             break
         found += 1
         p += run.stride
@@ -86,17 +83,13 @@ cdef int append_run(Run* run, const uint8_t* p, Py_ssize_t rows, Column* columns
 cdef int append_values(Column* column, int kind, const uint8_t* p, Py_ssize_t stride, Py_ssize_t rows) except -1:
     cdef int width = column.width
     cdef uint8_t* q = room(&column.data, rows * width)
-    cdef uint8_t bits = 0
     cdef Py_ssize_t i
     if kind == INT32:
         for i in range(rows):
-            (<uint32_t*>q)[i] = be32(p + i * stride)
+            (<uint32_t*>q)[i] = <uint32_t>integer(INT32, p + i * stride)
     elif kind == BOOLEAN:
         for i in range(rows):
-            q[i] = p[i * stride]
-            bits |= q[i]
-        if bits > 1:
-            raise Declined
+            q[i] = boolean(p + i * stride)
     elif kind == FLOAT64:
         for i in range(rows):
             (<double*>q)[i] = float64(p + i * stride)
@@ -116,7 +109,7 @@ cdef int append_blobs(Column* column, Piece* piece, const uint8_t* p, Py_ssize_t
     for i in range(rows):
         if piece.kind == STRING:
             check_text(p, size)
-        memcpy(q, p, size)
+        copy(q, p, size)
         p += stride
         q += size
         end += size
@@ -137,7 +130,7 @@ cdef int append_integers(
     for i in range(rows):
         if piece.kind == INT32:
             for j in range(size):
-                (<uint32_t*>q)[j] = be32(p + j * 4)
+                (<uint32_t*>q)[j] = <uint32_t>integer(INT32, p + j * 4)
         else:
             for j in range(size):
                 store(width, integer(piece.kind, p + j * source), q + j * width)

@@ -322,7 +322,7 @@ cdef class ColumnTable:
         cdef Step* last = &self.steps[self.first_step[row + 1]]
         cdef Cursor c
         cdef int i
-        c.at, c.end, c.seen = start, end, NULL
+        aim(&c, start, end - start)
         run.stride = run.pieces = run.checks = 0
         if n.kind != STRUCT or end - start > LONGEST_ROW or row == 0 and self.level_count > 1:
             return 0
@@ -338,9 +338,9 @@ cdef class ColumnTable:
                 return 0
             step += 1
         if n.tags >= 0:
-            add_checks(run, start, c.at, 1)
-            if take(&c, 1)[0]:
+            if not accept(&c, 0):
                 return 0
+            add_checks(run, start, end - start, c.at - 1 - start, 1)
             if self.unknown[row] >= 0:
                 add_piece(run, NULLS, BYTES, &self.columns[self.unknown[row]], 0)
         if c.at == end and run.pieces < MOST_PIECES and run.checks < MOST_CHECKS:
@@ -354,7 +354,7 @@ cdef class ColumnTable:
         if n.kind != STRING and n.kind != BYTES and (n.kind != ARRAY or n.child.kind > UINT32):
             return False
         size = length(n, c)
-        add_checks(run, start, begin, c.at - begin)
+        add_checks(run, start, c.end - start, begin - start, c.at - begin)
         operation = NULLS if size < 0 else INTEGERS if n.kind == ARRAY else BLOB
         if action >= 0:
             add_piece(run, operation, n.child.kind if n.kind == ARRAY else n.kind, &self.columns[action], c.at - start)
@@ -397,8 +397,7 @@ cdef class ColumnTable:
                 self.member(step.node, step.action, c, depth)
             step += 1
         if n.tags >= 0:
-            if c.at < c.end and c.at[0] == 0:
-                c.at += 1
+            if accept(c, 0):
                 self.tagged_defaults(n, 0)
                 self.append_unknown(n, NULL, 0)
             else:
@@ -500,7 +499,7 @@ cdef class ColumnTable:
                 return self.append_null(at)
             self.append_elements(column, n.child, size, c)
         elif n.kind == BOOLEAN:
-            room(&column.data, 1)[0] = boolean(take(c, 1)[0])
+            room(&column.data, 1)[0] = boolean(take(c, 1))
         elif n.kind == UUID:
             return append_binary(column, take(c, 16), 16)
         elif n.kind == STRUCT:
@@ -522,7 +521,7 @@ cdef class ColumnTable:
             p = take(c, size * 4)
             q = room(&inner.data, size * 4)
             for i in range(size):
-                (<uint32_t*>q)[i] = be32(p + i * 4)
+                (<uint32_t*>q)[i] = <uint32_t>integer(INT32, p + i * 4)
             inner.rows += size
         else:
             for i in range(size):
@@ -550,7 +549,7 @@ cdef class ColumnTable:
             self.member_value(f[i].node, action, getattr(message, <object>f[i].name), depth)
         if n.tags >= 0:
             unknown = message.unknown_tags or b""
-            self.append_unknown(n, <const uint8_t*>PyBytes_AS_STRING(unknown), PyBytes_GET_SIZE(unknown))
+            self.append_unknown(n, address_of(unknown), PyBytes_GET_SIZE(unknown))
         return 0
 
     cdef int member_value(self, Node* n, int action, object value, int depth) except -1:
@@ -594,7 +593,7 @@ cdef class ColumnTable:
             store(column.width, value, room(&column.data, column.width))
         elif n.kind == STRING or n.kind == BYTES or n.kind == UUID:
             data = value.encode() if n.kind == STRING else bytes(value)
-            return append_binary(column, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+            return append_binary(column, address_of(data), PyBytes_GET_SIZE(data))
         elif n.kind == ARRAY:
             for item in value:
                 self.append_value(column.child, n.child, item)

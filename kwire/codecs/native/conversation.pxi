@@ -17,7 +17,7 @@ cdef struct Awaited:
 
 cdef inline tuple numbers_in(const uint8_t* p, Py_ssize_t size):
     """Return the two numbers that follow the size of a frame; None and 0 if they are missing."""
-    return signed32(be32(p + 4)) if size >= 8 else None, signed32(be32(p + 8)) if size >= LEAST_REQUEST else 0
+    return int32_at(p, size, 4) if size >= 8 else None, int32_at(p, size, 8) if size >= LEAST_REQUEST else 0
 
 
 cdef class ConversationState:
@@ -49,16 +49,17 @@ cdef class ConversationState:
     cdef public tuple readers
 
     def __cinit__(self, recogniser=None, ConnectionState connection=None, int client=0, bytes head not None=b""):
-        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(head)
+        cdef const uint8_t* p = address_of(head)
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(head)
         self.newest_id = self.answered_id = NONE
         self.recogniser, self.connection, self.client = recogniser, connection, client
         self.readers = (<object>self).reader(), (<object>self).reader()
         if connection is not None:
             self.ends = (<object>self).ends_class(connection.number, connection.key, client)
-        if PyBytes_GET_SIZE(head) >= 8:
-            self.note_api(signed32(be32(p)))
-            if signed32(be32(p + 4)) >= 0 and be32(p + 4) < RESERVED_IDS:
-                self.newest_id = be32(p + 4)
+        if size >= 8:
+            self.note_api(int32_at(p, size, 0))
+            if 0 <= int32_at(p, size, 4) < RESERVED_IDS:
+                self.newest_id = int32_at(p, size, 4)
 
     def __dealloc__(self):
         PyMem_Free(self.ring)
@@ -162,13 +163,13 @@ cdef class ConversationState:
         cdef int64_t correlation_id
         if count < LEAST_REQUEST or self.tokens:
             return False
-        api, correlation_id = signed32(be32(p + 4)), signed32(be32(p + 8))
+        api, correlation_id = int32_at(p, count, 4), int32_at(p, count, 8)
         if api == SASL_HANDSHAKE_0:
             return False
         if self.client_id is None:
-            if count <= CLIENT_ID or CLIENT_ID + be16(p + CLIENT_ID - 2) > count:
+            if count <= CLIENT_ID or CLIENT_ID + uint16_at(p, count, CLIENT_ID - 2) > count:
                 return False
-            self.client_id = PyBytes_FromStringAndSize(<const char*>p + CLIENT_ID - 2, 2 + be16(p + CLIENT_ID - 2))
+            self.client_id = copied(p, count, CLIENT_ID - 2, CLIENT_ID + uint16_at(p, count, CLIENT_ID - 2))
         self.note_api(api)
         self.append(api, correlation_id)
         if 0 <= correlation_id < RESERVED_IDS:
@@ -180,7 +181,7 @@ cdef class ConversationState:
         cdef int64_t correlation_id
         if count < 8 or not self.size:
             return False
-        correlation_id = signed32(be32(p + 4))
+        correlation_id = int32_at(p, count, 4)
         if self.ring[self.begin].correlation_id != correlation_id:
             return False
         self.drop(1)
@@ -192,7 +193,7 @@ cdef class ConversationState:
 cdef bytes signed_bytes(int32_t number):
     cdef uint8_t[4] raw
     put_be(raw, <uint32_t>number, 4)
-    return PyBytes_FromStringAndSize(<const char*>raw, 4)
+    return copied(raw, 4, 0, 4)
 
 
 cdef class EndsState:

@@ -14,7 +14,7 @@ cdef PyObject* read(Node* n, Cursor* c) except NULL:
         return read_struct(n, c)
     if n.kind == BYTES:
         size = length(n, c)
-        return PyBytes_New(<const char*>take(c, size), size) if size >= 0 else Py_NewRef(Py_None)
+        return new_bytes(take(c, size), size) if size >= 0 else Py_NewRef(Py_None)
     if n.kind == NULLABLE_STRUCT:
         return read_struct(n.child, c) if present(n, c) else Py_NewRef(Py_None)
     return read_fixed(n.kind, take(c, n.width))
@@ -25,9 +25,9 @@ cdef inline PyObject* read_fixed(int kind, const uint8_t* p) except NULL:
     if kind <= UINT32:
         return new_integer(integer(kind, p))
     if kind == BOOLEAN:
-        return Py_NewRef(Py_True if boolean(p[0]) else Py_False)
+        return Py_NewRef(Py_True if boolean(p) else Py_False)
     if kind == UUID:
-        return PyBytes_New(<const char*>p, 16)
+        return new_bytes(p, 16)
     return PyFloat_FromDouble(float64(p))
 
 
@@ -129,14 +129,13 @@ cdef int read_slots(Node* n, Cursor* c, PyObject* message) except -1:
             stop = f + f.run
             while f < stop:
                 if f.kind == INT32:  # most fields; this avoids the switch over kinds
-                    fill(message, f.slot, new_integer(signed32(be32(p))))
+                    fill(message, f.slot, new_integer(integer(INT32, p)))
                 else:
                     fill(message, f.slot, read_fixed(f.kind, p))
                 p += f.width
                 f += 1
         elif f.kind == ARRAY:
-            if f.width == 0 and c.at < c.end and c.at[0] == 1:  # most `offlineReplicas` are empty
-                c.at += 1
+            if f.width == 0 and accept(c, 1):  # most `offlineReplicas` are empty
                 fill(message, f.slot, Py_NewRef(<PyObject*>EMPTY))
             else:
                 fill(message, f.slot, read_array(f.node, c))
@@ -146,8 +145,7 @@ cdef int read_slots(Node* n, Cursor* c, PyObject* message) except -1:
             f += 1
     if n.tags < 0:
         fill(message, n.unknown, Py_NewRef(Py_None))
-    elif c.at < c.end and c.at[0] == 0:
-        c.at += 1
+    elif accept(c, 0):
         fill(message, n.unknown, Py_NewRef(Py_None))
         fill_defaults(f, f + n.tags, message)
     else:
@@ -205,7 +203,7 @@ cdef object tag_values(Node* n, Cursor* c, list values, unsigned long long* seen
             else:
                 values[known] = tag_value(&n.fields[n.count + known], size, c)
                 seen[0] |= 1ULL << known
-        return PyBytes_FromStringAndSize(<const char*>unknown.data, unknown.size) if unknown.size else None
+        return contents(&unknown) if unknown.size else None
     finally:
         release(&unknown)
 

@@ -46,52 +46,50 @@ cdef int write_held_struct(Node* n, object message, Output* o) except -1:
     return 0
 
 
-cdef inline bint put_fixed(int kind, PyObject* value, uint8_t* p) noexcept:
+cdef inline bint put_fixed(int kind, PyObject* value, uint8_t* q) noexcept:
     """Write a value of fixed size to memory with enough room; return whether its type and range are right."""
     if kind <= UINT32:
-        return put_integer(kind, value, p)
+        return put_integer(kind, value, q)
     if kind == BOOLEAN:
-        p[0] = value == Py_True
+        q[0] = value == Py_True
         return value == Py_True or value == Py_False
     if kind == UUID:
         if not PyBytes_CheckExact(value) or PyBytes_SizeOf(value) != 16:
             return False
-        memcpy(p, PyBytes_DataOf(value), 16)
+        copy(q, address_of(<bytes>value), 16)
         return True
-    return put_float64(value, p)
+    return put_float64(value, q)
 
 
-cdef inline bint put_integer(int kind, PyObject* value, uint8_t* p) noexcept:
+cdef inline bint put_integer(int kind, PyObject* value, uint8_t* q) noexcept:
     cdef int64_t number
     if not integer_of(value, &number):
         return False
     if kind == INT32:
-        put_be(p, <uint64_t>number, 4)
+        put_be(q, <uint64_t>number, 4)
         return number == <int32_t>number
     if kind == INT16:
-        put_be(p, <uint64_t>number, 2)
+        put_be(q, <uint64_t>number, 2)
         return number == <int16_t>number
     if kind == INT64:
-        put_be(p, <uint64_t>number, 8)
+        put_be(q, <uint64_t>number, 8)
         return True
     if kind == INT8:
-        p[0] = <uint8_t>number
+        q[0] = <uint8_t>number
         return number == <int8_t>number
     if kind == UINT16:
-        put_be(p, <uint64_t>number, 2)
+        put_be(q, <uint64_t>number, 2)
         return number == <uint16_t>number
-    put_be(p, <uint64_t>number, 4)
+    put_be(q, <uint64_t>number, 4)
     return number == <uint32_t>number
 
 
-cdef inline bint put_float64(PyObject* value, uint8_t* p) noexcept:
+cdef inline bint put_float64(PyObject* value, uint8_t* q) noexcept:
     cdef double number
-    cdef uint64_t bits
     if not PyFloat_Check(value):
         return False
     number = PyFloat_AS_DOUBLE(value)
-    memcpy(&bits, &number, 8)
-    put_be(p, bits, 8)
+    put_be(q, bits_of(number), 8)
     return True
 
 
@@ -206,12 +204,11 @@ cdef int write_tags(Node* n, PyObject* message, object unknown, Output* o) excep
     cdef int64_t last = -1
     begin(&section, &small)
     try:
-        c.at = c.end = NULL
+        aim(&c, NULL, 0)
         if tags is not None:
             if type(tags) is not bytes:
                 refuse()
-            c.at = <const uint8_t*>PyBytes_AS_STRING(tags)
-            c.end = c.at + PyBytes_GET_SIZE(tags)
+            stand(&c, tags, 0)
         for i in range(n.tags):
             value = <object>attribute(n, f[i].name, f[i].slot, message)
             if not is_default(value, <object>f[i].default):

@@ -50,7 +50,7 @@ cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list 
     if taken.asked.now != NONE:
         kind.times.append(latency_of(&taken.asked, <double>(<object>one.now / BILLION)))
     if facts.has_error:
-        tally.add_errors(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start), number, one.offset)
+        tally.add_errors(kind, copied(p, one.size, start, one.size), number, one.offset)
     return True
 
 

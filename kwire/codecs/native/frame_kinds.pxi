@@ -19,7 +19,7 @@ cdef class KindState:
         cdef Py_ssize_t start = self.call.start if self.is_request else 8
         if start < 0 or not self.tagged:
             return start if 0 <= start <= size else 0
-        return start + 1 if start < size and p[start] == 0 else 0
+        return start + 1 if start < size and byte_at(p, size, start) == 0 else 0
 
 
 cdef inline KindState kind_of(const Captured* one, reader, CallState call):
@@ -75,8 +75,7 @@ cdef class Taken:
 cdef int meet(const Captured* one, reader, PairingState connection, KindState kind, Py_ssize_t start) except -1:
     """Store the client of a request with its connection."""
     if one.asked and not same_client(connection.call, kind.call):
-        p = <const char*>bytes_of_frame(one) + start
-        reader.meet(connection, kind, PyBytes_FromStringAndSize(p, one.size - start))
+        reader.meet(connection, kind, copied(bytes_of_frame(one), one.size, start, one.size))
     return 0
 
 

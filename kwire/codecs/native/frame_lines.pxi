@@ -23,10 +23,10 @@ cdef bint write_json(const Captured* one, writer, Taken taken, int64_t number, O
         write_link(&taken.asked, time, o)
     put_bytes(o, texts[one.asked])
     put_bytes(o, kind.front)
-    put_decimal(o, signed32(be32(p + (8 if one.asked else 4))))
+    put_decimal(o, int32_at(p, one.size, 8 if one.asked else 4))
     put_bytes(o, kind.back)
     if not write_body(kind, p + start, one.size - start, o):
-        body = writer.body_text(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+        body = writer.body_text(kind, copied(p, one.size, start, one.size))
         if body is None:
             return False
         put_text(o, body)
@@ -65,7 +65,7 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, i
     if not start or not kind.facts.find(p + start, one.size - start, &facts):
         return False
     if facts.has_error or facts.count > MOST_TOPICS:
-        words = writer.read(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+        words = writer.read(kind, copied(p, one.size, start, one.size))
         if words is None:
             return False
     elif facts.count and (facts.count > 1 or facts.topics[0].id != NULL):
@@ -83,7 +83,7 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, i
     put(o, b" ", 1)
     put_time_of_day(seconds % 86400, micros, o)
     put_bytes(o, kind.front)
-    put_padded(signed32(be32(p + (8 if one.asked else 4))), c'#', 5, False, o)
+    put_padded(int32_at(p, one.size, 8 if one.asked else 4), c'#', 5, False, o)
     put(o, b" ", 1)
     put_padded(one.size, 0, 5, True, o)
     put(o, b" B", 2)
@@ -163,7 +163,7 @@ cdef int finish_line(writer, Py_ssize_t start, Output* o) except -1:
     for i in range(start, o.size):
         is_plain = is_plain and 32 <= o.data[i] < 127
     if not is_plain or o.size - start > <Py_ssize_t>writer.width:
-        line = PyUnicode_DecodeUTF8Of(<const char*>o.data + start, o.size - start, b"surrogatepass")
+        line = text_of(o.data + start, o.size - start, b"surrogatepass")
         o.size = start
         put_text(o, writer.fit(line))
     put_bytes(o, writer.colour[1])
@@ -207,4 +207,4 @@ cdef int put_text(Output* o, str text) except -1:
 
 
 cdef object text_in(Output* o):
-    return PyUnicode_DecodeUTF8Of(<const char*>o.data, o.size, b"surrogatepass") if o.size else ""
+    return text_of(o.data, o.size, b"surrogatepass") if o.size else ""

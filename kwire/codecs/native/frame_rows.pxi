@@ -67,7 +67,7 @@ cdef class FrameRows:
         one.held = Py_NewRef(<PyObject*>data) if self.keeps_bytes else NULL
         one.connection, one.call = Py_NewRef(<PyObject*>connection), Py_NewRef(<PyObject*>call)
         one.size, one.offset, one.now, one.asked = captured.size, captured.offset, captured.now, captured.asked
-        one.correlation_id = signed32(be32(bytes_of_frame(captured) + (8 if captured.asked else 4)))
+        one.correlation_id = int32_at(bytes_of_frame(captured), captured.size, 8 if captured.asked else 4)
         self.count += 1
         self.size += one.size
         return 0

@@ -40,25 +40,26 @@ cdef int put_float(Output* o, double value) except -1:
 cdef int put_string(Output* o, const uint8_t* p, Py_ssize_t size) except -1:
     cdef int has = text_has(p, size)
     cdef uint8_t* q
-    if has & 1:
-        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises where it is not UTF-8
+    check_utf8(p, size, has)
     if has & 2:
         put_escaped(o, p, size)
         return 0
     q = room(o, size + 2)
     q[0] = q[size + 1] = c'"'
-    memcpy(q + 1, p, size)
+    copy(q + 1, p, size)
     return 0
 
 
 cdef int put_escaped(Output* o, const uint8_t* p, Py_ssize_t size) except -1:
     cdef Py_ssize_t i, start = 0
+    cdef int byte
     room(o, 1)[0] = c'"'
     for i in range(size):
-        if p[i] < 32 or p[i] == c'"' or p[i] == c'\\':
+        byte = byte_at(p, size, i)
+        if byte < 32 or byte == c'"' or byte == c'\\':
             put(o, p + start, i - start)
             start = i + 1
-            put_escape(o, p[i])
+            put_escape(o, <uint8_t>byte)
     put(o, p + start, size - start)
     room(o, 1)[0] = c'"'
     return 0
@@ -90,12 +91,11 @@ cdef int put_base64(Output* o, const uint8_t* p, Py_ssize_t size, const char* al
     room(o, 1)[0] = c'"'
     q = room(o, size // 3 * 4)
     for i in range(size // 3):
-        v = (<uint32_t>p[0] << 16) | (<uint32_t>p[1] << 8) | p[2]
+        v = triple(p, size, 3 * i)
         q[0], q[1], q[2], q[3] = alphabet[v >> 18], alphabet[v >> 12 & 63], alphabet[v >> 6 & 63], alphabet[v & 63]
-        p += 3
         q += 4
     if size % 3:
-        v = (<uint32_t>p[0] << 16) | (<uint32_t>p[1] << 8 if size % 3 == 2 else 0)
+        v = triple(p, size, size - size % 3)
         q = room(o, 2)
         q[0], q[1] = alphabet[v >> 18], alphabet[v >> 12 & 63]
         if size % 3 == 2:
@@ -139,7 +139,7 @@ cdef inline int fixed_text(int kind, const uint8_t* p, Output* o) except -1:
     if kind <= UINT32:
         put_decimal(o, integer(kind, p))
     elif kind == BOOLEAN:
-        if boolean(p[0]):
+        if boolean(p):
             put(o, b"true", 4)
         else:
             put(o, b"false", 5)
@@ -188,9 +188,7 @@ cdef int struct_text(Node* n, Cursor* c, Output* o) except -1:
             text(f.node, c, o)
             f += 1
     if n.tags >= 0:
-        if c.at < c.end and c.at[0] == 0:
-            c.at += 1
-        else:
+        if not accept(c, 0):
             tags_text(n, c, o)
     if o.size == start:
         room(o, 1)

@@ -182,7 +182,7 @@ cdef class NodeTable:
         try:
             write(self.nodes, message, &o)
             taken_paths.bodies_encoded += 1
-            return PyBytes_FromStringAndSize(<const char*>o.data, o.size)
+            return contents(&o)
         finally:
             release(&o)
 
@@ -200,7 +200,7 @@ cdef class NodeTable:
             taken_paths.texts_written += 1
             if decoded:
                 return owned(new_text(o.data, o.size))
-            return PyBytes_FromStringAndSize(<const char*>o.data, o.size)
+            return contents(&o)
         finally:
             release(&o)
 

@@ -72,20 +72,20 @@ cdef class PacketGroups(PacketLayouts):
         return 0
 
     cdef int read_records(self, bytes data, Py_ssize_t start, Py_ssize_t stop, before, other) except -1:
-        cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
+        cdef const uint8_t* base = address_of(data)
         cdef Py_ssize_t there = PyBytes_GET_SIZE(data), group
         cdef Packet packet
         self.data, self.keys, self.known, self.count, self.end = data, [], {}, 0, start
         memset(self.recent, 0, sizeof(self.recent))
         while self.end < stop and self.packet_at(base, there, &packet):
             if not self.blocks:
-                if not packet.captured or (before is not None and not self.is_near(before, self.number(base + self.end))):
+                if not packet.captured or (before is not None and not self.is_near(before, self.number(base, there, self.end))):
                     break
-                self.seconds, before = self.number(base + self.end), None  # each record is near the next one
+                self.seconds, before = self.number(base, there, self.end), None  # each record is near the next one
             if self.segment_in(&packet):
                 group = self.group_of(packet.key, packet.key_size)
             else:
-                found = other(packet.data[:packet.captured], packet.link - self.links, packet.length)
+                found = other(copied(packet.data, packet.captured, 0, packet.captured), packet.link - self.links, packet.length)
                 group = -1 if found is None else self.group_of_key(found)
             self.add(group, &packet)
             self.end = packet.after
@@ -94,10 +94,9 @@ cdef class PacketGroups(PacketLayouts):
     def times(self):
         """Return the times of the records in nanoseconds, as 64-bit integers."""
         cdef bytes times = PyBytes_FromStringAndSize(NULL, self.count * sizeof(int64_t))
-        cdef char* p = PyBytes_AS_STRING(times)
         cdef Py_ssize_t at
         for at in range(self.count):
-            memcpy(p + at * sizeof(int64_t), &self.packets[at].now, sizeof(int64_t))
+            set_int64(times, at, self.packets[at].now)
         return times
 
     def take(self, bytes times not None, int64_t passed):
@@ -114,38 +113,33 @@ cdef class PacketGroups(PacketLayouts):
         self.enter()
         try:
             for at in range(0 if self.data is None else len(self.keys)):
-                found.append(self.group(&self.groups[at], self.keys[at], PyBytes_AS_STRING(times), passed))
+                found.append(self.group(&self.groups[at], self.keys[at], times, passed))
             self.data, self.keys, self.known, self.count = None, [], {}, 0
         finally:
             self.is_busy = False
         return found
 
-    cdef tuple group(self, const GroupState* group, bytes key, const char* times, int64_t passed):
+    cdef tuple group(self, const GroupState* group, bytes key, bytes times, int64_t passed):
         cdef bytes places = PyBytes_FromStringAndSize(NULL, group.count * sizeof(int64_t))
         cdef bytes sizes = PyBytes_FromStringAndSize(NULL, group.count * sizeof(int64_t))
         cdef bytes records = PyBytes_FromStringAndSize(NULL, group.size)
-        cdef char* place = PyBytes_AS_STRING(places)
-        cdef char* size = PyBytes_AS_STRING(sizes)
-        cdef char* record = PyBytes_AS_STRING(records)
-        cdef const char* base = PyBytes_AS_STRING(self.data)
-        cdef int64_t now, first = 0, last = 0, number
-        cdef Py_ssize_t at = group.first
+        cdef int64_t now, first = 0, last = 0
+        cdef Py_ssize_t at = group.first, number = 0, size = 0
         cdef Grouped* packet
         while at >= 0:
             packet = &self.packets[at]
-            memcpy(&now, times + at * sizeof(int64_t), sizeof(int64_t))
+            now = int64_in(times, at)
             first = now if at == group.first else min(first, now)
             last = now if at == group.first else max(last, now)
-            number = passed + packet.place
-            memcpy(place, &number, sizeof(int64_t))
-            number = packet.size
-            memcpy(size, &number, sizeof(int64_t))
-            memcpy(record, base + packet.place, packet.size)
-            place, size, record = place + sizeof(int64_t), size + sizeof(int64_t), record + packet.size
+            set_int64(places, number, passed + packet.place)
+            set_int64(sizes, number, packet.size)
+            set_bytes(records, size, self.data, packet.place, packet.size)
+            number += 1
+            size += packet.size
             at = packet.next
         return key, first, last, places, sizes, records
 
-    cdef inline bint packet_at(self, const uint8_t* base, Py_ssize_t there, Packet* packet) noexcept:
+    cdef inline bint packet_at(self, const uint8_t* base, Py_ssize_t there, Packet* packet) except -1:
         if self.blocks:
             return self.block(base, there, self.end, packet)
         return self.record(base, there, self.end, packet)
@@ -173,8 +167,8 @@ cdef class PacketGroups(PacketLayouts):
     cdef Py_ssize_t group_of(self, const uint8_t* key, Py_ssize_t size) except -1:
         """Return the number of the group of a key, of either direction."""
         cdef RecentKey* one = &self.recent[slot_of_key(key, size)]
-        if one.size != size or memcmp(one.key, key, size) != 0:
-            one.number = self.group_of_key(PyBytes_FromStringAndSize(<const char*>key, size))
+        if not is_equal(one.key, one.size, key, size):
+            one.number = self.group_of_key(copied(key, size, 0, size))
             one.key, one.size = key, size
         return one.number
 

@@ -39,10 +39,10 @@ cdef bytes turned(bytes key):
     return key[size:2 * size] + key[:size] + key[2 * size + 2:] + key[2 * size:2 * size + 2]
 
 
-cdef inline Py_ssize_t slot_of_key(const uint8_t* key, Py_ssize_t size) noexcept:
+cdef inline Py_ssize_t slot_of_key(const uint8_t* key, Py_ssize_t size) except -1:
     """Return the place of a key in a table of 1024."""
-    cdef uint32_t mixed = (be32(key + size - 12) ^ be32(key + size - 8)) * 0x9E3779B1U
-    return ((mixed ^ be32(key + size - 4)) * 0x85EBCA6BU) >> 22
+    cdef uint32_t mixed = (uint32_at(key, size, size - 12) ^ uint32_at(key, size, size - 8)) * 0x9E3779B1U
+    return ((mixed ^ uint32_at(key, size, size - 4)) * 0x85EBCA6BU) >> 22
 
 
 cdef class PacketLayouts:
@@ -78,17 +78,17 @@ cdef class PacketLayouts:
             self.links[self.link_count] = Link(ip, ethertype, ticks, offset)
             self.link_count += 1
 
-    cdef inline uint32_t number(self, const uint8_t* p) noexcept:
-        return be32(p) if self.big else le32(p)
+    cdef inline uint32_t number(self, const uint8_t* p, Py_ssize_t size, Py_ssize_t at) except? 0xFFFFFFFF:
+        return uint32_at(p, size, at) if self.big else little_uint32_at(p, size, at)
 
-    cdef bint record(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
+    cdef bint record(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) except -1:
         """Locate the packet at a position of a pcap file; False if it is incomplete or no other record follows it."""
         cdef const uint8_t* p = part(base, there, at, RECORD_HEADER)
         cdef const uint8_t* then
         self.lacks_bytes = p == NULL
         if p == NULL or not self.link_count or not self.links[0].ticks:
             return False
-        packet.captured, packet.length = self.number(p + 8), self.number(p + 12)
+        packet.captured, packet.length = self.number(p, RECORD_HEADER, 8), self.number(p, RECORD_HEADER, 12)
         if packet.captured > min(packet.length, <Py_ssize_t>LONGEST_PACKET):
             return False
         packet.after = at + RECORD_HEADER + packet.captured
@@ -96,38 +96,38 @@ cdef class PacketLayouts:
         self.lacks_bytes = then == NULL
         if then == NULL or not self.follows(p, then):
             return False
-        packet.now = self.number(p) * SECOND + self.number(p + 4) * (SECOND // self.links[0].ticks)
+        packet.now = self.number(p, RECORD_HEADER, 0) * SECOND + self.number(p, RECORD_HEADER, 4) * (SECOND // self.links[0].ticks)
         packet.data, packet.link = p + RECORD_HEADER, &self.links[0]
         return True
 
-    cdef bint follows(self, const uint8_t* p, const uint8_t* then) noexcept:
+    cdef bint follows(self, const uint8_t* p, const uint8_t* then) except -1:
         """Whether a record may follow another, by the lengths and times in their headers."""
-        cdef uint32_t captured = self.number(then + 8), size = self.number(then + 12)
-        if captured > size or size > LONGEST_PACKET or not self.is_near(self.number(p), self.number(then)):
+        cdef uint32_t captured = self.number(then, RECORD_HEADER, 8), size = self.number(then, RECORD_HEADER, 12)
+        if captured > size or size > LONGEST_PACKET or not self.is_near(self.number(p, RECORD_HEADER, 0), self.number(then, RECORD_HEADER, 0)):
             return False
-        return self.number(p + 4) < self.links[0].ticks and self.number(then + 4) < self.links[0].ticks
+        return self.number(p, RECORD_HEADER, 4) < self.links[0].ticks and self.number(then, RECORD_HEADER, 4) < self.links[0].ticks
 
     cdef bint is_near(self, int64_t seconds, int64_t then) noexcept:
         """Whether two packets in succession may have these times."""
         return -self.near <= then - seconds <= self.near
 
-    cdef bint block(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
+    cdef bint block(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) except -1:
         """Locate the packet at a position of a pcapng file; as `record`."""
         cdef const uint8_t* p = part(base, there, at, LEAST_BLOCK)
         cdef const Link* link
         cdef uint32_t size, number
         cdef uint64_t time
         self.lacks_bytes = p == NULL
-        if p == NULL or self.number(p) != ENHANCED_PACKET:
+        if p == NULL or self.number(p, LEAST_BLOCK, 0) != ENHANCED_PACKET:
             return False
-        size, number, packet.captured = self.number(p + 4), self.number(p + 8), self.number(p + 20)
+        size, number, packet.captured = self.number(p, LEAST_BLOCK, 4), self.number(p, LEAST_BLOCK, 8), self.number(p, LEAST_BLOCK, 20)
         if size % 4 or not LEAST_BLOCK <= size <= LONGEST_PACKET or number >= <uint32_t>self.link_count:
             return False
-        packet.after, packet.length = at + size, self.number(p + 24)
+        packet.after, packet.length = at + size, self.number(p, LEAST_BLOCK, 24)
         self.lacks_bytes = part(base, there, at, size) == NULL
-        if self.lacks_bytes or self.number(p + size - 4) != size:
+        if self.lacks_bytes or self.number(p, size, size - 4) != size:
             return False
-        link, time = &self.links[number], <uint64_t>self.number(p + 12) << 32 | self.number(p + 16)
+        link, time = &self.links[number], <uint64_t>self.number(p, LEAST_BLOCK, 12) << 32 | self.number(p, LEAST_BLOCK, 16)
         if packet.captured > size - LEAST_BLOCK or not link.ticks:
             return False
         if time // <uint64_t>link.ticks > <uint64_t>(7 * SECOND):  # the nanoseconds would not fit
@@ -137,7 +137,7 @@ cdef class PacketLayouts:
         packet.data, packet.link = p + LEAST_BLOCK - 4, link
         return True
 
-    cdef bint segment_in(self, Packet* packet) noexcept:
+    cdef bint segment_in(self, Packet* packet) except -1:
         """Locate the segment in a packet; False if the packet has another layout."""
         cdef const uint8_t* base = packet.data
         cdef const Link* link = packet.link
@@ -146,25 +146,25 @@ cdef class PacketLayouts:
         cdef int kind
         if p == NULL or not link.ticks:
             return False
-        kind = be16(base + link.ethertype) if link.ethertype >= 0 else 0
-        if p[0] == 0x45 and (kind == 0x0800 or link.ethertype < 0):
-            if be16(p + 6) & 0x3FFF or p[9] != 6:
+        kind = uint16_at(base, there, link.ethertype) if link.ethertype >= 0 else 0
+        if byte_at(p, LEAST_IPV4, 0) == 0x45 and (kind == 0x0800 or link.ethertype < 0):
+            if uint16_at(p, LEAST_IPV4, 6) & 0x3FFF or byte_at(p, LEAST_IPV4, 9) != 6:
                 return False
-            packet.key, packet.key_size, stop = p + 12, 12, link.ip + be16(p + 2)
-        elif p[0] == 0x60 and (kind == 0x86DD or link.ethertype < 0):
-            if p[6] != 6:
+            packet.key, packet.key_size, stop = p + 12, 12, link.ip + uint16_at(p, LEAST_IPV4, 2)
+        elif byte_at(p, LEAST_IPV4, 0) == 0x60 and (kind == 0x86DD or link.ethertype < 0):
+            if byte_at(p, LEAST_IPV4, 6) != 6:
                 return False
             at = link.ip + IPV6_HEADER
-            packet.key, packet.key_size, stop = p + 8, 36, at + be16(p + 4)
+            packet.key, packet.key_size, stop = p + 8, 36, at + uint16_at(p, LEAST_IPV4, 4)
         else:
             return False
         p = part(base, there, at, LEAST_TCP)
-        if p == NULL or p[12] < 0x50:
+        if p == NULL or byte_at(p, LEAST_TCP, 12) < 0x50:
             return False
-        start = at + (p[12] >> 4) * 4
+        start = at + (byte_at(p, LEAST_TCP, 12) >> 4) * 4
         if start > min(stop, there):
             return False
         packet.payload, packet.count = base + start, min(stop, there) - start
         packet.missing = max(0, stop - there)
-        packet.sequence, packet.acknowledged, packet.flags = be32(p + 4), be32(p + 8), p[13]
+        packet.sequence, packet.acknowledged, packet.flags = uint32_at(p, LEAST_TCP, 4), uint32_at(p, LEAST_TCP, 8), <uint8_t>byte_at(p, LEAST_TCP, 13)
         return True

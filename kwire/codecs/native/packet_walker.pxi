@@ -64,7 +64,7 @@ cdef class PacketWalker(PacketLayouts):
         Returns:
             The position of the next record.
         """
-        cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
+        cdef const uint8_t* base = address_of(data)
         cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
         cdef Packet packet
         if self.portion is not None:  # called by its own general path
@@ -77,14 +77,14 @@ cdef class PacketWalker(PacketLayouts):
                     at = packet.after
             else:
                 while self.record(base, there, at, &packet) and self.is_usual(&packet):
-                    self.last_seconds = self.number(base + at)
+                    self.last_seconds = self.number(base, there, at)
                     self.take(&packet, out)
                     at = packet.after
         finally:
             self.portion = None
         return at
 
-    cdef bint is_usual(self, Packet* packet) noexcept:
+    cdef bint is_usual(self, Packet* packet) except -1:
         """Whether a packet was captured completely, and has a segment in a known layout."""
         return packet.captured == packet.length and self.segment_in(packet) and not packet.missing
 
@@ -102,7 +102,7 @@ cdef class PacketWalker(PacketLayouts):
             elif not taken and not packet.count:
                 taken = self.take_flags(stream, packet)
         else:
-            key = PyBytes_FromStringAndSize(<const char*>packet.key, packet.key_size)
+            key = copied(packet.key, packet.key_size, 0, packet.key_size)
             taken = self.is_other is not None and self.is_other(key)
             if not taken and packet.flags & (FIN | SYN | RST | ACK) == SYN and not packet.count:
                 taken = self.take_syn(key, packet)
@@ -110,8 +110,8 @@ cdef class PacketWalker(PacketLayouts):
         taken_paths.packets_left += not taken
         if not taken:
             state.packets -= 1
-            key = PyBytes_FromStringAndSize(<const char*>packet.key, packet.key_size)
-            payload = PyBytes_FromStringAndSize(<const char*>packet.payload, packet.count)
+            key = copied(packet.key, packet.key_size, 0, packet.key_size)
+            payload = copied(packet.payload, packet.count, 0, packet.count)
             segment = self.segment(key, packet.sequence, packet.acknowledged, packet.flags, payload, 0, packet.now)
             self.streams.feed(segment, out)
         elif state.packets % EVERY == 0:
@@ -124,11 +124,11 @@ cdef class PacketWalker(PacketLayouts):
         cdef Py_ssize_t slot = slot_of_key(key, size)
         cdef bytes known = <bytes>self.cached_keys[slot]
         cdef StreamState stream
-        if PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), key, size) == 0:
+        if is_equal(address_of(known), PyBytes_GET_SIZE(known), key, size):
             stream = <StreamState>self.cached_streams[slot]
             if stream.connection is not None and stream.connection.calm:  # it is still open
                 return stream
-        known = PyBytes_FromStringAndSize(<const char*>key, size)
+        known = copied(key, size, 0, size)
         held = PyDict_GetItem(self.state.known, known)
         if held == NULL:
             return None
@@ -158,17 +158,17 @@ cdef class PacketWalker(PacketLayouts):
 
     cdef int begin(self, StreamState stream, Packet* packet) except -1:
         """Find out, from the first bytes of a connection, whether it is a Kafka connection."""
-        cdef const char* p = <const char*>packet.payload
-        cdef Py_ssize_t size, client
+        cdef const uint8_t* p = packet.payload
+        cdef Py_ssize_t count = packet.count, size, client
         cdef bytes head = None
-        if packet.count >= CLIENT_ID:
-            size, client = be32(packet.payload), be16(packet.payload + CLIENT_ID - 2)
-            if client <= min(packet.count - CLIENT_ID, size - 10) and size <= LONGEST_FRAME:
-                head = p[4:8] + p[CLIENT_ID - 2:CLIENT_ID + client]
+        if count >= CLIENT_ID:
+            size, client = uint32_at(p, count, 0), uint16_at(p, count, CLIENT_ID - 2)
+            if client <= min(count - CLIENT_ID, size - 10) and size <= LONGEST_FRAME:
+                head = copied(p, count, 4, 8) + copied(p, count, CLIENT_ID - 2, CLIENT_ID + client)
         if head is not None and head in self.heads:
-            self.streams.converse(stream.connection, stream.side, p[4:12], packet.count)
+            self.streams.converse(stream.connection, stream.side, copied(p, count, 4, 12), count)
             return 0
-        self.streams.recognise(stream.connection, stream.side, p[:packet.count])
+        self.streams.recognise(stream.connection, stream.side, copied(p, count, 0, count))
         if head is not None and stream.conversation is not None and len(self.heads) < MOST_HEADS:
             self.heads.add(head)
         return 0

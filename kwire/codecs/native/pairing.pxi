@@ -124,14 +124,6 @@ cdef class InFlight:
         return self.size
 
 
-cdef inline bint begins(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, bytes prefix) noexcept:
-    """Whether bytes continue with a prefix at a position; not with None."""
-    if prefix is None:
-        return False
-    cdef Py_ssize_t count = PyBytes_GET_SIZE(prefix)
-    return 0 <= at <= size - count and memcmp(p + at, PyBytes_AS_STRING(prefix), count) == 0
-
-
 cdef class CallState:
     """The properties that requests have in common; for the attributes see `headers.Call`."""
 
@@ -176,10 +168,10 @@ cdef class PairingState:
         if size < LEAST_REQUEST:
             return None
         if begins(p, size, LEAST_REQUEST, self._client):
-            call = PyDict_GetItem(self._calls, signed32(be32(p + 4)))
+            call = PyDict_GetItem(self._calls, int32_at(p, size, 4))
         if call == NULL:
-            frame = PyBytes_FromStringAndSize(<const char*>p, size)
-            return (<object>self)._known_call(frame, signed32(be32(p + 4)))
+            frame = copied(p, size, 0, size)
+            return (<object>self)._known_call(frame, int32_at(p, size, 4))
         return <CallState?>call
 
     cdef CallState pair_plain(self, const Captured* one, int64_t number, Asked* asked):
@@ -192,7 +184,7 @@ cdef class PairingState:
         call = self.call_in(p, one.size)
         if call is None or not call.surely_answered(p, one.size):
             return None
-        self.in_flight.ask(call, signed32(be32(p + 8)), one.now, number)
+        self.in_flight.ask(call, int32_at(p, one.size, 8), one.now, number)
         return call
 
     cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, Asked* asked):
@@ -203,7 +195,7 @@ cdef class PairingState:
         cdef int64_t correlation_id
         if size < 8 or not waiting.size or self._doubt is not None:
             return None
-        one, correlation_id = waiting.at(0), signed32(be32(p + 4))
+        one, correlation_id = waiting.at(0), int32_at(p, size, 4)
         if one.header != NULL or one.correlation_id != correlation_id:
             return None
         if waiting.size > 1 and waiting.at(1).correlation_id == correlation_id:

@@ -24,10 +24,11 @@ cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
 
 cdef inline Py_ssize_t length(Node* n, Cursor* c) except -2:
     """Read a length or a count; -1 is null. Refuse one that exceeds the remaining bytes."""
-    cdef int64_t size
-    if n.width or c.at == c.end or not 0 < c.at[0] < 128:
+    cdef int64_t size = next_byte(c)
+    if n.width or not 0 < size < 128:
         return longer_length(n, c)
-    size = take(c, 1)[0] - 1  # most lengths
+    c.at += 1
+    size -= 1  # most lengths
     if size > n.longest or size * n.least > c.end - c.at:
         refuse()
     return size
@@ -39,9 +40,9 @@ cdef Py_ssize_t longer_length(Node* n, Cursor* c) except -2:
     if n.width == 0:
         size = <int64_t>unsigned_varint(c) - 1
     elif n.width == 2:
-        size = <int16_t>be16(take(c, 2))
+        size = integer(INT16, take(c, 2))
     else:
-        size = signed32(be32(take(c, 4)))
+        size = integer(INT32, take(c, 4))
     if size < 0:
         if size != -1 or not n.nullable:
             refuse()
@@ -75,33 +76,6 @@ cdef int put_longer_length(Output* o, Node* n, Py_ssize_t size) except -1:
     else:
         put_be(room(o, n.width), <uint64_t>size, n.width)
     return 0
-
-
-cdef inline int64_t integer(int kind, const uint8_t* p) noexcept nogil:
-    if kind == INT32:
-        return signed32(be32(p))
-    if kind == INT16:
-        return <int16_t>be16(p)
-    if kind == INT64:
-        return signed64(be64(p))
-    if kind == INT8:
-        return <int8_t>p[0]
-    if kind == UINT16:
-        return be16(p)
-    return be32(p)
-
-
-cdef inline double float64(const uint8_t* p) noexcept nogil:
-    cdef uint64_t bits = be64(p)
-    cdef double value
-    memcpy(&value, &bits, 8)
-    return value
-
-
-cdef inline bint boolean(uint8_t byte) except -1:
-    if byte > 1:
-        refuse()
-    return byte
 
 
 cdef bint present(Node* n, Cursor* c) except -1:

@@ -2,24 +2,6 @@
 # explains the error.
 
 
-cdef inline bint zigzag(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t* value) noexcept nogil:
-    """Read a varint before `stop`; false if it is truncated, has more bytes than its value needs, or exceeds 64 bits."""
-    cdef uint64_t found = 0
-    cdef int shift = 0
-    cdef uint8_t byte
-    while at[0] < stop and shift < 64:
-        byte = data[at[0]]
-        at[0] += 1
-        found |= <uint64_t>(byte & 127) << shift
-        if byte < 128:
-            if shift and byte == 0 or shift == 63 and byte > 1:
-                return False
-            value[0] = <int64_t>(found >> 1) ^ -<int64_t>(found & 1)
-            return True
-        shift += 7
-    return False
-
-
 cdef inline bint skip_bytes(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at, int64_t least) noexcept nogil:
     """Skip a length and the bytes that it counts; -1 is null if `least` allows it."""
     cdef int64_t size
@@ -31,15 +13,12 @@ cdef inline bint skip_bytes(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at
 
 cdef bint header_is_whole(const uint8_t* data, Py_ssize_t stop, Py_ssize_t* at) noexcept nogil:
     """Skip a header whose name is ASCII."""
-    cdef Py_ssize_t i, start
+    cdef Py_ssize_t start
     cdef int64_t size
     if not zigzag(data, stop, at, &size) or size < 0 or size > stop - at[0]:
         return False
     start, at[0] = at[0], at[0] + size
-    for i in range(start, at[0]):
-        if data[i] >= 128:
-            return False
-    return skip_bytes(data, stop, at, -1)
+    return is_ascii(data + start, size) and skip_bytes(data, stop, at, -1)
 
 
 cdef bint record_is_whole(const uint8_t* data, Py_ssize_t there, Py_ssize_t* at, int64_t index) noexcept nogil:
@@ -67,7 +46,7 @@ def records_are_whole(bytes data not None, Py_ssize_t start, int64_t count):
 
     False too for records that only the reference accepts, such as those with names of headers that are not ASCII.
     """
-    cdef const uint8_t* bytes_of = <const uint8_t*>PyBytes_AS_STRING(data)
+    cdef const uint8_t* bytes_of = address_of(data)
     cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
     cdef int64_t i
     if start < 0 or start > there or count < 0:

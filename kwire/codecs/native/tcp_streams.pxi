@@ -25,7 +25,7 @@ cdef class FrameBuffer:
         while at < count:
             if count - at < LEAST_FRAME:
                 return False
-            size = signed32(be32(p + at))
+            size = int32_at(p, count, at)
             if not self.least <= size <= self.limit:
                 return False
             at += LEAST_FRAME + size
@@ -39,8 +39,7 @@ cdef class FrameBuffer:
         if held + count > self.room:
             self.room = min(need, 2 * (held + count))
             PyByteArray_Resize(self._buffer, self.room)
-        PyByteArray_Resize(self._buffer, held + count)
-        memcpy(PyByteArray_AS_STRING(self._buffer) + held, p, count)
+        append_to(self._buffer, held, p, count)
         return 0
 
     cdef bytearray release(self):
@@ -96,7 +95,7 @@ cdef class StreamState:
     cdef bint take(self, bytes portion, const uint8_t* p, Py_ssize_t count, int64_t now, FrameBatch out) except -1:
         """Split the payload of the next segment into frames; False if the segment was not processed."""
         cdef FrameBuffer cutter = self.cutter
-        cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(portion)
+        cdef Py_ssize_t start = p - address_of(portion)
         cdef int64_t position = self.position
         cdef Py_ssize_t at = 0, size
         cdef bytearray frame
@@ -111,28 +110,29 @@ cdef class StreamState:
             cutter.missing -= at
             if not cutter.missing:
                 frame = cutter.release()
-                self.give(frame, PyByteArray_AS_STRING(frame), 0, PyByteArray_GET_SIZE(frame), position + at, now, out)
+                size = PyByteArray_GET_SIZE(frame)
+                self.give(frame, part_of(frame, 0, size), 0, size, position + at, now, out)
         while at < count:
-            size = LEAST_FRAME + signed32(be32(p + at))
+            size = LEAST_FRAME + int32_at(p, count, at)
             if size > count - at:
                 cutter.hold(p + at, count - at, size)
                 cutter.missing = size - (count - at)
                 break
-            self.give(portion, <const char*>base, p + at - base, size, position + at + size, now, out)
+            self.give(portion, part(p, count, at, size), start + at, size, position + at + size, now, out)
             at += size
         return True
 
-    cdef int give(self, held, const char* base, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now,
-                  FrameBatch out) except -1:
+    cdef int give(
+        self, held, const uint8_t* p, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now, FrameBatch out
+    ) except -1:
         """Add the frame at a position of some bytes to `out`, and to its connection."""
-        cdef const uint8_t* p = <const uint8_t*>base + start
         cdef ConversationState conversation = self.conversation
         cdef bytes frame
         fault = None
         self.cutter.passed += size
         self.cutter._count += 1
         if not (conversation.asks(p, size) if self.asked else conversation.answers(p, size)):
-            frame = PyBytes_FromStringAndSize(<const char*>p, size)
+            frame = copied(p, size, 0, size)
             fault = conversation.note_request(frame) if self.asked else conversation.note_response(frame)
             if fault is not None:
                 out.append((conversation.ends, self.asked, stop - size, now, frame, fault, *numbers_in(p, size)))

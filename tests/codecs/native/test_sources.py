@@ -41,3 +41,24 @@ def test_the_readme_names_what_there_is() -> None:
         assert re.search(rf"\b{attribute}\b", sources), attribute
     for path in re.findall(r"`((?:tests|kwire)/[\w/.]+)`", README):
         assert (ROOT / path).exists(), path
+
+
+# Words and copies out of input, addresses of bytes, and elements of `p`, which points to input by convention.
+RAW_READ = re.compile(
+    r"\b(?:[bl]e\d\d|memcpy)\(|<const (?:uint8_t|char)\*>|(?<![.\w])(?:p|base|data)\[|\bc\.at\[|<< ?8\b"
+)
+
+
+@pytest.mark.parametrize("name", ["_engine.pyx", *(name for name in INCLUDES if name != "bounds.pxi")])
+def test_input_is_read_by_one_file(name: str) -> None:
+    lines = (FOLDER / name).read_text("utf-8").splitlines()
+    code = [line for line in lines if not re.match(r"    \w+ (?:put_)?[bl]e\d* \"kwire_", line)]
+    raw = [line for line in code if RAW_READ.search(line)]
+    assert raw == []
+
+
+def test_a_raw_read_is_recognised() -> None:
+    bounds = (FOLDER / "bounds.pxi").read_text("utf-8")
+    assert len(RAW_READ.findall(bounds)) > 20
+    assert RAW_READ.search("        size = signed32(be32(p + at))")
+    assert RAW_READ.search("    if c.at < c.end and c.at[0] == 0:")
