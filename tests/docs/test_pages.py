@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from kwire.broker.server.control import OPERATIONS
-from kwire.cli.main import COMMANDS, parser_for
+from kwire.cli.command_table import COMMANDS
+from kwire.cli.main import parser_for
 from tests.commands import CommandRunner
 from tests.conftest import ROOT
 from tests.docs.pages import PAGES, blocks_of, folder_for, text_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli.main import COMMANDS
+from kwire.cli.command_table import COMMANDS
 from tests.docs.pages import text_of
 
 LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?(https?:[^\" >]*)")
