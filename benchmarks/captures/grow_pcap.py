@@ -20,7 +20,7 @@ from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.packet import SECOND, Packet
 from kwire.capture.packets.packet_headers import parse_segment
 from kwire.capture.packets.pcap import FILE_HEADER
-from kwire.capture.packets.segment import ACK, SYN, Segment, reverse_key
+from kwire.capture.packets.tcp_segment import ACK, SYN, Segment, reverse_key
 
 FIRST_PORT, LAST_PORT = 1024, 65535
 MAGIC_NANOSECONDS = b"\x4d\x3c\xb2\xa1"

@@ -26,7 +26,7 @@ from .find_files import find_files
 from .input_splits import RAW_FRAMES, InputSplit, divide
 from .raw_frames import RawFrameWalker
 from .read_options import AUTO, FRAMES, HEX, LOG, PCAP, Options
-from .rows.batch_builder import RowBatchBuilder
+from .rows.arrow_batches import RowBatchBuilder
 from .rows.frame_rows import Pairing
 from .rows.row_faults import PADDING, RowFault, fault_of
 from .rows.row_schema import MESSAGE, columns_for

@@ -1,7 +1,6 @@
-"""The purgatory: delayed responses to fetches and to joins and syncs of groups. The caller passes the time.
+"""Fetch sessions (KIP-227): the first Fetch request of a session lists all partitions, the following ones only changes.
 
-Fetch sessions (KIP-227): the first Fetch request of a session lists all partitions, the following ones only changes;
-responses omit unchanged partitions in the same way.
+Responses omit unchanged partitions in the same way. Ported from FetchSession.scala.
 """
 
 from __future__ import annotations

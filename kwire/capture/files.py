@@ -40,6 +40,9 @@ class FileEntry(NamedTuple):
 def local_path(path: str | os.PathLike[str]) -> Path | None:
     """Return the local path of a path or URI; None if it is in another file system.
 
+    Raises:
+        TypeError: it is neither text nor a path of text.
+
     >>> local_path("lake"), local_path("file:///data/a.pcap"), local_path("s3a://lake/a.pcap")
     (PosixPath('lake'), PosixPath('/data/a.pcap'), None)
     """

@@ -31,7 +31,7 @@ from .packets.packet import FIRST_INTERFACES, Interface, Packet
 from .packets.packet_headers import LOST, NOT_TCP, parse_segment
 from .packets.pcap import NEAR, PcapReader
 from .packets.pcapng import PcapngReader
-from .packets.segment import Segment
+from .packets.tcp_segment import Segment
 from .tcp.connection import WITH_TIME, Ended, Event, Finished, Portion, TcpConnection
 from .tcp.connection_share import ALL, ConnectionShare
 from .tcp.connection_table import EVERY, LINGER, LINGER_PACKETS, STRAY, ConnectionTable, ReassemblyLimits

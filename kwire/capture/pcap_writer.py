@@ -7,7 +7,7 @@ import struct
 from typing import BinaryIO
 
 from .packets.packet import SECOND
-from .packets.segment import ACK, FIN, SYN
+from .packets.tcp_segment import ACK, FIN, SYN
 from .tcp.connection import PATIENCE_TO_BEGIN
 
 RAW_IP = 101  # the link type: no link header, IPv4 or IPv6

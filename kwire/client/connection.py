@@ -19,7 +19,7 @@ from .. import __version__
 from ..codecs.message_codec import Codec, codec_in
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
-from ..protocol.headers.unanswered_requests import expects_response
+from ..protocol.headers.requests_without_response import expects_response
 from ..protocol.results import CodecOf
 from ..schema.catalog import Catalog, catalog_for
 from ..schema.version_ranges import Versions

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from ..capture.pcap_writer import PcapWriter, TcpWriter
 from ..errors import BadFrame, CallError
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
+from ..protocol.frames.frame_memory import FrameMemory, FrameMemoryShare
 from ..protocol.frames.frame_size import get_int32
 from ..schema.catalog import Catalog, catalog_for
 from .address import Address
 from .call_errors import call_errors
-from .frame_memory import FrameMemory, FrameMemoryShare
 from .proxy_addresses import addresses, rewrite_addresses
 from .proxy_listeners import MOST_LISTENERS, Listeners
 from .security import PLAINTEXT, TLS_RECORDS, Security, SessionLifetime, Steps

@@ -51,7 +51,7 @@ class Security:
         cert, key: PEM files of the client's certificate and its private key (mutual TLS).
 
     Raises:
-        ValueError: the protocol or the mechanism is unknown, or SASL has no user or no password.
+        ValueError: the protocol is unknown, or with SASL the mechanism is, or the user or the password is missing.
 
     >>> Security("SASL_SSL", "SCRAM-SHA-256", "alice", "wonder")
     Security(protocol='SASL_SSL', mechanism='SCRAM-SHA-256', username='alice', ca=None, cert=None, key=None)
@@ -68,7 +68,13 @@ class Security:
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise ValueError(f"there is no security protocol {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
-        if self.has_sasl and not (self.username and self.password):
+        if not self.has_sasl:
+            return
+        from ..protocol.sasl.mechanisms import MECHANISMS
+
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(f"there is no SASL mechanism {self.mechanism!r} here; there are {', '.join(MECHANISMS)}")
+        if not (self.username and self.password):
             raise ValueError(f"{self.protocol} needs a user and a password")
 
     @property

@@ -1,5 +1,5 @@
 from .events.apply import learn as learn
-from .events.event import Authority as Authority
+from .events.authority import Authority as Authority
 from .events.metadata_log import LoggedRecord as LoggedRecord
 from .events.observation import MESSAGES as MESSAGES
 from .events.observation import Observation as Observation

@@ -14,8 +14,9 @@ from typing import Any
 from ..values import ErrorCode
 from ..zookeeper import Znode
 from .events.apply import is_refusal, learn_facts
+from .events.authority import Authority
 from .events.broker_reports import learn_configs, log_dirs_of, offline_count
-from .events.event import DELETED, Authority, Event, partition_of, state_of
+from .events.event import DELETED, Event, partition_of, state_of
 from .events.from_brokers import events_of_leader, events_of_reassignments, events_of_view
 from .events.from_controllers import FULL, events_of_controller
 from .events.listed_brokers import Listed, address_of, listed_by_controller, listed_by_view
@@ -33,7 +34,7 @@ from .history.rack_violations import Racks
 from .history.rows import Conflict, Tables
 from .history.timeline import METADATA_LOG, ZNODES, Moment, PartitionTimeline
 from .refused_requests import REASSIGN, Seen, judged
-from .sources import SNAPSHOT, Sources
+from .source_counts import SNAPSHOT, Sources
 from .state import Broker, ClusterState, Partition, Settings
 
 

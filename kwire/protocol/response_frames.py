@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from .headers.unanswered_requests import expects_response
+from .headers.requests_without_response import expects_response
 from .results import Request, Response, Result, Token, Undecodable
 
 MOST_HELD = 100_000  # waiting results

@@ -34,7 +34,10 @@ def indented(style: Style, depth: int) -> Style:
 
 
 def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines of a frame: a title, one line per field, then faults and trailing bytes."""
+    """Yield the lines of a frame: a title, one line per field, then faults and the message nested in it.
+
+    An undecodable frame has its error and the bytes around it, a SASL token its content, and a note only one line.
+    """
     if is_note(result):
         yield style.paint("dim", escape(note(result)))
         return

@@ -31,7 +31,7 @@ from ..errors import MissingExtra
 from .captures import ORDER, RangePartition
 from .column_types import to_spark
 from .data_source import in_one_line, reading_of
-from .source_options import options_of, paths_of, text_of
+from .passed_options import options_of, paths_of, text_of
 
 try:
     from pyspark.sql.streaming.datasource import (

@@ -22,7 +22,7 @@ from ..arrow.scan.packet_scan import scan
 from ..schema.catalog import catalog_for
 from .column_types import to_spark
 from .data_source import reading_of
-from .source_options import options_of, paths_of, text_of
+from .passed_options import options_of, paths_of, text_of
 
 PACKETS, REGIONS = "kwire_packets", "kwire_regions"
 WINDOWS = "kwire.windows"  # the name of an option

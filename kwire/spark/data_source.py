@@ -31,7 +31,7 @@ from ..errors import KwireError
 from ..schema.catalog import catalog_for
 from .column_types import schema_to_arrow, to_spark
 from .folder_columns import folder_columns, folder_values
-from .source_options import OF_TABLE, options_of, paths_of, user_options
+from .passed_options import OF_TABLE, options_of, paths_of, user_options
 
 # When such a table is read, Spark no longer has its options; the schema in Spark's catalog has them as metadata.
 KEPT = "kwire.options"

@@ -23,7 +23,7 @@ from ..arrow.rows.row_faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.rows.row_schema import COMMENTS
 from ..capture.files import local_path
 from ..cluster import ROWS
-from ..cluster.sources import SEPARATOR, files_of_ids
+from ..cluster.source_counts import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
 from . import cluster
 from .captures import frames_of, packets_of, windows_in

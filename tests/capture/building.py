@@ -9,7 +9,7 @@ from typing import Any
 
 import kwire
 from kwire.capture.frame_extractor import FrameExtractor
-from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.tcp_segment import Segment
 from kwire.protocol.frames.stream_faults import NoFrame
 
 M: Any = kwire.messages

@@ -13,7 +13,7 @@ import kwire
 from kwire import Request, Response, Undecodable
 from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.packet_headers import parse_segment
-from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.tcp_segment import Segment
 from kwire.protocol import Token
 from kwire.protocol.frames.stream_faults import BareToken, BegunBefore, CutShort, Fragment, NoFrame, NotKafka
 from tests.capture.building import unaccounted

@@ -15,7 +15,7 @@ import pytest
 import kwire
 from kwire.capture.open_capture import open_packets
 from kwire.capture.packets.packet_headers import parse_segment
-from kwire.capture.packets.segment import ACK, FIN, RST, SYN, Segment, format_endpoint, reverse_key
+from kwire.capture.packets.tcp_segment import ACK, FIN, RST, SYN, Segment, format_endpoint, reverse_key
 from kwire.protocol import Result, Token
 from kwire.protocol.frames.stream_faults import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.capture.building import Conversation, changed, frames_of, unaccounted

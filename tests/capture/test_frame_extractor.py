@@ -17,7 +17,7 @@ import kwire
 from kwire.capture.frame_extractor import FrameExtractor
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.pcap import PcapReader
-from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.tcp_segment import Segment
 from kwire.errors import DumpError
 from kwire.protocol.frames.stream_faults import (
     BareToken,

@@ -17,7 +17,7 @@ from kwire.capture.packets.header_layouts import link_layout
 from kwire.capture.packets.packet import Interface
 from kwire.capture.packets.pcap import PcapReader
 from kwire.capture.packets.pcapng import MAGIC, PcapngReader
-from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.tcp_segment import Segment
 from kwire.capture.tcp.connection_table import EVERY, ReassemblyLimits
 from kwire.codecs.native import ENGINE
 from kwire.errors import DumpError

@@ -8,7 +8,7 @@ import pytest
 
 from kwire import arrow
 from kwire.cli.main import main
-from kwire.cluster.events.body import RELEASED
+from kwire.cluster.events.draft_names import RELEASED
 from kwire.schema.catalog import profiles
 from tests.conftest import ROOT
 

@@ -21,10 +21,10 @@ import kwire
 from kwire.capture.pcap_writer import PcapWriter
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
-from kwire.client.frame_memory import FrameMemory
 from kwire.client.proxy import PORTION, Proxy
 from kwire.errors import CallError
 from kwire.protocol import Frame
+from kwire.protocol.frames.frame_memory import FrameMemory
 from kwire.protocol.frames.frame_size import get_int32
 from tests.broker.server.serving import serving
 

@@ -235,6 +235,12 @@ def test_a_dump_takes_no_security(folder: Path, capsys: pytest.CaptureFixture[st
         assert "TLS and SASL are for a live broker" in capsys.readouterr().err
 
 
+def test_an_unknown_mechanism_is_refused_where_sasl_is_used() -> None:
+    with pytest.raises(ValueError, match="there is no SASL mechanism 'GSSAPI' here; there are PLAIN, "):
+        Security("SASL_PLAINTEXT", "GSSAPI", "alice", "wonder")
+    assert Security("PLAINTEXT", "GSSAPI").mechanism == "GSSAPI"
+
+
 def test_a_session_is_renewed_before_it_ends() -> None:
     """KIP-368: the broker closes connections whose session has ended."""
     with Kafka(users={"alice": PASSWORD}, max_reauth=4.0) as kafka:

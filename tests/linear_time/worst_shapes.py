@@ -11,7 +11,7 @@ from itertools import chain
 from random import Random
 
 import kwire
-from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.tcp_segment import Segment
 from tests.capture.building import (
     SYN,
     Conversation,

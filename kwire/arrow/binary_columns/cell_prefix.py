@@ -10,7 +10,7 @@ from ...protocol import LEAST
 from ...protocol.frames.size_faults import bytes_after_frame
 from ...protocol.headers.apis import Api
 from ...protocol.nested.coordinator_records import OFFSET_COMMIT, key_version
-from ...protocol.nested.framed_records import FRAME_VERSION
+from ...protocol.nested.metadata_log_records import FRAME_VERSION
 from ...protocol.nested.topic_record_types import RecordType, log_of, record_types
 from ...schema.catalog import Catalog
 from ...schema.message_spec import MessageSpec

@@ -19,7 +19,7 @@ from ...errors import DecodeError
 from ...schema.catalog import Catalog, catalog_for
 from ...schema.message_spec import MessageSpec
 from ..read_options import FAILFAST, BadOption
-from ..rows.batch_builder import corrupt_column, error_column
+from ..rows.arrow_batches import corrupt_column, error_column
 from ..rows.frame_rows import Row
 from ..rows.message_column import JsonBodies, StructBodies
 from ..rows.row_faults import MalformedFrame, RowFault, fault_of

@@ -21,7 +21,7 @@ from ...codecs.records import LIMIT, Record, RecordBatch, UndecodableRecords, pa
 from ...protocol.headers.apis import Api, Apis
 from ...schema.catalog import catalog_for
 from ..read_options import BadOption
-from ..rows.batch_builder import error_column
+from ..rows.arrow_batches import error_column
 from ..rows.frame_body import read_carefully
 from ..rows.row_faults import fault_of
 from ..rows.row_schema import CORRUPT, ERROR_NAME, MESSAGE, TYPES

@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 from ...capture.kafka.other_protocols import ZOOKEEPER
 from ...capture.logs.log_topic import LogTopic, topic_of_folder
 from ...cluster import ROWS, LoggedRecord, Observation, Tables, history_of
-from ...cluster.events.body import RELEASED
+from ...cluster.events.draft_names import RELEASED
 from ...cluster.events.metadata_log import logged_records
 from ...cluster.events.observation import LOG
 from ...cluster.refused_requests import Seen
-from ...cluster.sources import files_of_ids
+from ...cluster.source_counts import files_of_ids
 from ...codecs.records import RecordBatch, parse_records
 from ...errors import DecodeError, KwireError
 from ...protocol import Frame, Request, Response, Result

@@ -37,20 +37,28 @@ def read_carefully(data: bytes, api: Api, asked: bool | None) -> DecodedBody:
 
 
 def body_start(data: bytes, api: Api, asked: bool | None) -> int:
-    """Return where the body of a frame starts; -1 if only the reference path can determine it."""
+    """Return where the body of a frame starts; -1 if only the reference path can determine it.
+
+    Args:
+        data: the frame, with its size field.
+        api: the api and version of the frame.
+        asked: whether it is a request; None for a bare message, which has no direction.
+    """
     if api.bare:
         return 0
-    if not asked:
-        if api.response_header is None:
-            return 4
-        start = 8
-        flexible = api.response_header == 1
-        if may_be_downgraded(api.key, data):
-            return -1
+    if asked:
+        start = 12  # after size, api key, api version and correlation id
+        if api.request_header:
+            client_id_size = int.from_bytes(data[12:14], "big", signed=True)  # -1 for null
+            start = 14 + max(0, client_id_size)
+        has_tags = api.request_header == 2
+    elif api.response_header is None:
+        return 4  # after the size
+    elif may_be_downgraded(api.key, data):
+        return -1
     else:
-        version = api.request_header
-        start = 14 + max(0, int.from_bytes(data[12:14], "big", signed=True)) if version else 12
-        flexible = version == 2
-    if not flexible:
+        start = 8  # after size and correlation id
+        has_tags = api.response_header == 1
+    if not has_tags:
         return start
     return start + 1 if data[start : start + 1] == b"\0" else -1

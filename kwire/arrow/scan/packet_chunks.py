@@ -12,7 +12,7 @@ from ...capture.packets.packet import Packet
 from ...capture.packets.packet_headers import parse_segment
 from ...capture.packets.pcap import MAGICS, PcapReader
 from ...capture.packets.pcapng import PcapngReader
-from ...capture.packets.segment import Segment
+from ...capture.packets.tcp_segment import Segment
 
 REMEMBERED, RECENT = 1 << 16, 16 << 20  # packets and bytes that are searched for a duplicate of a packet
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...capture.frame_extractor import FrameExtractor
 from ...capture.packets.packet import Packet
 from ...capture.packets.packet_headers import parse_segment
-from ...capture.packets.segment import Segment
+from ...capture.packets.tcp_segment import Segment
 from ...capture.tcp.stream_reassembly import sequence_distance
 from ..batch_reader import BatchReader
 from ..rows.frame_rows import Pairing, Row

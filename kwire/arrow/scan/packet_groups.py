@@ -16,7 +16,7 @@ from ...capture.packets.packet import FIRST_INTERFACES, Interface, Packet
 from ...capture.packets.packet_headers import parse_segment
 from ...capture.packets.pcap import NEAR, PcapReader
 from ...capture.packets.pcapng import PcapngReader
-from ...capture.packets.segment import Segment, reverse_key
+from ...capture.packets.tcp_segment import Segment, reverse_key
 from ...codecs.native import ENGINE
 
 if ENGINE == "native":

@@ -10,7 +10,7 @@ from ...capture.packets.damage import DamagedBytes
 from ...capture.packets.packet import Packet
 from ...capture.packets.packet_headers import parse_segment
 from ...capture.packets.pcap import RECORD_HEADER, PcapReader
-from ...capture.packets.segment import Segment
+from ...capture.packets.tcp_segment import Segment
 from ...capture.portions import WINDOW
 from .capture_readers import Reader
 from .packet_groups import PacketGrouper, connection_key

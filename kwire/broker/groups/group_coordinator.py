@@ -198,13 +198,15 @@ class GroupCoordinator:
     def found_or_made(self, group_id: str) -> Group | None:
         """Return a group, creating it if necessary; None if the limit on groups is reached."""
         group = self._groups.get(group_id)
-        if group is None and self._has_room_for_group(group_id):
+        if group is None and self._make_room_for_group(group_id):
             group = self._groups[group_id] = Group(group_id, self.held)
         return group
 
-    def _has_room_for_group(self, group_id: str) -> bool:
+    def _make_room_for_group(self, group_id: str) -> bool:
+        """Delete unused groups if there are too many; return whether there is room for another group."""
         if len(self._groups) >= self.settings.most_groups:
-            for group in [group for group in self._groups.values() if group.is_unused]:
+            unused = [group for group in self._groups.values() if group.is_unused]
+            for group in unused:
                 self.delete(group)
         return len(self._groups) < self.settings.most_groups and self.held.has_room(LEAST_SIZE + len(group_id))
 

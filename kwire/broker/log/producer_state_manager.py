@@ -101,7 +101,7 @@ class ProducerStateManager:
             if batch.is_transactional:
                 self.open.setdefault(batch.producer_id, batch.base_offset or 0)
         self._known.move_to_end(batch.producer_id)
-        self._forget()
+        self._limit_producers()
 
     def _end(self, producer: ProducerState, batch: RecordBatch) -> None:
         for record in batch.tolerant_records():
@@ -112,9 +112,10 @@ class ProducerStateManager:
                     self.aborted.append(AbortedTxn(batch.producer_id, begun, batch.last_offset))
                 producer.coordinator_epoch = marker.value.message.coordinator_epoch if marker.value else -1
 
-    def _forget(self) -> None:
+    def _limit_producers(self) -> None:
+        """Remove the least recent producer without an open transaction, if there are too many producers."""
         if len(self._known) > MOST_PRODUCERS:
-            oldest = next((one for one in self._known if one not in self.open), None)
+            oldest = next((producer_id for producer_id in self._known if producer_id not in self.open), None)
             if oldest is not None:
                 del self._known[oldest]
 

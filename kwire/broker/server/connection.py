@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from ... import messages
 from ...client.address import Address
-from ...client.frame_memory import FrameMemoryShare
 from ...errors import BadFrame, KwireError
 from ...protocol import Frame, Source
 from ...protocol.frames.frame_joiner import FrameJoiner
+from ...protocol.frames.frame_memory import FrameMemoryShare
 from ...protocol.sasl.mechanisms import AuthenticationFailed
 from ...values import ErrorCode
 from .. import Node, Parked

@@ -11,8 +11,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-from ...client.frame_memory import FrameMemory
 from ...errors import excerpt
+from ...protocol.frames.frame_memory import FrameMemory
 from .. import Node, Parked, ServedCluster
 from ..fault_rule_checks import is_number
 from ..node import LogDir

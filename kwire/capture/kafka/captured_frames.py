@@ -8,7 +8,7 @@ from ...codecs.native import EndsState
 from ...errors import DecodeError
 from ...protocol import Frame
 from ...protocol.frames.captured_frame import WHOLE_FILE, CapturedBatch, CapturedFrame, make_frame
-from ..packets.segment import format_address, format_endpoint
+from ..packets.tcp_segment import format_address, format_endpoint
 
 
 class TcpEnds(EndsState):

@@ -106,12 +106,15 @@ class NonKafkaConnection:
         return self._describe_side(opener, opener) + self._describe_side(1 - opener, opener)
 
     def _describe_side(self, side: int, client: int) -> list[CapturedFrame]:
+        """Return an item that describes the bytes of one side; none if it sent nothing."""
         counted = self._sides[side]
         if not counted.count and not counted.missing:
             return []
-        kind = Encrypted if self.name == TLS else NotKafka
-        fault: NoFrame = kind(counted.count, found=self.name, missing=counted.missing)
-        if not counted.count:
+        fault: NoFrame
+        if counted.count:
+            kind = Encrypted if self.name == TLS else NotKafka
+            fault = kind(counted.count, found=self.name, missing=counted.missing)
+        else:
             fault = GapFault(counted.missing)
         ends = TcpEnds(self.connection.number, self.connection.key, client)
         return [(ends, side == client, 0, counted.now, counted.first, fault, None, 0)]

@@ -11,7 +11,7 @@ from ...errors import BadFrame
 from ...protocol import Frame, FrameDecoder, FrameReader, Request, Source
 from ..packets.packet import Packet
 from ..packets.packet_headers import parse_segment
-from ..packets.segment import SYN, Segment
+from ..packets.tcp_segment import SYN, Segment
 from ..tcp.stream_reassembly import MASK, sequence_distance
 
 # link layer -> (its type in captures, the offset of IP in it)

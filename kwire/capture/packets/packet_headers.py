@@ -13,7 +13,7 @@ from collections.abc import Callable
 from struct import Struct
 
 from .packet import Packet
-from .segment import Segment
+from .tcp_segment import Segment
 
 TCP, UDP, GRE = 6, 17, 47
 IP_IN_IP = (4, 41)

@@ -195,14 +195,17 @@ class PcapngReader:
         return packet
 
     def _skip_damage(self, size: int) -> DamagedBytes:
-        """Return bytes that are not a block; `size` is the length that the damaged block claims."""
+        """Return bytes that are not a block; `size` is the length that the damaged block claims.
+
+        Raises:
+            StopIteration: the input has ended, or its last block may still be being written.
+        """
         cursor, skipper = self.cursor, self._skipper
         is_credible = bool(size) and self._is_credible(0)
         # A block that is still being written may contain anything, even something that resembles blocks.
         waits = self.may_grow and is_credible and cursor.left < size
         distance = self._search() if cursor.left >= LEAST and not waits else None
         left = cursor.left
-        self._has_skipped = True
         if distance is not None:
             skipper.skip(distance, NO_BLOCK)
         elif not left or (self.may_grow and left <= LONGEST):
@@ -213,6 +216,7 @@ class PcapngReader:
             is_cut = left < LEAST or (is_credible and size > left)
             problem = describe_cut(self._describe_block(), left, size or LEAST) if is_cut else NO_BLOCK
             skipper.skip(left, problem, is_cut=is_cut)
+        self._has_skipped = True
         return skipper.take()
 
     def _describe_block(self) -> str:

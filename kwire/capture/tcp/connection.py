@@ -14,7 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from ...codecs.native import ConnectionState
-from ..packets.segment import ACK, FIN, RST, SYN, Segment, format_endpoint
+from ..packets.tcp_segment import ACK, FIN, RST, SYN, Segment, format_endpoint
 from .stream_reassembly import MASK, WINDOW, HalfConnection, StreamSegment
 
 # Waiting periods in packets of the connection, and in nanoseconds: captures of several queues or interfaces are

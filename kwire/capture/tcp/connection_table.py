@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...codecs.native import ReassemblerState
-from ..packets.segment import ACK, FIN, RST, SYN, Segment, reverse_key
+from ..packets.tcp_segment import ACK, FIN, RST, SYN, Segment, reverse_key
 from .connection import WITH_TIME, Ended, Event, Portion, TcpConnection
 from .stream_reassembly import MASK, WINDOW, HalfConnection, sequence_distance
 

@@ -16,7 +16,7 @@ from ...client.deadline import Deadline
 from ...client.read_cluster import ask_model
 from ...cluster import ClusterModel, ClusterState, Partition
 from ...cluster.consumer_groups.tracker import GroupTracker
-from ...cluster.sources import SEPARATOR
+from ...cluster.source_counts import SEPARATOR
 from ...cluster.state import Settings
 from ...errors import DumpError, UnknownMessage
 from ...protocol import Result

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...codecs.message_codec import Codec
 from ..state import ClusterState
-from .body import RELEASED, Body, body_of
+from .draft_names import RELEASED, Body, body_of
 from .event import Event, known_topic_id, merge_event
 from .from_brokers import events_of_view
 from .from_controllers import events_of_controller

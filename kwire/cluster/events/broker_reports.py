@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...redact.sensitive_configs import is_sensitive
 from ...values import ConfigResourceType, ConfigSource, ErrorCode
 from ..state import MIN_ISR, LogDir, Settings
-from .body import Body
+from .draft_names import Body
 from .metadata_records import HIDDEN
 
 _WITH_CONFIGS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}

@@ -7,26 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ..state import LEADER_DURING_DELETE, NO_LEADER, Partition
 
 NO_TOPIC_ID = bytes(16)
 _NOWHERE = -3  # a leader id that Kafka does not use
-
-
-class Authority(IntEnum):
-    """The authority of a source; if epochs are equal, the source with the higher authority is accepted.
-
-    A broker's response to a client may be outdated, and so may the broker itself. A controller makes decisions; the
-    metadata log and ZooKeeper store them.
-    """
-
-    CLIENT = 0
-    BROKER = 1
-    CONTROLLER = 2
-    RECORD = 3
 
 
 class ReportedState(NamedTuple):

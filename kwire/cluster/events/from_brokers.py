@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..state import NO_LEADER, ClusterState
-from .body import Body, offline_replicas_in
+from .draft_names import Body, offline_replicas_in
 from .event import DELETED, Event, ReportedState, known_topic_id
 
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND = 3, 5, 9, 72

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..state import EPOCH_DURING_DELETE
-from .body import Body, offline_replicas_in
+from .draft_names import Body, offline_replicas_in
 from .event import DELETION_BEGUN, Event, ReportedState, known_topic_id
 from .partition_states import partition_states, stopped_partitions, topic_ids_in
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..state import Broker
-from .body import Body
+from .draft_names import Body
 
 BROKERS = 1  # KIP-919: otherwise, the endpoints of a DescribeCluster response are controllers
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...codecs.message_codec import Codec
 from ...protocol import Request, Response, Result
 from ...redact.metadata_log_secrets import is_of_metadata_log
-from .body import RELEASED, Body, body_of
+from .draft_names import RELEASED, Body, body_of
 
 CONTROLLER = "LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest"
 ANSWERS = "LeaderAndIsrResponse", "UpdateMetadataResponse", "StopReplicaResponse"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..events.event import DELETED, Authority, ReportedState
+from ..events.authority import Authority
+from ..events.event import DELETED, ReportedState
 
 STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # sources with the decisions of controllers
 LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: the controller then gives up an unreachable broker

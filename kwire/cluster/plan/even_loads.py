@@ -13,9 +13,8 @@ from itertools import pairwise
 from .broker_masks import bits, scatter
 
 INFINITE = float("inf")
-Offer = tuple[
-    int, int, int, int, int
-]  # cost, its rank among equals, partition, version of its set, possible replacements
+# Cost, its rank among equals, partition, version of its set, possible replacements.
+Offer = tuple[int, int, int, int, int]
 Targets = Callable[[int, int, int], int]
 
 
@@ -45,12 +44,13 @@ class EvenLoads:
     ) -> None:
         self.chosen: list[int] = list(chosen)
         self.loads: list[int] = list(loads)
-        self._classes = costs
+        self._cost_classes = costs
         self._targets = targets
         self._versions = [0] * len(chosen)
         size = len(loads)
         self._offers: list[list[Offer]] = [[] for _ in range(size)]
-        self._costs: list[dict[int, int]] = [{} for _ in range(size)]  # of the best exchanges: cost -> the replacements
+        # By broker: cost of its best exchanges -> the brokers that can replace it at this cost.
+        self._replacements: list[dict[int, int]] = [{} for _ in range(size)]
         self._best = [[-1] * size for _ in range(size)]  # the partition of each best exchange
         for partition, mask in enumerate(self.chosen):
             for broker in bits(mask):
@@ -84,7 +84,7 @@ class EvenLoads:
                 sources = [broker for broker in sources if self.loads[broker] == high]
             if not sources:
                 return changed
-            distances = _Distances(self._costs, sources)
+            distances = _Distances(self._replacements, sources)
             reached = [distances.of[broker] for broker in self._sinks(low, most_cost < 0)]
             nearest = min(reached, default=INFINITE)
             if nearest > most_cost or nearest == INFINITE:
@@ -147,7 +147,7 @@ class EvenLoads:
         replacements = self._targets(partition, self.chosen[partition], broker)
         version = self._versions[partition]
         rank = scatter(partition, broker)
-        classes = self._classes[partition]
+        classes = self._cost_classes[partition]
         saved = next(cost for mask, cost in classes if mask >> broker & 1)
         return [
             (cost - saved, rank, partition, version, replacements & mask)
@@ -157,7 +157,7 @@ class EvenLoads:
 
     def _fill(self, broker: int, missing: int) -> None:
         """Find the best exchanges from a broker to given others; offers for sets that have changed are dropped."""
-        costs = self._costs[broker]
+        at_cost = self._replacements[broker]
         best = self._best[broker]
         stale = 0
         self._forget(broker, missing)
@@ -166,7 +166,7 @@ class EvenLoads:
                 stale += 1
                 continue
             if replacements & missing:
-                costs[cost] = costs.get(cost, 0) | replacements & missing
+                at_cost[cost] = at_cost.get(cost, 0) | replacements & missing
                 for other in bits(replacements & missing):
                     best[other] = partition
                 missing &= ~replacements
@@ -178,12 +178,12 @@ class EvenLoads:
 
     def _forget(self, broker: int, others: int) -> None:
         """Drop the best exchanges from a broker to given others."""
-        costs = self._costs[broker]
+        at_cost = self._replacements[broker]
         best = self._best[broker]
-        for cost in list(costs):
-            costs[cost] &= ~others
-            if not costs[cost]:
-                del costs[cost]
+        for cost in list(at_cost):
+            at_cost[cost] &= ~others
+            if not at_cost[cost]:
+                del at_cost[cost]
         for other in bits(others):
             best[other] = -1
 

@@ -11,6 +11,7 @@ from typing import Any
 
 MOST_OF_ONE_TITLE = 10  # number of sources with the same title, from different catalogs, that are kept for tracebacks
 PLAIN = (bool, int, type(None))
+CONTAINERS = (tuple, str, bytes)  # literals only if they are empty: generated source holds no text of a spec
 
 
 class NoEmitter(TypeError):
@@ -54,7 +55,7 @@ class GeneratedSource:
 
     def literal(self, value: Any) -> str:
         """Return the source of a value: a literal, or the name of a constant."""
-        if type(value) in PLAIN or value in ((), "", b""):
+        if type(value) in PLAIN or (type(value) in CONTAINERS and not value):
             return repr(value)
         return self.constant("D", value)
 

@@ -18,7 +18,7 @@ cdef enum:
 
 cdef struct Field
 
-cdef struct Node:  # see `table.NodeRow`
+cdef struct Node:  # see `node_table.NodeRow`
     int kind
     int width
     bint nullable
@@ -35,7 +35,7 @@ cdef struct Node:  # see `table.NodeRow`
     PyObject* foreign
     Py_ssize_t unknown     # the slot of unknown_tags
 
-cdef struct Field:  # see `table.FieldRow`
+cdef struct Field:  # see `node_table.FieldRow`
     Node* node
     int kind               # of the node
     int width

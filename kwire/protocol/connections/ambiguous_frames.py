@@ -13,7 +13,7 @@ from ..frame_parser import FrameParser
 from ..frames.frame import Frame
 from ..headers.apis import Call
 from ..headers.header import Header
-from ..headers.unanswered_requests import expects_response
+from ..headers.requests_without_response import expects_response
 from ..results import Request, Response
 
 

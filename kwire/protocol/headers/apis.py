@@ -14,7 +14,7 @@ from ...schema.catalog import Catalog, catalog_for
 from ..frames.frame import Frame
 from .api_versions_downgrade import API_VERSIONS, REFUSED
 from .header_versions import header_version_for
-from .unanswered_requests import list_prefixes
+from .requests_without_response import list_prefixes
 
 SASL_HANDSHAKE = 17
 SASL_AUTHENTICATE = 36

@@ -38,7 +38,13 @@ from .envelope import (
     encode_enveloped_response,
     principal_of,
 )
-from .framed_records import FramedRecord, decode_metadata_frame, decode_remote_log_frame, encode_frame, framed_record
+from .metadata_log_records import (
+    FramedRecord,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    encode_frame,
+    framed_record,
+)
 from .topic_record_types import RecordType, record_types
 from .versioned_message import Embedded
 

@@ -25,11 +25,12 @@ def cluster_difference_lines(before: ClusterState, after: ClusterState, style: S
 
 
 def _change_text(change: dict[str, Any]) -> str:
-    if change.get("before") is None:
-        return "new"
-    if change.get("after") is None:
-        return "gone"
+    """Return what has changed; for a JSON object, only the members that have."""
     old, new = change["before"], change["after"]
+    if old is None:
+        return "new"
+    if new is None:
+        return "gone"
     if not isinstance(old, dict):
         return f"{old} -> {new}"
     texts = {name: (_value_text(old.get(name)), _value_text(new.get(name))) for name in dict.fromkeys((*old, *new))}

@@ -28,7 +28,8 @@ def sender_of(envelope: Any) -> tuple[str | None, str]:
         envelope: an `EnvelopeRequest`.
 
     Returns:
-        The principal, such as `User:alice` (None if it is missing or has a custom format), and the address.
+        The principal, such as `User:alice` (None if it is missing or has a custom format), and the address; bytes that
+        are not an IP address are returned in hex.
     """
     principal = principal_of(envelope)
     message = None if principal is None else principal.message

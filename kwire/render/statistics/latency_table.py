@@ -55,12 +55,12 @@ def _milliseconds(seconds: float) -> str:
 
 
 def moment_text(seconds: float) -> str:
-    """Format a time as date and time of day (UTC), rounded down to milliseconds."""
+    """Format a time as date and time of day (UTC), rounded down to milliseconds; a dash if no date has this time."""
     try:
-        moment = datetime.fromtimestamp(seconds, UTC)
+        moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
     except (OverflowError, ValueError, OSError):
         return NOTHING
-    return moment.isoformat(" ", "milliseconds")[:23]
+    return moment.isoformat(" ", "milliseconds")
 
 
 def latency_json(traffic: Traffic) -> dict[str, object]:

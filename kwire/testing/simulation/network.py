@@ -129,7 +129,8 @@ class SimulatedNetwork:
 
     def reset(self, broker: int | None = None, *, silently: bool = False) -> None:
         """End the connections to a broker (None: to all); if `silently`, clients do not learn it."""
-        for connection in [connection for connection in self._served if broker in (None, connection.broker)]:
+        chosen = [connection for connection in self._served if broker in (None, connection.broker)]
+        for connection in chosen:
             self._end_service(connection)
             if not silently:
                 self._end(connection)

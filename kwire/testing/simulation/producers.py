@@ -236,7 +236,11 @@ class TransactionalProducer(IdempotentProducer):
         self._note_session(response)
 
     def _ask_until_final(self, request: Any, version: int) -> Steps:
-        """Send a request to the transaction coordinator until it is answered without a retriable error."""
+        """Send a request to the transaction coordinator until it succeeds; return the response.
+
+        Raises:
+            SessionOver: the producer is fenced, or must abort the transaction.
+        """
         while True:
             response = yield from self.ask_coordinator(self.transactional_id, request, version, TRANSACTION)
             code = first_code(response) if response is not None else ErrorCode.REQUEST_TIMED_OUT

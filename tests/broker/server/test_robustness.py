@@ -18,7 +18,7 @@ import kwire
 from kwire.broker.server.server_state import MOST_UNSENT
 from kwire.client.address import Address, address
 from kwire.client.connection import BrokerConnection
-from kwire.client.frame_memory import MOST_WAITING
+from kwire.protocol.frames.frame_memory import MOST_WAITING
 from tests.broker.served import batch, fetching, values
 from tests.conftest import ROOT
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kwire.capture.packets.packet import Packet
 from kwire.capture.packets.packet_headers import CUT, DAMAGED, FRAGMENT, NOT_TCP, parse_segment
-from kwire.capture.packets.segment import Segment, reverse_key
+from kwire.capture.packets.tcp_segment import Segment, reverse_key
 from tests.capture.building import ethernet, ipv4, ipv6, tcp
 
 SEGMENT = tcp(b"payload", sequence=0xFFFFFFFF, flags=0x18)

@@ -225,3 +225,13 @@ def test_reading_goes_on_where_a_file_has_grown(places: list[int], size: int) ->
             packets += [packet for packet in reader if isinstance(packet, Packet)]
             assert reader.cursor.offset == len(b"".join(whole[:stop]))
         assert (packets, None) == read(b"".join(whole))
+
+
+def test_the_end_of_a_growing_file_is_no_damage() -> None:
+    """After damage, the first interface may be lost and Ethernet is assumed; at the end of the bytes nothing is lost."""
+    reader = PcapngReader(iter([section()]))
+    reader.may_grow = True
+    with pytest.raises(StopIteration):
+        next(reader)
+    *_, interfaces, is_interface_lost = reader.state
+    assert (interfaces, is_interface_lost) == ([], False)

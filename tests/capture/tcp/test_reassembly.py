@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.capture.packets.segment import Segment
+from kwire.capture.packets.tcp_segment import Segment
 from kwire.capture.tcp.connection import PATIENCE, Ended, Event, Finished, Portion, StreamGap, Unseen
 from kwire.capture.tcp.connection_table import EVERY, ConnectionTable, ReassemblyLimits
 from kwire.capture.tcp.stream_reassembly import WINDOW, HalfConnection, StreamSegment, sequence_distance

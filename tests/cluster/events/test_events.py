@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire import messages
-from kwire.cluster.events.body import body_of
+from kwire.cluster.events.draft_names import body_of
 from kwire.cluster.events.event import DELETED, DELETION_BEGUN, Event, ReportedState
 from kwire.cluster.events.from_brokers import events_of_view
 from kwire.cluster.events.from_controllers import events_of_controller

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.events.event import DELETED, Authority, ReportedState
+from kwire.cluster.events.authority import Authority
+from kwire.cluster.events.event import DELETED, ReportedState
 from kwire.cluster.history.timeline import LAG, Moment, PartitionTimeline
 
 A, B, C = "to 1", "to 2", "to 3"

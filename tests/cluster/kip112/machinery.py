@@ -14,8 +14,8 @@ from kwire.cluster.kip112 import (
     behaviour_for,
     protocol_for,
 )
-from kwire.cluster.kip112.controller.machines import Machines
 from kwire.cluster.kip112.controller.request_batch import ControllerBrokerRequestBatch
+from kwire.cluster.kip112.controller.state_machines import Machines
 from kwire.cluster.state import Broker
 
 T = ("orders", 0)

@@ -15,7 +15,7 @@ import kwire
 from kwire.protocol.connections.connection_state import MANY
 from kwire.protocol.frames.stream_faults import BareToken, CutShort, Gap
 from kwire.protocol.headers.apis import Apis
-from kwire.protocol.headers.unanswered_requests import expects_response
+from kwire.protocol.headers.requests_without_response import expects_response
 from kwire.schema.catalog import catalog_for
 from tests.linear_time.effort import at_most
 

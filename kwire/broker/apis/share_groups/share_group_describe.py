@@ -31,7 +31,7 @@ def _describe_group(
     if share is None:
         missing = f"Group {group_id} {'not found' if group is None else 'is not a share group'}."
         return row(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=missing)
-    bits = row().authorized_operations
+    bits = row().authorized_operations  # the default says that the client did not ask for them
     if request.message.include_authorized_operations:
         bits = operations(request.allows, ResourceType.GROUP, group_id)
     return row(

@@ -37,7 +37,8 @@ class _BatchWalk:
 def check_offset_index(entries: Entries, batches: Batches | None) -> Iterator[Inconsistency]:
     """Check that each entry's position is the start of a batch.
 
-    The offset of the entry must be in the batches before the position of the next entry.
+    The offset of the entry must be in the batches before the position of the next entry. Without batches, only the
+    order of the entries is checked.
     """
     walk = None if batches is None else _BatchWalk(batches)
     before: OffsetIndexEntry | None = None
@@ -80,7 +81,10 @@ def _check_chunk(entry: DiskEntry, walk: _BatchWalk, stop: int | None) -> Iterat
 
 
 def check_time_index(entries: Entries, batches: Batches | None) -> Iterator[Inconsistency]:
-    """Check that each entry's timestamp is the maximum of the batch with its offset and of all earlier batches."""
+    """Check that each entry's timestamp is the maximum of the batch with its offset and of all earlier batches.
+
+    Without batches, only the order of the entries is checked.
+    """
     walk = None if batches is None else _BatchWalk(batches)
     before: TimeIndexEntry | None = None
     greatest = -1

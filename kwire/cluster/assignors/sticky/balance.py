@@ -16,7 +16,7 @@ from .evenness import Evenness
 from .group_racks import GroupRacks
 from .holdings import Holdings, Pile
 from .movements import Movements
-from .wishes import Wishes
+from .subscription_counts import Wishes
 
 MOST_ROUNDS = 1000  # Kafka continues until nothing changes, which contradictory claims may prevent
 

@@ -11,7 +11,7 @@ from ..members import Assignment, GroupSubscription, MemberData, TopicPartition
 from ..releases import AssignorRules
 from .claims import Claims
 from .holdings import Holdings, Pile
-from .wishes import Start, Wishes
+from .subscription_counts import Start, Wishes
 
 
 class _Owners:

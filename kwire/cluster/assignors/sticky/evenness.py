@@ -8,7 +8,7 @@ from ....errors.refused import CannotAssign
 from ..members import TopicPartition
 from ..releases import AssignorRules
 from .holdings import Holdings
-from .wishes import Wishes
+from .subscription_counts import Wishes
 
 
 class Evenness:

@@ -14,8 +14,8 @@ from .balance import Balance
 from .claims import Claims
 from .group_racks import GroupRacks
 from .holdings import Holdings, Pile
+from .subscription_counts import Start, Wishes
 from .topic_sets import not_among, numbers_of
-from .wishes import Start, Wishes
 
 
 def assign_general(

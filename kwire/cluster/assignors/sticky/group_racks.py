@@ -40,7 +40,10 @@ class GroupRacks:
         return rack is not None and rack not in self.of(partition)
 
     def hardest_first(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Sort partitions by the number of members in their racks; unknown partitions count as 0."""
+        """Return partitions sorted by the number of members in the racks of their replicas, the fewest first.
+
+        Unknown partitions count as 0. If no member has a rack, the list itself is returned.
+        """
         if not self._topics:
             return partitions
         topics = self._topics

@@ -20,12 +20,12 @@ from ..kafka_zk_client import (
 )
 from ..releases import KIP, Behaviour, InterBrokerProtocol, protocol_for
 from ..values import NONE, PartitionStates, ReplicaState, TopicPartition
-from .elections import elect_and_leave_out, elect_for_shutdown, elect_preferred, elect_unclean
-from .machines import ControllerPart, Machines
 from .new_topics import Topics
+from .partition_leader_election import elect_and_leave_out, elect_for_shutdown, elect_preferred, elect_unclean
 from .reassignment import PartitionReassigner
 from .replica_liveness import ReplicaLiveness
 from .request_batch import SendRequest
+from .state_machines import ControllerPart, Machines
 from .topic_deletion import TopicDeletionManager
 
 

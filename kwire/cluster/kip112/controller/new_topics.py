@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..kafka_zk_client import ISR_CHANGES
 from ..values import PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
-from .machines import ControllerPart
+from .state_machines import ControllerPart
 
 
 class Topics(ControllerPart):

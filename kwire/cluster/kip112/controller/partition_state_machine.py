@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..kafka_zk_client import KafkaZkClient
 from ..values import LeaderAndIsr, PartitionStates, TopicPartition
 from .controller_context import ControllerContext
-from .elections import Election, elect_for_offline
+from .partition_leader_election import Election, elect_for_offline
 from .request_batch import ControllerBrokerRequestBatch
 
 P = PartitionStates

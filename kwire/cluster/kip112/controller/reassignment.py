@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..kafka_zk_client import REASSIGN
 from ..values import LeaderAndIsr, PartitionStates, ReplicaAssignment, ReplicaState, TopicPartition
-from .elections import elect_reassigned
-from .machines import ControllerPart, Machines
+from .partition_leader_election import elect_reassigned
+from .state_machines import ControllerPart, Machines
 from .topic_deletion import TopicDeletionManager
 
 

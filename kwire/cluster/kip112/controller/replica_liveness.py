@@ -9,8 +9,8 @@ from typing import Any
 from ..kafka_zk_client import LOG_DIR_EVENTS
 from ..values import KAFKA_STORAGE_ERROR, NONE, PartitionStates, ReplicaState, TopicPartition
 from .controller_context import Replica
-from .machines import ControllerPart, Machines
 from .reassignment import PartitionReassigner
+from .state_machines import ControllerPart, Machines
 from .topic_deletion import TopicDeletionManager
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..kafka_zk_client import DELETE_TOPICS, TOPICS
 from ..values import NONE, PartitionStates, ReplicaState, TopicPartition
 from .controller_context import Replica
-from .machines import ControllerPart
+from .state_machines import ControllerPart
 
 
 class TopicDeletionManager(ControllerPart):

@@ -9,7 +9,7 @@ from kwire.cluster.assignors.members import GroupSubscription, TopicPartition
 from kwire.cluster.assignors.releases import rules_of
 from kwire.cluster.assignors.sticky.evenness import Evenness
 from kwire.cluster.assignors.sticky.holdings import Holdings, Pile
-from kwire.cluster.assignors.sticky.wishes import Wishes
+from kwire.cluster.assignors.sticky.subscription_counts import Wishes
 from kwire.errors.refused import CannotAssign
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kwire.cluster.kip112 import LeaderAndIsr, behaviour_for
-from kwire.cluster.kip112.controller.machines import Machines
 from kwire.cluster.kip112.controller.reassignment import PartitionReassigner
+from kwire.cluster.kip112.controller.state_machines import Machines
 from kwire.cluster.kip112.controller.topic_deletion import TopicDeletionManager
 from tests.cluster.kip112.machinery import T, machines, sent, with_partition
 

@@ -6,7 +6,7 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.cluster.events.body import RELEASED, RENAMED, body_of
+from kwire.cluster.events.draft_names import RELEASED, RENAMED, body_of
 from kwire.codecs.message_codec import codec_in
 from kwire.schema.catalog import catalog_for, profiles
 from kwire.schema.message_spec import MessageSpec

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kwire.cluster.kip112 import LeaderAndIsr, ReplicaAssignment
 from kwire.cluster.kip112.controller.controller_context import ControllerContext
-from kwire.cluster.kip112.controller.elections import (
+from kwire.cluster.kip112.controller.partition_leader_election import (
     elect_and_leave_out,
     elect_for_offline,
     elect_for_shutdown,

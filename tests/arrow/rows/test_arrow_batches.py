@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kwire.arrow.read_options import Options
-from kwire.arrow.rows.batch_builder import RowBatchBuilder
+from kwire.arrow.rows.arrow_batches import RowBatchBuilder
 from kwire.arrow.rows.frame_rows import Pairing, Row, RowEndpoints
 from kwire.arrow.rows.message_column import RawBodies
 from kwire.arrow.rows.row_faults import MalformedFrame, RowFault

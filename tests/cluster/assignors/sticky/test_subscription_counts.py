@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire.cluster.assignors import Member
 from kwire.cluster.assignors.members import GroupSubscription
-from kwire.cluster.assignors.sticky.wishes import Wishes
+from kwire.cluster.assignors.sticky.subscription_counts import Wishes
 
 
 def test_topics_by_how_many_want_them() -> None:

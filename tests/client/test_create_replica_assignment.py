@@ -8,7 +8,7 @@ import pytest
 
 from kwire.broker import Settings
 from kwire.broker.server.socket_server import SocketServer
-from kwire.client.admin import Admin
+from kwire.client.create_replica_assignment import Admin
 from kwire.cluster.placement.replica_assignors import rack_aware
 from kwire.errors import CallError
 from kwire.errors.refused import ReplicaAssignmentRefused
