@@ -22,14 +22,14 @@ from tests.conftest import ROOT, lacking
 from tests.spark.conftest import SERVER, SETTINGS
 
 AGAIN = """
-test_source.py::test_rows_are_those_of_arrow
-test_source.py::test_a_struct_has_the_fields_of_all_versions
-test_source.py::test_columns_are_chosen_by_name
-test_source.py::test_a_wrong_option_is_an_error[options1-did you mean maxPartitionBytes]
+test_data_source.py::test_rows_are_those_of_arrow
+test_data_source.py::test_a_struct_has_the_fields_of_all_versions
+test_data_source.py::test_columns_are_chosen_by_name
+test_data_source.py::test_a_wrong_option_is_an_error[options1-did you mean maxPartitionBytes]
 test_functions.py::test_a_column_of_versions_and_back
 test_functions.py::test_frames_say_their_header_and_version
-test_rows.py::test_rows_are_those_of_arrow
-test_shipping.py::test_workers_have_the_same_engine
+test_records.py::test_rows_are_those_of_arrow
+test_package_zip.py::test_workers_have_the_same_engine
 test_cluster.py::test_frames_may_come_from_a_table
 test_capture_stream.py::test_connections_go_on_over_files_and_restarts
 """.strip().splitlines()

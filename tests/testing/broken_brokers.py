@@ -211,7 +211,7 @@ BUGS = (
     Bug(
         "aborted records are not filtered",
         fetch,
-        "_aborted",
+        "_list_aborted",
         _hide_aborted,
         ("transactions are all or nothing",),
     ),
