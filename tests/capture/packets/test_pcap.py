@@ -228,7 +228,7 @@ def test_reading_goes_on_where_a_file_has_grown(places: list[int], size: int) ->
 
 
 def test_the_end_of_a_growing_file_is_no_damage() -> None:
-    """After damage, the first interface may be lost and Ethernet is assumed; at the end of the bytes nothing is lost."""
+    """After damage the first interface may be lost, and Ethernet is assumed; at the end of the bytes none is."""
     reader = PcapngReader(iter([section()]))
     reader.may_grow = True
     with pytest.raises(StopIteration):
